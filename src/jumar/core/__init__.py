@@ -1,0 +1,1 @@
+"""What every feature stands on: errors, findings, sources, edits; standard library only."""
