@@ -34,6 +34,8 @@ class Outcome(NamedTuple):
     findings: list[Finding]
     data: bytes
     """The UTF-8 text after all edits that the settings allow."""
+    extra: tuple[tuple[str, bytes], ...] = ()
+    """Further files that the result needs (a helper module, a launch script), by path beside this file."""
 
 
 def migrate_python(source: Source, settings: Settings) -> Outcome:

@@ -155,7 +155,7 @@ def relocate(source: Source, strings: list[ast.JoinedStr]) -> set[ast.AST]:
     """Give nodes inside f-strings their true positions; returns the nodes for which that was not possible."""
     lost: set[ast.AST] = set()
     for string in strings:
-        fields = [node for node in _fields(string)]
+        fields = list(_fields(string))
         if not fields:
             continue
         found = pieces(source, string)

@@ -258,7 +258,7 @@ _INNER: dict[type[ast.AST], tuple[str, ...]] = {
     ast.AsyncFunctionDef: ("body",),
     ast.Lambda: ("body",),
     ast.ClassDef: ("body",),
-    **{kind: ("elt", "key", "value", "generators") for kind in COMPREHENSIONS},
+    **dict.fromkeys(COMPREHENSIONS, ("elt", "key", "value", "generators")),
 }
 # Fields that hold plain strings and numbers, or operators and contexts nobody asks for.
 _NOT_CHILDREN = {"ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "module", "level", "is_async"}

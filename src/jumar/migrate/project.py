@@ -22,6 +22,7 @@ class FileResult:
     before: bytes
     after: bytes
     findings: tuple[Finding, ...]
+    extra: tuple[tuple[str, bytes], ...] = ()
 
     @property
     def changed(self) -> bool:
@@ -52,7 +53,7 @@ def migrate_bytes(name: str, raw: bytes, settings: Settings) -> FileResult | Non
         return FileResult(name, raw, raw, (_unreadable(name, str(error)),))
     outcome = languages.migrator(language)(source, settings)
     after = source.encode(outcome.data) if outcome.data != source.data else raw
-    return FileResult(name, raw, after, tuple(outcome.findings))
+    return FileResult(name, raw, after, tuple(outcome.findings), outcome.extra)
 
 
 def _unreadable(name: str, reason: str) -> Finding:
