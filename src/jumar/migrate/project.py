@@ -3,30 +3,59 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Level, Safety, State, Where
 from jumar.core.source import Source, UnreadableError
 from jumar.migrate import languages
+from jumar.migrate.result import FileResult, ProjectResult
 from jumar.migrate.settings import Settings
 
 SKIPPED_FOLDERS = {".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "node_modules", ".tox", ".mypy_cache"}
 
 
-@dataclass(frozen=True, slots=True)
-class FileResult:
-    path: str
-    before: bytes
-    after: bytes
-    findings: tuple[Finding, ...]
-    extra: tuple[tuple[str, bytes], ...] = ()
+Progress = Callable[[int, int], None]
+"""Told how many of how many files are done."""
 
-    @property
-    def changed(self) -> bool:
-        return self.before != self.after
+
+def migrate(
+    paths: Sequence[Path],
+    settings: Settings,
+    *,
+    jobs: int | None = None,
+    cache: bool = True,
+    progress: Progress | None = None,
+) -> ProjectResult:
+    """Run the rules over all files below `paths`; nothing is written."""
+    started = time.perf_counter()
+    names = list(files(paths))
+    results, lines = [], 0
+    for done, path in enumerate(names):
+        if progress is not None:
+            progress(done, len(names))
+        try:
+            raw = path.read_bytes()
+        except OSError as error:
+            results.append(FileResult(path.as_posix(), b"", b"", (_unreadable(path.as_posix(), str(error.strerror)),)))
+            continue
+        result = migrate_bytes(path.as_posix(), raw, settings)
+        if result is not None:
+            lines += raw.count(b"\n")
+            if result.findings or result.changed or result.extra:
+                results.append(result)
+    seconds = time.perf_counter() - started
+    return ProjectResult(root(paths), tuple(results), settings, len(names), lines, seconds)
+
+
+def root(paths: Sequence[Path]) -> str:
+    """The folder that a copy of these paths mirrors."""
+    folders = [path if path.is_dir() else path.parent for path in paths]
+    if len(folders) == 1:
+        return folders[0].as_posix()
+    return Path(os.path.relpath(os.path.commonpath([folder.absolute() for folder in folders]))).as_posix()
 
 
 def files(paths: Iterable[Path]) -> Iterator[Path]:
