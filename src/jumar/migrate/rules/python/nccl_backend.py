@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
-from jumar.migrate import styles
+from jumar.migrate import shapes, styles
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 
@@ -22,7 +22,6 @@ _BACKEND = re.compile(r"nccl|(?:\w+:\w+,\s*)*cuda:nccl(?:,\s*\w+:\w+)*")
 # The compiler's and linker's `nccl` is a library to port, not a backend to choose.
 _LIBRARY_KEYWORDS = {"libraries", "extra_link_args", "package_name", "library_dirs"}
 _LIBRARY_CALLS = ("find_library", "CDLL", "find_spec", "import_module", "find_package")
-_TEXT_CALLS = {"print", "debug", "info", "warning", "warn", "error", "critical", "exception", "log", "write"}
 _PATCHED = {
     "torch.distributed.init_process_group",
     "torch.distributed.new_group",
@@ -37,7 +36,7 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
         return
     if value == "NCCL" and _is_backend_argument(node, file):
         yield from _rewritten(node, file, "NCCL", "HCCL")
-    elif _BACKEND.fullmatch(value) and not _is_text(node, file):
+    elif _BACKEND.fullmatch(value) and not shapes.is_text(node, file):
         if _is_library(node, file):
             yield file.report(
                 RULE,
@@ -61,7 +60,7 @@ def _rewritten(node: ast.Constant, file: PyFile, old: str, new: str) -> Iterator
     if not edits:
         yield file.report(RULE, node, State.HAND, message, f'write `"{new}"` here')
         return
-    call = _call(node, file)
+    call = shapes.call_of(node, file)
     at_run_time = call is not None and file.name(call.func) in _PATCHED
     yield styles.rewrite(file, RULE, node, message, *edits, needs=("import torch_npu",), at_run_time=at_run_time)
 
@@ -98,19 +97,11 @@ def _compared(node: ast.Constant, compare: ast.Compare, file: PyFile) -> Iterato
     yield styles.rewrite(file, RULE, node, "`hccl` counts like `nccl`", *edits)
 
 
-def _call(node: ast.AST, file: PyFile) -> ast.Call | None:
-    """The call that has `node` among its arguments."""
-    parent = file.parent(node)
-    if isinstance(parent, ast.keyword):
-        parent = file.parent(parent)
-    return parent if isinstance(parent, ast.Call) and parent.func is not node else None
-
-
 def _is_backend_argument(node: ast.Constant, file: PyFile) -> bool:
     parent = file.parent(node)
     if isinstance(parent, ast.keyword):
         return parent.arg is not None and parent.arg.endswith("backend")
-    call = _call(node, file)
+    call = shapes.call_of(node, file)
     return call is not None and (file.name(call.func) or "").startswith("torch.distributed.")
 
 
@@ -118,15 +109,5 @@ def _is_library(node: ast.Constant, file: PyFile) -> bool:
     for up in file.ancestors(node)[:3]:
         if isinstance(up, ast.keyword) and up.arg in _LIBRARY_KEYWORDS:
             return True
-    call = _call(node, file)
-    return call is not None and _last_word(call.func) in _LIBRARY_CALLS
-
-
-def _is_text(node: ast.Constant, file: PyFile) -> bool:
-    """Is it printed or logged on its own?"""
-    call = _call(node, file)
-    return call is not None and _last_word(call.func) in _TEXT_CALLS
-
-
-def _last_word(func: ast.expr) -> str:
-    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    call = shapes.call_of(node, file)
+    return call is not None and shapes.last_word(call.func) in _LIBRARY_CALLS

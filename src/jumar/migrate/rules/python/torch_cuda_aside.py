@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
-from jumar.migrate import torch_rows
+from jumar.migrate import shapes, torch_rows
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 from jumar.tables.torch_names import torch_name
@@ -18,8 +18,8 @@ RULE = Rule(
     keywords=("cuda", "cudnn", "nvtx", "nvprof", "float32_matmul", "cpp_extension", "dlpack", "collect_env"),
     roots=("torch",),
 )
+_SHOWING = {"print", "info", "debug", "warning", "log", "format", "str"}
 _OTHERS = ("torch.backends.cu", "torch.distributed.")
-_TEXT_CALLS = {"print", "debug", "info", "warning", "warn", "error", "log", "write", "format"}
 
 
 def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
@@ -39,8 +39,5 @@ def visit_ImportFrom(node: ast.ImportFrom, file: PyFile) -> Iterator[Finding]:
 def _is_shown(node: ast.expr, file: PyFile) -> bool:
     """Is the value only printed or logged?"""
     up = file.parent(node)
-    if isinstance(up, ast.FormattedValue):
-        return True
-    if not isinstance(up, ast.Call) or node is up.func:
-        return False
-    return (up.func.attr if isinstance(up.func, ast.Attribute) else getattr(up.func, "id", "")) in _TEXT_CALLS
+    call = shapes.call_of(node, file)
+    return isinstance(up, ast.FormattedValue) or (call is not None and shapes.last_word(call.func) in _SHOWING)
