@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
-from jumar.migrate import from_imports, styles, targets
+from jumar.migrate import from_imports, settle, targets
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 from jumar.migrate.settings import Style
@@ -18,7 +18,7 @@ def use(rule: Rule, node: ast.expr, name: str, row: TorchName, file: PyFile) -> 
     if isinstance(node, ast.Name) and row.npu is not None and file.settings.to is Style.NPU:
         yield file.rewrite(rule, node, f"`{node.id}` is `{row.npu}` from the import on", subject=name)
         return
-    if row.npu is None or styles.is_agnostic(file):
+    if row.npu is None or settle.is_agnostic(file):
         yield _left(rule, node, name, row, file)
         return
     new = row.npu + name.removeprefix(row.name)
@@ -28,7 +28,7 @@ def use(rule: Rule, node: ast.expr, name: str, row: TorchName, file: PyFile) -> 
         yield file.report(rule, node, State.HAND, message, f"write `{new}` here", subject=name)
         return
     change = edit.edits
-    yield styles.rewrite(
+    yield settle.rewrite(
         file, rule, node, message, *change, needs=edit.needs, subject=name, at_run_time=row.at_run_time
     )
 

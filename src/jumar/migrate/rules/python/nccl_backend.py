@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
-from jumar.migrate import shapes, styles
+from jumar.migrate import settle, shapes
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 
@@ -51,7 +51,7 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
 
 def _rewritten(node: ast.Constant, file: PyFile, old: str, new: str) -> Iterator[Finding]:
     message = f"backend {file.text(node)} becomes `{new}`"
-    if styles.is_agnostic(file):
+    if settle.is_agnostic(file):
         yield from _agnostic(node, file)
         return
     edits = file.in_string(node, old, new)
@@ -62,7 +62,7 @@ def _rewritten(node: ast.Constant, file: PyFile, old: str, new: str) -> Iterator
         return
     call = shapes.call_of(node, file)
     at_run_time = call is not None and file.name(call.func) in _PATCHED
-    yield styles.rewrite(file, RULE, node, message, *edits, needs=("import torch_npu",), at_run_time=at_run_time)
+    yield settle.rewrite(file, RULE, node, message, *edits, needs=("import torch_npu",), at_run_time=at_run_time)
 
 
 def _agnostic(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
@@ -75,12 +75,12 @@ def _agnostic(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
     elif isinstance(parent, (ast.List, ast.Tuple, ast.Set)):
         known = any(isinstance(item, ast.Constant) and item.value == "hccl" for item in parent.elts)
         edits = () if known else (Edit(end, end, b', "hccl"'),)
-        yield styles.rewrite(file, RULE, node, "`hccl` stands beside `nccl`", *edits)
+        yield settle.rewrite(file, RULE, node, "`hccl` stands beside `nccl`", *edits)
     elif isinstance(parent, ast.Compare):
         yield from _compared(node, parent, file)
     else:
         needs = ("import torch",)
-        yield styles.rewrite(file, RULE, node, message, Edit(start, end, _CHOSEN.encode()), needs=needs)
+        yield settle.rewrite(file, RULE, node, message, Edit(start, end, _CHOSEN.encode()), needs=needs)
 
 
 def _compared(node: ast.Constant, compare: ast.Compare, file: PyFile) -> Iterator[Finding]:
@@ -94,7 +94,7 @@ def _compared(node: ast.Constant, compare: ast.Compare, file: PyFile) -> Iterato
         yield file.report(RULE, node, State.HAND, "`nccl` is compared", "let it be true for `hccl` too")
         return
     edits = (Edit(*match.span(1), word.encode()), Edit(start, end, b'("nccl", "hccl")'))
-    yield styles.rewrite(file, RULE, node, "`hccl` counts like `nccl`", *edits)
+    yield settle.rewrite(file, RULE, node, "`hccl` counts like `nccl`", *edits)
 
 
 def _is_backend_argument(node: ast.Constant, file: PyFile) -> bool:
