@@ -15,7 +15,17 @@ RULE = Rule(
     id="PT161",
     name="torch-cuda-aside",
     summary="a name of torch outside torch.cuda that is about CUDA",
-    keywords=("cuda", "cudnn", "nvtx", "nvprof", "float32_matmul", "cpp_extension", "dlpack", "collect_env"),
+    keywords=(
+        "cuda",
+        "cudnn",
+        "nvtx",
+        "nvprof",
+        "float32_matmul",
+        "cpp_extension",
+        "dlpack",
+        "collect_env",
+        "channels_last",
+    ),
     roots=("torch",),
 )
 _SHOWING = {"print", "info", "debug", "warning", "log", "format", "str"}

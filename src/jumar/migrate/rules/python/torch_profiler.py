@@ -83,6 +83,14 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
         yield file.report(RULE, node, State.HAND, f"`{value}` is a column of CUDA figures", fix)
 
 
+def visit_Attribute(node: ast.Attribute, file: PyFile) -> Iterator[Finding]:
+    if "cuda" in node.attr and node.attr.startswith(_COLUMNS):
+        fix = (
+            f"`{node.attr.replace('cuda', 'device')}` is its general name; times of NPUs are in torch_npu's own tables"
+        )
+        yield file.report(RULE, node, State.HAND, f"`{node.attr}` holds CUDA figures", fix, subject=node.attr)
+
+
 def _below_import(node: ast.expr, name: str, message: str, file: PyFile) -> Finding:
     """The import brings the name from its new place; only the activity is spelled anew."""
     if name != _CUDA or not isinstance(node, ast.Attribute):
