@@ -13,7 +13,7 @@ RULE = Rule(
     id="PT175",
     name="float64",
     summary="float64, for which NPUs have few kernels",
-    keywords=("float64", "double"),
+    keywords=("torch.float64", "torch.double", ".double()", "torch.cdouble", "torch.complex128", "import float64"),
     roots=("torch",),
 )
 _NAMES = {"torch.float64", "torch.double", "torch.complex128", "torch.cdouble", "torch.DoubleTensor"}

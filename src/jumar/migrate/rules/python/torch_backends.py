@@ -15,7 +15,7 @@ RULE = Rule(
     id="PT160",
     name="torch-backends",
     summary="a setting of torch.backends.cudnn or torch.backends.cuda",
-    keywords=("torch.backends", "backends"),
+    keywords=("cudnn", "backends.cu", "allow_tf32", "sdp_kernel", "cusparselt"),
     roots=("torch",),
 )
 _PREFIX = "torch.backends.cu"

@@ -13,7 +13,7 @@ RULE = Rule(
     id="PT171",
     name="torch-load-without-map-location",
     summary="torch.load that puts tensors back where they were saved",
-    keywords=("torch.load", "import load", ".load("),
+    keywords=("torch.load", "torch.jit.load", "import load", "t.load("),
 )
 
 

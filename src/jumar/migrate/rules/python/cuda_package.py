@@ -1,0 +1,94 @@
+"""Packages made for CUDA, where they are imported and where a function with an answer of its own is used."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from jumar.core.finding import Finding, State
+from jumar.migrate import shapes
+from jumar.migrate.pyfile import PyFile
+from jumar.migrate.rule import Rule
+from jumar.tables.third_party import Recipe, keywords, recipe, roots
+
+RULE = Rule(
+    id="PT200",
+    name="cuda-package",
+    summary="a package that is made for CUDA",
+    keywords=keywords(),
+    roots=roots(),
+)
+_EXTENSION = re.compile(r"(?:.*_)?cuda(?:_.*)?|.*_cuda")
+
+
+def visit_Import(node: ast.Import, file: PyFile) -> Iterator[Finding]:
+    for alias in node.names:
+        yield from _imported(node, alias, alias.name, file)
+
+
+def visit_ImportFrom(node: ast.ImportFrom, file: PyFile) -> Iterator[Finding]:
+    if node.level or node.module is None or node.module.partition(".")[0] not in _ROOTS:
+        if not node.level and node.module and _EXTENSION.fullmatch(node.module):
+            yield from _imported(node, node, node.module, file)
+        return
+    whole = recipe(node.module)
+    own = [(alias, row) for alias in node.names if (row := recipe(f"{node.module}.{alias.name}")) is not whole]
+    if whole is not None and len(own) < len(node.names):
+        yield from _imported(node, node, node.module, file)
+    for alias, row in own:
+        if row is not None:
+            yield from _imported(node, alias, f"{node.module}.{alias.name}", file)
+
+
+def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
+    row = recipe(name)
+    if row is None or name.partition(".")[0] in file.settings.facts.own_modules:
+        return
+    first = node
+    while isinstance(first, ast.Attribute):
+        first = first.value
+    base = file.name(first) or ""
+    up = file.parent(node)
+    is_call = isinstance(up, ast.Call) and up.func is node
+    is_kernel = name in ("triton.jit", "triton.autotune", "numba.cuda.jit")
+    if is_kernel or (row.name.count(".") > base.count(".")) or (is_call and row.name == name):
+        yield _report(node, name, row, file, "")
+
+
+def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
+    """`import_module("flash_attn")`, `find_spec("apex")`, `pytest.importorskip("triton")`."""
+    if not isinstance(node.value, str) or node.value not in _ROOTS or node in file.docstrings:
+        return
+    call = shapes.call_of(node, file)
+    word = shapes.last_word(call.func) if call is not None else ""
+    if word in ("import_module", "find_spec", "importorskip", "__import__", "version", "_is_package_available"):
+        row = recipe(node.value)
+        if row is not None:
+            yield _report(node, node.value, row, file, "")
+
+
+def _imported(node: ast.stmt, at: ast.alias | ast.stmt, name: str, file: PyFile) -> Iterator[Finding]:
+    root = name.partition(".")[0]
+    if root in file.settings.facts.own_modules:
+        return
+    row = recipe(name) if root in _ROOTS else None
+    if row is None and _EXTENSION.fullmatch(root) and not root.startswith("torch"):
+        row = Recipe(root, State.UNSUPPORTED, "by its name a compiled CUDA extension", "port it, or use plain torch")
+    if row is not None:
+        span = at if isinstance(at, ast.alias) else file.source.span(node)
+        yield _report(span, name, row, file, _guard(node, file))
+
+
+def _report(at: ast.expr | ast.alias | tuple[int, int], name: str, row: Recipe, file: PyFile, guard: str) -> Finding:
+    state = State.FALLBACK if guard and row.state is not State.BENIGN else row.state
+    return file.report(RULE, at, state, f"`{name}`: {row.note}{guard}", row.fix, subject=name)
+
+
+def _guard(node: ast.stmt, file: PyFile) -> str:
+    if not shapes.guarded_import(node, file):
+        return ""
+    return "; the import is guarded, so without it the program takes its other way"
+
+
+_ROOTS = frozenset(roots())
