@@ -74,8 +74,8 @@ def migrate_bytes(name: str, raw: bytes, settings: Settings) -> FileResult | Non
 
 
 def _with_facts(paths: Sequence[Path], names: Sequence[Path], settings: Settings) -> Settings:
-    contents = ((name, raw) for name in names if name.suffix == ".py" and (raw := _read(name)) is not None)
-    return dataclasses.replace(settings, facts=walk.facts(paths, contents))
+    sources = (raw for name in names if name.suffix == ".py" and (raw := _read(name)) is not None)
+    return dataclasses.replace(settings, facts=walk.facts(paths, sources))
 
 
 def _results(
