@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.core.edit import Edit, OverlapError, apply, clashes, map_back, ordered
+from jumar.core.edit import Claims, Edit, OverlapError, apply, map_back, ordered
 
 
 def test_edits_apply_together() -> None:
@@ -27,10 +27,14 @@ def test_overlapping_or_impossible_edits_are_refused(edits: list[Edit]) -> None:
         apply(b"abcdef", edits)
 
 
-def test_clashes_only_with_other_edits() -> None:
-    edit = Edit(2, 4, b"x")
-    assert not clashes(edit, [edit, Edit(4, 5, b""), Edit(0, 2, b"")])
-    assert clashes(edit, [Edit(3, 5, b"")])
+def test_claims_are_taken_whole_or_not_at_all() -> None:
+    claims = Claims()
+    assert claims.take([Edit(2, 4, b"x"), Edit(8, 9, b"y")])
+    assert claims.take([Edit(2, 4, b"x"), Edit(4, 5, b"")]), "an equal edit and a neighbour are no clash"
+    assert not claims.take([Edit(20, 21, b""), Edit(3, 6, b"")])
+    assert claims.take([Edit(20, 22, b"")]), "nothing of a refused set is claimed"
+    assert not claims.take([Edit(21, 21, b"in the middle")])
+    assert claims.take([Edit(20, 20, b"before"), Edit(22, 22, b"behind")])
 
 
 @given(st.binary(max_size=20), st.lists(st.tuples(st.integers(0, 20), st.binary(max_size=3)), max_size=4))
