@@ -83,3 +83,8 @@ def test_lines_of_interest_appear_without_a_change() -> None:
     found = hunks(before, before.replace(b"line 2\n", b""), context=1, also=[20])
     assert [(hunk.old, hunk.new, len(hunk.lines)) for hunk in found] == [(1, 1, 3), (19, 18, 3)]
     assert [line.text for line in found[1].lines] == [b"line 19\n", b"line 20\n", b"line 21\n"]
+
+
+def test_an_insertion_just_before_a_change_keeps_the_blank_line() -> None:
+    text = unified("f", b"a\n\nb\n", b"a\nnew\n\nB\n")
+    assert text.endswith(b" a\n+new\n \n-b\n+B\n")

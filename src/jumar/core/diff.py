@@ -48,9 +48,9 @@ def blocks(old: list[bytes], new: list[bytes]) -> Iterator[Block]:
             continue
         step = _agree_again(old, new, i, j)
         if step is None:
-            yield from _general(old, new, i, j)
+            yield from _refine(old, new, Block(i, len(old), j, len(new)))
             return
-        yield Block(i, i + step[0], j, j + step[1])
+        yield from _refine(old, new, Block(i, i + step[0], j, j + step[1]))
         i, j = i + step[0], j + step[1]
     if i < len(old) or j < len(new):
         yield Block(i, len(old), j, len(new))
@@ -91,11 +91,15 @@ def _agree_again(old: list[bytes], new: list[bytes], i: int, j: int) -> tuple[in
     return None
 
 
-def _general(old: list[bytes], new: list[bytes], i: int, j: int) -> Iterator[Block]:
+def _refine(old: list[bytes], new: list[bytes], block: Block) -> Iterator[Block]:
+    """The same block as a general diff sees it, which finds single equal lines in it."""
+    i, end, j, new_end = block
+    if end - i < 2 or new_end - j < 2:
+        yield block
+        return
     import difflib
 
-    matcher = difflib.SequenceMatcher(None, old[i:], new[j:], autojunk=True)
-    for tag, a, b, c, d in matcher.get_opcodes():
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, old[i:end], new[j:new_end]).get_opcodes():
         if tag != "equal":
             yield Block(i + a, i + b, j + c, j + d)
 

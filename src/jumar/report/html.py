@@ -5,6 +5,7 @@ Large projects are cut, and the page says where: it must stay small enough for a
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -105,7 +106,8 @@ def _views(result: ProjectResult) -> tuple[list[FileView], list[str]]:
     views, rows_left, findings_left, cut_files = [], MAX_ROWS, MAX_FINDINGS, 0
     for file in result.files:
         shown = [item for item in file.findings if item.state is not State.BENIGN]
-        view = FileView(file.path, file.changed, Counter(item.state for item in file.findings if item.state))
+        name = os.path.relpath(file.path, result.root)
+        view = FileView(name, file.changed, Counter(item.state for item in file.findings if item.state))
         if len(shown) > findings_left or rows_left <= 0:
             view.cut = f"{count(len(shown), 'finding')} and the code are left out to keep this page small"
             cut_files += 1
@@ -115,7 +117,7 @@ def _views(result: ProjectResult) -> tuple[list[FileView], list[str]]:
             findings_left -= len(shown)
         views.append(view)
     for name, data in sorted(result.new_files().items()):
-        view = FileView(name, True, Counter(), is_new=True)
+        view = FileView(os.path.relpath(name, result.root), True, Counter(), is_new=True)
         view.rows = _rows(hunks(b"", data)[:1], {})[:MAX_FILE_ROWS]
         views.append(view)
     sentences = []
@@ -144,47 +146,51 @@ def _fill(view: FileView, file: FileResult, shown: Iterable[Finding], limit: int
 
 
 def _rows(parts: list[Hunk], at_line: dict[int, list[Finding]]) -> list[Row]:
-    """Rows of code; takes each finding it places out of `at_line`."""
+    """Rows of code; takes each finding it places out of `at_line`. What is said stands below the new line."""
     rows: list[Row] = []
     for part in parts:
         if rows:
             rows.append(Row("gap", None, None, Markup("")))
         old, new = part.old, part.new
-        for block in _paired(part):
+        for block in _blocks(part):
+            waiting: list[Finding] = []
             for mark, code in block:
-                row = Row(mark, old if mark != "+" else None, new if mark != "-" else None, code)
+                rows.append(Row(mark, old if mark != "+" else None, new if mark != "-" else None, code))
                 if mark != "+":
-                    row.findings = at_line.pop(old, [])
+                    waiting += at_line.pop(old, [])
                     old += 1
                 if mark != "-":
                     new += 1
-                rows.append(row)
+            rows[-1].findings = waiting
     return rows
 
 
-def _paired(part: Hunk) -> Iterable[list[tuple[str, Markup]]]:
-    """The lines of a hunk in blocks; a block of as many new as old lines has its changed words marked."""
+def _blocks(part: Hunk) -> Iterable[list[tuple[str, Markup]]]:
+    """The lines of a hunk, those together that belong together; a replaced line has its changed words marked."""
     gone: list[str] = []
     come: list[str] = []
-    for line in [*part.lines, None]:
-        text = line.text.decode("utf-8", "replace").rstrip("\r\n")[:MAX_LINE] if line else ""
-        if line and line.mark == "-" and not come:
-            gone.append(text)
-        elif line and line.mark == "+":
+    for line in part.lines:
+        text = line.text.decode("utf-8", "replace").rstrip("\r\n")[:MAX_LINE]
+        if line.mark == "+":
             come.append(text)
+            continue
+        if come or line.mark == " ":
+            yield from _replaced(gone, come)
+            gone, come = [], []
+        if line.mark == "-":
+            gone.append(text)
         else:
-            if gone or come:
-                yield _marked(gone, come)
-            gone, come = ([text], []) if line and line.mark == "-" else ([], [])
-            if line and line.mark == " ":
-                yield [(" ", escape(text))]
+            yield [(" ", escape(text))]
+    yield from _replaced(gone, come)
 
 
-def _marked(gone: list[str], come: list[str]) -> list[tuple[str, Markup]]:
-    if len(gone) != len(come):
-        return [("-", escape(text)) for text in gone] + [("+", escape(text)) for text in come]
-    pairs = [_words(old, new) for old, new in zip(gone, come, strict=True)]
-    return [("-", old) for old, _ in pairs] + [("+", new) for _, new in pairs]
+def _replaced(gone: list[str], come: list[str]) -> Iterable[list[tuple[str, Markup]]]:
+    if len(gone) == len(come):
+        for pair in zip(gone, come, strict=True):
+            old, new = _words(*pair)
+            yield [("-", old), ("+", new)]
+    else:
+        yield [*(("-", escape(text)) for text in gone), *(("+", escape(text)) for text in come)]
 
 
 def _words(old: str, new: str) -> tuple[Markup, Markup]:
