@@ -15,17 +15,17 @@ from jumar.migrate.settings import Settings, Style
 from jumar.tables import chips, pages, torch_releases
 
 FILE = "jumar.toml"
-KEYS: dict[str, type] = {
-    "to": str,
-    "torch": str,
-    "chip": str,
-    "unsafe": bool,
-    "multi_card": bool,
-    "only": list,
-    "skip": list,
-    "rules": list,
-    "rows": dict,
-    "jobs": int,
+KEYS: dict[str, tuple[type, str]] = {
+    "to": (str, "style of the output: `npu`, `agnostic` or `import`"),
+    "torch": (str, "torch on the target"),
+    "chip": (str, "chip of the target"),
+    "unsafe": (bool, "also make the changes that a person should look at"),
+    "multi_card": (bool, "also turn a one-card training script into one for many cards"),
+    "only": (list, "ids or names of the only rules to use"),
+    "skip": (list, "ids or names of rules to leave out"),
+    "rules": (list, "Python files with rules of your own, relative to this file"),
+    "rows": (dict, "rows of your own, a table for each of Jumar's tables"),
+    "jobs": (int, "processes to use"),
 }
 _WORDS = {str: "a string", bool: "`true` or `false`", list: "a list of strings", dict: "a table", int: "a number"}
 
@@ -98,7 +98,7 @@ def _check(config: Config, key: str, value: object) -> None:
     if key not in KEYS:
         hint = did_you_mean(key, KEYS, f"known keys: {', '.join(f'`{name}`' for name in KEYS)}")
         raise UserError(f"{origin}unknown key `{key}` in `[migrate]`", hint)
-    kind = KEYS[key]
+    kind, _ = KEYS[key]
     good = isinstance(value, kind) and (kind is not int or not isinstance(value, bool))
     if good and isinstance(value, list):
         good = all(isinstance(item, str) for item in value)
