@@ -79,6 +79,22 @@ def test_copy_of_single_files(tree: Path) -> None:
     ]  # fmt: skip
 
 
+def test_copy_of_one_file_to_a_file(tree: Path) -> None:
+    paths = [tree / "run.sh"]
+    output.copy(_result(CHANGE), paths, Path("new/run_npu.sh"))
+    assert Path("new/run_npu.sh").read_bytes() == b"new\n"
+    assert stat.S_IMODE(Path("new/run_npu.sh").stat().st_mode) == 0o750
+    assert Path("new/helper.py").read_bytes() == b"h = 1\n"
+    with pytest.raises(UserError, match=r"`new/run_npu.sh` exists"):
+        output.copy(_result(CHANGE), paths, Path("new/run_npu.sh"))
+    output.copy(_result(), paths, Path("new/run_npu.sh"), force=True)
+    assert Path("new/run_npu.sh").read_bytes() == b"old\n"
+    with pytest.raises(UserError, match=r"is the file to migrate"):
+        output.copy(_result(CHANGE), paths, Path("p/../p/run.sh"))
+    with pytest.raises(UserError, match=r"cannot write"):
+        output.copy(_result(CHANGE), paths, Path("p/run.sh/a.sh"))
+
+
 @pytest.mark.parametrize(
     ("out", "message"),
     [

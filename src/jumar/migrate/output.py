@@ -49,6 +49,12 @@ def in_place(result: ProjectResult) -> list[str]:
 def check_out(paths: Sequence[Path], out: Path, *, force: bool) -> None:
     """Refuse a place for the copy that would harm something."""
     target = Path(os.path.realpath(out))
+    if is_file(paths, out):
+        if target == Path(os.path.realpath(paths[0])):
+            raise UserError(f"`{out}` is the file to migrate", "use `--write` to edit in place")
+        if out.exists() and not force:
+            raise UserError(f"`{out}` exists", "name a new file, or use `--force` to write over it")
+        return
     for path in paths:
         given = Path(os.path.realpath(path))
         if target == given and given.is_dir():
@@ -64,6 +70,11 @@ def check_out(paths: Sequence[Path], out: Path, *, force: bool) -> None:
     parent = next(up for up in target.parents if up.exists())
     if not os.access(parent, os.W_OK | os.X_OK):
         raise UserError(f"cannot write to `{parent}`: no permission", "name a folder that you may write to")
+
+
+def is_file(paths: Sequence[Path], out: Path) -> bool:
+    """Does `out` name a file, as in `jumar migrate train.py -o train_npu.py`?"""
+    return len(paths) == 1 and paths[0].is_file() and not out.is_dir() and out.suffix == paths[0].suffix != ""
 
 
 def steps(result: ProjectResult, paths: Sequence[Path]) -> Iterator[Step]:
@@ -86,6 +97,8 @@ def steps(result: ProjectResult, paths: Sequence[Path]) -> Iterator[Step]:
 def copy(result: ProjectResult, paths: Sequence[Path], out: Path, *, force: bool = False) -> list[str]:
     """Make the copy; returns what could not be copied. An `out` that is new appears only when all is done."""
     check_out(paths, out, force=force)
+    if is_file(paths, out):
+        return _copy_file(result, paths[0], out)
     fresh = not (out.is_dir() and any(out.iterdir()))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -106,6 +119,19 @@ def copy(result: ProjectResult, paths: Sequence[Path], out: Path, *, force: bool
         if fresh and place.exists():
             shutil.rmtree(place, ignore_errors=True)
     return left
+
+
+def _copy_file(result: ProjectResult, path: Path, out: Path) -> list[str]:
+    changed = next((file.after for file in result.files if file.changed), None)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot write `{out}`: {error.strerror}", "nothing was written") from error
+    for name, data in result.new_files().items():
+        write.replace(out.parent / os.path.relpath(name, result.root), data)
+    write.replace(out, _read(str(path)) if changed is None else changed)
+    shutil.copymode(path, out)
+    return []
 
 
 def _step(path: str, root: str, changed: Mapping[str, bytes]) -> Step:
