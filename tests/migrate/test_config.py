@@ -39,13 +39,13 @@ chip = "Ascend310p3"
 unsafe = true
 skip = ["cuda-device-string", "PT102"]
 rules = []
-[migrate.rows.names]
+[migrate.rows.torch_cuda]
 "torch.cuda.thing" = "torch.npu.thing"
 """
     found = _load(tmp_path, text)
     assert (found.to, found.torch, found.chip, found.unsafe) == (Style.AGNOSTIC, "2.7.1", "310P3", True)
     assert found.skip == {"PT101", "PT102"}
-    assert found.rows == {"names": {"torch.cuda.thing": "torch.npu.thing"}}
+    assert found.rows == {"torch_cuda": {"torch.cuda.thing": "torch.npu.thing"}}
 
 
 def test_command_line_wins(tmp_path: Path) -> None:
@@ -76,10 +76,11 @@ def test_own_rules_are_relative_to_the_file_and_can_be_named(tmp_path: Path) -> 
         ('[migrate]\ntorch = "9"\n', "{}:2: no torch_npu release for torch `9`", "known releases: "),
         ('[migrate]\nskip = ["??"]\n', "{}:2: no such rule: `??`", "`jumar migrate --list` lists the rules"),
         (
-            "[migrate.rows]\nnames = 1\n",
-            "{}:2: `rows.names` must be a table of strings",
-            "write `[migrate.rows.names]`",
+            "[migrate.rows]\ntorch_cuda = 1\n",
+            "{}:2: `rows.torch_cuda` must be a table of strings",
+            "write `[migrate.rows.torch_cuda]`",
         ),
+        ("[migrate.rows.torch_cud]\n", "{}:1: no such table: `torch_cud`", "did you mean `torch_cuda`?"),
         ("[migrate\n", "`{}` is not valid TOML: ", "correct the file and try again"),
     ],
 )

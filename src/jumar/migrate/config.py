@@ -13,6 +13,7 @@ from jumar.core.nearest import did_you_mean
 from jumar.migrate.rule import all_rules, units
 from jumar.migrate.settings import Settings, Style
 from jumar.tables import chips, pages, torch_releases
+from jumar.tables.load import table_names
 
 FILE = "jumar.toml"
 KEYS: dict[str, tuple[type, str]] = {
@@ -106,6 +107,11 @@ def _check(config: Config, key: str, value: object) -> None:
         raise UserError(f"{origin}`{key}` must be {_WORDS[kind]}")
     if isinstance(value, dict):
         for name, rows in value.items():
+            if name not in (known := table_names()):
+                hint = did_you_mean(
+                    name, known, f"known tables: {', '.join(f'`{known_name}`' for known_name in known)}"
+                )
+                raise UserError(f"{config.origin(name)}no such table: `{name}`", hint)
             if not isinstance(rows, dict) or not all(isinstance(text, str) for text in rows.values()):
                 raise UserError(
                     f"{config.origin(name)}`rows.{name}` must be a table of strings",
