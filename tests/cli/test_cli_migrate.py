@@ -19,11 +19,6 @@ NPU = b'import torch\nimport torch_npu\n\nx = torch.zeros(3, device="npu")\n'
 LEFT = b"import torch\n\ntorch.cuda.cudart()\n"
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-
-
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small project; the current folder is the one around it."""

@@ -15,10 +15,3 @@ def table(name: str) -> dict[str, Any]:
     raw = files("jumar.data").joinpath(name).read_bytes()
     loaded: dict[str, Any] = json.loads(raw) if name.endswith(".json") else tomllib.loads(raw.decode())
     return loaded
-
-
-def table_names() -> list[str]:
-    """The tables kept by hand, without `.toml`."""
-    return sorted(
-        entry.name.removesuffix(".toml") for entry in files("jumar.data").iterdir() if entry.name.endswith(".toml")
-    )
