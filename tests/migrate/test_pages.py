@@ -16,7 +16,8 @@ import pytest
 
 from jumar.core.finding import Safety
 from jumar.core.source import Source
-from jumar.migrate.project import FileResult, migrate_bytes
+from jumar.migrate.project import migrate_bytes
+from jumar.migrate.result import FileResult
 from jumar.migrate.settings import Settings, Style
 
 PAGES = Path(__file__).parents[2] / "docs" / "rules"
