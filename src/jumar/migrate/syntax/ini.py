@@ -25,7 +25,9 @@ def entries(data: bytes) -> Iterator[Entry]:
         pair = _PAIR.match(text)
         if header:
             section, key = header.group(1).decode("utf-8", "replace"), ""
-            yield Entry((section,), "", line.end(), line.end(), line.start() + 1, line.start() + header.end(1), Kind.OPEN)
+            yield Entry(
+                (section,), "", line.end(), line.end(), line.start() + 1, line.start() + header.end(1), Kind.OPEN
+            )
         elif pair and not text[:1].isspace():
             key = pair.group(1).decode("utf-8", "replace")
             span = (line.start() + pair.start(1), line.start() + pair.end(1))

@@ -69,7 +69,9 @@ class Command:
     is_piped: bool = False
     """Does its output go into another command?"""
     is_array: bool = False
-    """The elements of `NAME=( … )`, or the words of a string: options without a command."""
+    """The elements of `NAME=( … )`: words without a command."""
+    is_text: bool = False
+    """Read from inside a quoted string that may be a command line."""
 
     @property
     def name(self) -> str:
@@ -184,7 +186,13 @@ class _Reader:
         if not pending:
             pending.start = start
         match = _ASSIGN.match(self.data, self.at, self.end)
-        takes_assignments = not pending.words or pending.words[0].text in ("export", "declare", "local", "readonly", "env")
+        takes_assignments = not pending.words or pending.words[0].text in (
+            "export",
+            "declare",
+            "local",
+            "readonly",
+            "env",
+        )
         if match and takes_assignments:
             name = match.group(1).decode()
             self.at = match.end()
@@ -438,3 +446,31 @@ def options(command: Command) -> Iterator[tuple[str, str, Word, int]]:
             follows = words[position + 1]
             if not follows.text.startswith("-") or follows.is_quoted:
                 yield name, follows.text, follows, 0
+
+
+def base_command(command: Command) -> tuple[str, int]:
+    """The program that a command line runs, and its position: behind `sudo`, `env`, `time` and the like."""
+    position = 0
+    while position < len(command.words):
+        text = command.words[position].text
+        name = text.rpartition("/")[2]
+        if name in (
+            "sudo",
+            "env",
+            "time",
+            "nohup",
+            "exec",
+            "command",
+            "stdbuf",
+            "nice",
+            "timeout",
+            "then",
+            "do",
+            "else",
+        ):
+            position += 1
+            while position < len(command.words) and re.match(r"-|\d+[smh]?$|\w+=", command.words[position].text):
+                position += 1
+            continue
+        return name, position
+    return "", position
