@@ -26,6 +26,11 @@ def found(text: str) -> str | None:
     return match.group() if match else None
 
 
+def is_weak(text: str) -> bool:
+    """Does it speak of GPUs only as one speaks of cards, and of nothing that belongs to CUDA?"""
+    return all(re.fullmatch(r"n?gpus?", match.group(), re.I) for match in MARKER.finditer(text))
+
+
 def is_strong(text: str) -> bool:
     """Does it name CUDA itself, and not only a GPU or a package?"""
     return _STRONG.search(text) is not None

@@ -30,6 +30,8 @@ class TextFile(Document):
         self.name = PurePath(source.path).name
         self.is_ci = bool(_CI.search(source.path))
         """Does the file belong to a build service, not to the program?"""
+        self._marks = bytearray(len(source.data))
+        self._marked = 0
         self.scripts: list[Script] = []
         self.entries: list[Entry] = []
         self.instructions: list[Instruction] = []
@@ -40,7 +42,10 @@ class TextFile(Document):
 
     def is_covered(self, start: int, end: int) -> bool:
         """Has some rule spoken about a part of this stretch?"""
-        return any(first < end and start < last for first, last in self.covered)
+        for first, last in self.covered[self._marked :]:
+            self._marks[first:last] = b"\1" * (last - first)
+        self._marked = len(self.covered)
+        return self._marks.find(1, start, end) >= 0
 
     def change(
         self, rule: Rule, at: Span, message: str, *edits: Edit, at_run_time: bool = False, subject: str = ""

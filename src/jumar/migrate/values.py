@@ -32,27 +32,19 @@ class Judgement(NamedTuple):
 
 def judge(key: str, value: str) -> Judgement | None:
     """What to do about `key: value`; None when it does not depend on CUDA or is not known."""
-    if _DEVICE.fullmatch(value) and not key.endswith("accelerator"):
-        return _device(key, value)
+    if _DEVICE.fullmatch(value) and _DEVICE_KEY.fullmatch(key):
+        new = value.replace("cuda", "npu")
+        return Judgement(State.REWRITTEN, f"device `{value}` becomes `{new}`", new)
     if "nccl" in value:
         return _backend(key, value)
     if value in ("gpu", "GPU", "cuda") or (value == "gpus" and "device" in key):
         return _gpu(key, value)
     if value in ATTENTION and _ATTENTION_KEY.fullmatch(key):
-        fix = "use `sdpa`, or keep it where the library itself maps it to NPU kernels, as new transformers do"
+        fix = "use PyTorch's own attention (`sdpa` in transformers), or keep it if the library has NPU kernels for it"
         return Judgement(State.HAND, f"attention `{value}` comes from a CUDA package", None, fix)
     if _COUNT_KEY.fullmatch(key) and _COUNT.fullmatch(value):
         return Judgement(State.BENIGN, f"`{key}` counts or numbers cards: it works with NPUs as it stands")
     return None
-
-
-def _device(key: str, value: str) -> Judgement:
-    if _DEVICE_KEY.fullmatch(key):
-        new = value.replace("cuda", "npu")
-        return Judgement(State.REWRITTEN, f"device `{value}` becomes `{new}`", new)
-    return Judgement(
-        State.HAND, f"`{key}` is `{value}`", None, f"see what reads `{key}`; a device is called `npu` there"
-    )
 
 
 def _backend(key: str, value: str) -> Judgement | None:

@@ -33,6 +33,7 @@ FAMILIES = ("config", "requirements", "shell")
 _SCRIPT = re.compile(
     r"(?:.*[_-])?(?:run|script|scripts|commands?|cmd|entrypoint|entry_point|setup|install|launch\w*)", re.I
 )
+_INDEX_KEYS = frozenset({"url", "index-url", "extra-index-url", "find-links"})
 _LOCK = re.compile(r".*\.lock|conda-lock\.ya?ml")
 _ENVIRONMENT = re.compile(r".*(?:environment|env|conda)[\w.-]*\.ya?ml", re.I)
 
@@ -54,7 +55,7 @@ def _read(file: TextFile, active: list[Unit]) -> Iterator[Finding]:
             found.append(required)
             file.requirement_spans.append((required.start, required.end))
             file.script_spans.append((entry.start, entry.end))
-        elif entry.key in ("url", "index-url", "extra-index-url") and entry.kind is Kind.QUOTED:
+        elif entry.key in _INDEX_KEYS and file.name in ("pyproject.toml", "Pipfile", "uv.toml", "pip.conf"):
             yield from visit(active, "visit_index", (entry.start, entry.end), file)
         elif entry.path == ("channels", "[]") and _ENVIRONMENT.fullmatch(file.name):
             yield from visit(active, "visit_channel", entry.value, (entry.start, entry.end), file)

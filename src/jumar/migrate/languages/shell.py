@@ -14,7 +14,7 @@ from jumar.migrate.languages import requirements
 from jumar.migrate.rule import Unit
 from jumar.migrate.settings import Settings
 from jumar.migrate.syntax import shell
-from jumar.migrate.syntax.shell import Script, Word
+from jumar.migrate.syntax.shell import Command, Script, Word
 from jumar.migrate.textfile import TextFile, migrate_text, visit
 
 FAMILIES = ("shell", "requirements")
@@ -47,10 +47,18 @@ def read(file: TextFile, active: list[Unit], start: int, end: int) -> Iterator[F
             yield from visit(active, "visit_assignment", assignment, command, file)
         if command.words and not command.is_array:
             yield from requirements.installed(command, file, active)
+        for first, last in _heredocs(command):
+            yield from read(file, active, first, last)
         if command.words or command.heredocs:
             yield from visit(active, "visit_command", command, file)
     for reference in script.references:
         yield from visit(active, "visit_reference", reference, file)
+
+
+def _heredocs(command: Command) -> list[tuple[int, int]]:
+    """Here-documents that a shell runs: `bash <<EOF`, and `RUN <<EOF` of a Dockerfile."""
+    runs = command.name in ("", "bash", "sh", "zsh") and all(word.text.startswith("-") for word in command.words[1:2])
+    return [(heredoc.start, heredoc.end) for heredoc in command.heredocs if runs]
 
 
 def _read_strings(data: bytes, script: Script) -> None:
@@ -65,9 +73,8 @@ def _read_strings(data: bytes, script: Script) -> None:
 
 
 def _read_string(data: bytes, script: Script, word: Word, is_text: bool) -> None:
-    span = shell.inner(data, word)
-    if span is None:
+    if data[word.start : word.start + 1] not in (b"'", b'"') or data[word.end - 1 : word.end] not in (b"'", b'"'):
         return
-    found = shell.parse(data, *span, depth=1)
+    found = shell.parse(data, word.start + 1, word.end - 1, depth=1)
     script.commands += [dataclasses.replace(command, is_text=is_text) for command in found.commands]
     script.comments += [] if is_text else found.comments

@@ -129,7 +129,7 @@ def _mask_cell(out: bytearray, text: bytes, start: int, end: int) -> list[Line]:
         line = _LINE.match(text, at, end)
         if line is None or out[at : at + 1] == b"#":
             continue
-        _blank(out, at, line.end(), b"0")
+        _blank(out, at, line.end(), b"_")
         shell = _SHELL_LINES.match(text, at)
         if shell:
             found.append(Line("shell", shell.end(), line.end()))
@@ -137,7 +137,7 @@ def _mask_cell(out: bytearray, text: bytes, start: int, end: int) -> list[Line]:
 
 
 def _blank(out: bytearray, start: int, end: int, first: bytes) -> None:
-    """Comments of the same length in place of a stretch; a `0` in front keeps a block from being empty."""
+    """Comments of the same length in place of a stretch; a name in front keeps a block from being empty."""
     for line in re.finditer(rb"[^\r\n]+", bytes(out[start:end])):
         size = line.end() - line.start()
         lead = first if line.start() == 0 else b"#"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _LINE = re.compile(rb"[^\r\n]*(?:\\\r?\n[^\r\n]*)*")
-_NOTE = re.compile(rb"(?:^|[ \t])#[^\r\n]*")
+_NOTE = re.compile(rb"[ \t]#[^\r\n]*")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
@@ -30,7 +30,7 @@ def lines(data: bytes) -> Iterator[Line]:
         raw = data[start : note.start() if note else stop]
         begin = start + len(raw) - len(raw.lstrip())
         end = start + len(raw.rstrip())
-        if end > begin:
+        if end > begin and data[begin : begin + 1] != b"#":
             yield Line(data[begin:end].decode("utf-8", "replace"), begin, end, data[begin : begin + 1] == b"-")
         at = stop + 1
         while data[at : at + 1] in (b"\n", b"\r") and data[at : at + 1]:

@@ -31,6 +31,8 @@ class Word(NamedTuple):
     text: str
     is_quoted: bool = False
     has_expansion: bool = False
+    inner: tuple[int, int] | None = None
+    """What stands between the quotes, when the whole word is one quoted string."""
 
 
 class Assignment(NamedTuple):
@@ -91,15 +93,6 @@ def parse(data: bytes, start: int = 0, end: int | None = None, depth: int = 0) -
     reader.commands(b"")
     reader.script.commands.sort(key=lambda command: (command.start, -command.end))
     return reader.script
-
-
-def inner(data: bytes, word: Word) -> tuple[int, int] | None:
-    """The span between the quotes of a word that is one quoted string, else None."""
-    raw = data[word.start : word.end]
-    if len(raw) < 2 or raw[:1] not in (b"'", b'"') or raw[-1:] != raw[:1]:
-        return None
-    body = raw[1:-1]
-    return None if raw[:1] in body.replace(b"\\" + raw[:1], b"") else (word.start + 1, word.end - 1)
 
 
 class _Pending:
@@ -277,7 +270,9 @@ class _Reader:
         start = self.at
         parts: list[bytes] = []
         is_quoted = has_expansion = False
+        inner: tuple[int, int] | None = None
         while self.at < self.end:
+            before = self.at
             plain = _PLAIN.match(self.data, self.at, self.end)
             if plain:
                 parts.append(plain.group())
@@ -293,9 +288,11 @@ class _Reader:
             elif char == b"'":
                 parts.append(self._single())
                 is_quoted = True
+                inner = (before + 1, self.at - 1) if before == start else None
             elif char == b'"':
                 is_quoted = True
                 has_expansion |= self._double(parts)
+                inner = (before + 1, self.at - 1) if before == start else None
             elif char in (b"$", b"`"):
                 has_expansion |= self._expansion(parts)
             elif self.data.startswith((b"<(", b">("), self.at) and self.at == start:
@@ -312,7 +309,9 @@ class _Reader:
             parts.append(self.data[self.at : self.at + 1])
             self.at += 1
         text = b"".join(parts).decode("utf-8", "replace")
-        return Word(start, self.at, text, is_quoted, has_expansion)
+        if inner is not None and (inner[1] + 1 != self.at or inner[1] < inner[0]):
+            inner = None
+        return Word(start, self.at, text, is_quoted, has_expansion, inner)
 
     def _at_separator(self) -> bool:
         return bool(_OPERATOR.match(self.data, self.at, self.end) or _BLANK.match(self.data, self.at, self.end))

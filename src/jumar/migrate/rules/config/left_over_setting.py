@@ -19,7 +19,7 @@ RULE = Rule(
 )
 _ABOUT = re.compile(
     r".*(?:name|title|description|summary|authors?|maintainers?|keywords|classifiers|url|urls|homepage|repository|email"
-    r"|comment|label|labels|tags?|readme|license|message|help|text|owner|runner|resources?|runs-on|note|notes|source)",
+    r"|test_cases?|known_\w+|scopes?|comment|label|labels|tags?|readme|license|message|help|text|owner|runner|resources?|runs-on|note|notes|source)",
     re.I,
 )
 _ADDRESS = re.compile(r"(?:https?|git|ssh|s3)://\S+|git@\S+|\S+@\S+\.\w+")
@@ -66,6 +66,6 @@ def _judge(entry: Entry, marker: str) -> tuple[State, str, str | None]:
         return State.BENIGN, f"`{marker}` in text about the project", None
     if _ADDRESS.fullmatch(entry.value) or _FILE.fullmatch(entry.value):
         return State.BENIGN, f"`{entry.value[:60]}` is an address or a file name", None
-    if not markers.is_strong(entry.value) and marker.lower() in ("gpu", "gpus", "ngpu"):
+    if markers.is_weak(entry.value):
         return State.BENIGN, f"`{entry.value[:60]}` speaks of cards in general", None
     return State.HAND, f"`{entry.key}` is `{entry.value.strip()[:60]}`", fix

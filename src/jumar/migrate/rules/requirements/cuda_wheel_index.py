@@ -18,7 +18,7 @@ RULE = Rule(
     keywords=("/cu", "+cu", "nvidia", "cuda"),
 )
 _TORCH = re.compile(rb"(/whl/(?:nightly/|test/)?)cu\d+(?=[/\s\"']|$)")
-_OTHER = re.compile(rb"[/+-]cu\d{2,3}\b|nvidia|cuda")
+_OTHER = re.compile(rb"[/+-]cu\d{2,3}\b|//[\w.]*nvidia|cuda")
 
 
 def visit_index(span: tuple[int, int], file: TextFile) -> Iterator[Finding]:

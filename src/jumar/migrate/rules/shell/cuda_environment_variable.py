@@ -114,7 +114,7 @@ def _word(file: TextFile, word: Word, name: str, found: Verdict) -> Iterator[Fin
 
 def _is_own(assignment: Assignment, command: Command, file: TextFile) -> bool:
     """Is it a plain variable that the script itself reads again?"""
-    if command.words:
+    if command.words and command.name not in ("local", "declare", "readonly", "typeset"):
         return False
     return any(
         reference.name == assignment.name and reference.start != assignment.start

@@ -18,7 +18,7 @@ RULE = Rule(
 )
 SET_ENV = "source /usr/local/Ascend/ascend-toolkit/set_env.sh"
 _PATH = re.compile(
-    r"/(?:usr/local|opt|usr/lib|usr/share|etc)[\w./-]*(?:cuda|cudnn|nccl|nvidia)[\w./*-]*|\$\{?CUDA_(?:HOME|PATH|ROOT)\b",
+    r"/(?:usr/local|opt|usr/lib|usr/share|etc)/(?:[\w.-]+/)*(?:cuda|cudnn|nccl|nvidia)[\w./*-]*|\$\{?CUDA_(?:HOME|PATH|ROOT)\b",
     re.I,
 )
 _MODULE = re.compile(r"(?:[\w.-]+/)*(?:cuda|cudnn|nccl|nvhpc|nvidia)[\w.-]*(?:/.*)?", re.I)

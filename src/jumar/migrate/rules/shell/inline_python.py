@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from jumar.core.finding import Finding, State
 from jumar.migrate import embedded, markers
 from jumar.migrate.rule import Rule
-from jumar.migrate.syntax import shell
 from jumar.migrate.syntax.shell import Command, Heredoc, Word
 from jumar.migrate.textfile import TextFile
 
@@ -41,7 +40,7 @@ def _is_python(word: Word) -> bool:
 
 def _string(file: TextFile, code: Word) -> Iterator[Finding]:
     data = file.source.data
-    span = shell.inner(data, code)
+    span = code.inner
     if span is None or markers.found(code.text) is None:
         return
     quote = data[code.start : code.start + 1]

@@ -19,7 +19,10 @@ RULE = Rule(
 )
 _PRINTS = re.compile(r"echo|printf|log\w*|info|warn\w*|error|die|print|msg|say|:|usage")
 _FILE = re.compile(r"[\w./${}*?~:@%+,-]*[\w}]+\.[A-Za-z0-9]{1,6}|[\w./${}*~-]*/[\w./${}*~-]*")
-_SWITCH = re.compile(r"--?[\w-]+")
+_LABEL = re.compile(
+    r"(?:.*_)?(?:name|job|tag|dir|folder|path|file|logs?|output|prefix|suffix|title|run|exp|model|checkpoint)(?:_.*)?",
+    re.I,
+)
 
 
 def finish(file: TextFile) -> Iterator[Finding]:
@@ -35,13 +38,27 @@ def _command(file: TextFile, command: Command) -> Iterator[Finding]:
         if markers.is_strong(assignment.name) and not file.is_covered(*span):
             message = f"`{assignment.name}` is a variable of this script"
             yield file.report(RULE, (assignment.start, assignment.name_end), State.BENIGN, message)
+        is_label = _LABEL.fullmatch(assignment.name) and re.fullmatch(r"[\w./${}:-]*", assignment.value.text)
+        if is_label and markers.found(assignment.value.text) and not file.is_covered(*span):
+            message = f"`{assignment.name}` only names something"
+            yield file.report(RULE, (assignment.value.start, assignment.value.end), State.BENIGN, message)
         yield from _word(file, assignment.value, State.HAND)
+    if command.words and _is_function(file, command.words[0].text):
+        word = command.words[0]
+        if markers.found(word.text) and not file.is_covered(word.start, word.end):
+            yield file.report(RULE, (word.start, word.end), State.BENIGN, f"`{word.text}` is a function of this script")
     for position, word in enumerate(command.words):
         yield from _word(file, word, State.BENIGN if prints and position else State.HAND)
     for operator, word in command.redirects:
         yield from _word(file, word, State.BENIGN if operator.startswith((">", "&>")) else State.HAND)
     for heredoc in command.heredocs:
-        yield from lines(file, heredoc.start, heredoc.end)
+        if (heredoc.start, heredoc.end) not in file.script_spans:
+            yield from lines(file, heredoc.start, heredoc.end)
+
+
+def _is_function(file: TextFile, name: str) -> bool:
+    pattern = rb"(?m)^[ \t]*(?:function[ \t]+)?%s[ \t]*(?:\([ \t]*\)|\{)" % re.escape(name.encode())
+    return bool(name.isidentifier() and markers.found(name) and re.search(pattern, file.source.data))
 
 
 def _writes_file(command: Command) -> bool:
@@ -66,8 +83,8 @@ def _word(file: TextFile, word: Word, state: State) -> Iterator[Finding]:
         yield file.report(RULE, span, State.BENIGN, f"`{shown}` is a file, folder or model name")
     elif markers.is_prose(word.text):
         yield file.report(RULE, span, State.BENIGN, f"`{marker}` in a sentence")
-    elif _SWITCH.fullmatch(word.text) and not markers.is_strong(text):
-        yield file.report(RULE, span, State.BENIGN, f"option `{shown}` speaks of cards in general")
+    elif markers.is_weak(text):
+        yield file.report(RULE, span, State.BENIGN, f"`{shown}` speaks of cards in general")
     else:
         fix = "see what reads it, and whether it works with an NPU"
         yield file.report(RULE, span, State.HAND, f"`{shown}` may depend on CUDA", fix, subject=marker)
