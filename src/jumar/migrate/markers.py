@@ -7,17 +7,17 @@ import re
 WORDS = (
     "cuda", "nccl", "nvidia", "cudnn", "nvcc", "nvtx", "nvml", "nvlink", "cublas", "cupy", "cutlass", "tensorrt",
     "flash-attn", "flash_attn", "flash_attention", "xformers", "triton", "bitsandbytes", "transformer-engine",
-    "transformer_engine", "apex", "gpu", "nsys", "ncu ", "+cu1", "/cu1",
+    "transformer_engine", "apex", "gpu", "nsys", "ncu ", "cu9", "cu10", "cu11", "cu12", "cu13",
 )  # fmt: skip
 """For the quick look into a file; lower case."""
 
 MARKER = re.compile(
     r"cuda|nccl|nvidia|cudnn|nvcc|nvtx|nvml|nvlink|cublas|cupy|cutlass|tensorrt"
     r"|flash[-_]attn|flash_attention|xformers|bitsandbytes|transformer[-_]engine"
-    r"|(?<![a-z])(?:triton|apex|nsys|ncu)(?![a-z])|(?<![a-z0-9])n?gpus?(?![a-z0-9])|\+cu1\d\d|/cu1\d\d",
+    r"|(?<![a-z])(?:triton|apex|nsys|ncu)(?![a-z])|(?<![a-z0-9])n?gpus?(?![a-z0-9])|(?<![a-z0-9])cu(?:9\d|1[0-3]\d)(?![a-z0-9])",
     re.I,
 )
-_STRONG = re.compile(r"cuda|nccl|nvidia|cudnn|nvcc|nvtx|nvml|cublas|\+cu1\d\d|/cu1\d\d", re.I)
+_STRONG = re.compile(r"cuda|nccl|nvidia|cudnn|nvcc|nvtx|nvml|cublas|(?<![a-z0-9])cu(?:9\d|1[0-3]\d)(?![a-z0-9])", re.I)
 
 
 def found(text: str) -> str | None:

@@ -38,6 +38,8 @@ def finish(file: TextFile) -> Iterator[Finding]:
     for instruction in file.instructions:
         span = (instruction.start, instruction.end)
         marker = markers.found(file.text(span))
-        if marker and instruction.name not in ("RUN", "ENV", "ARG") and not file.is_covered(*span):
+        if instruction.name in ("RUN", "ENV", "ARG", "CMD", "ENTRYPOINT", "SHELL", "HEALTHCHECK"):
+            continue
+        if marker and not file.is_covered(*span):
             state = State.BENIGN if instruction.name in ("LABEL", "MAINTAINER", "COPY", "ADD") else State.HAND
             yield file.report(RULE, span, state, f"`{instruction.name}` with `{marker}`")

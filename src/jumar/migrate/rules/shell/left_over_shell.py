@@ -29,15 +29,19 @@ def finish(file: TextFile) -> Iterator[Finding]:
     for script in file.scripts:
         for command in sorted(script.commands, key=lambda command: command.end - command.start):
             yield from _command(file, command)
+        for reference in script.references:
+            at = (reference.start, reference.end)
+            if _is_named_after(reference.name) and not file.is_covered(*at):
+                yield file.report(RULE, at, State.BENIGN, f"`{reference.name}` is a variable of this script")
 
 
 def _command(file: TextFile, command: Command) -> Iterator[Finding]:
     prints = bool(_PRINTS.fullmatch(command.name)) and not command.is_piped and not _writes_file(command)
     for assignment in command.assignments:
         span = (assignment.start, max(assignment.value.end, assignment.name_end))
-        if markers.is_strong(assignment.name) and not file.is_covered(*span):
-            message = f"`{assignment.name}` is a variable of this script"
-            yield file.report(RULE, (assignment.start, assignment.name_end), State.BENIGN, message)
+        at = (assignment.start, assignment.name_end)
+        if _is_named_after(assignment.name) and not file.is_covered(*at):
+            yield file.report(RULE, at, State.BENIGN, f"`{assignment.name}` is a variable of this script")
         is_label = _LABEL.fullmatch(assignment.name) and re.fullmatch(r"[\w./${}:-]*", assignment.value.text)
         if is_label and markers.found(assignment.value.text) and not file.is_covered(*span):
             message = f"`{assignment.name}` only names something"
@@ -54,6 +58,10 @@ def _command(file: TextFile, command: Command) -> Iterator[Finding]:
     for heredoc in command.heredocs:
         if (heredoc.start, heredoc.end) not in file.script_spans:
             yield from lines(file, heredoc.start, heredoc.end)
+
+
+def _is_named_after(name: str) -> bool:
+    return markers.is_strong(name) or name in ("gpu", "gpus")
 
 
 def _is_function(file: TextFile, name: str) -> bool:
@@ -96,7 +104,8 @@ def lines(file: TextFile, start: int, end: int) -> Iterator[Finding]:
     while at < end:
         span = file.line_span(at)
         marker = markers.found(file.text(span))
-        if marker and not file.is_covered(*span) and not file.text(span).lstrip().startswith("#"):
+        is_comment = re.match(r"\s*#(?!SBATCH|PBS|BSUB)", file.text(span))
+        if marker and not file.is_covered(*span) and not is_comment:
             message = f"`{marker}` in text that the script hands over"
             yield file.report(RULE, span, State.HAND, message, "see what reads it, and whether it works with an NPU")
         at = max(span[1] + 1, at + 1)
