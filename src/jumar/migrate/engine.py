@@ -42,7 +42,7 @@ def migrate_python(source: Source, settings: Settings) -> Outcome:
     active = select(units("python", settings.rule_paths), source.data, settings)
     if not active:
         return Outcome([], source.data)
-    return until_stable(source, lambda current: _round(current, settings, active))
+    return until_stable(source, lambda current: python_round(current, settings, active))
 
 
 def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]:
@@ -91,7 +91,8 @@ def choose(findings: list[Finding], settings: Settings) -> list[Finding]:
     ]
 
 
-def _round(source: Source, settings: Settings, active: list[Unit]) -> tuple[list[Finding], list[Finding]]:
+def python_round(source: Source, settings: Settings, active: list[Unit]) -> tuple[list[Finding], list[Finding]]:
+    """One round of the Python rules: all findings, and those whose edits are to be made."""
     try:
         tree = parse(source.data, source.path)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -36,7 +36,7 @@ def _below(top: Path, inside: Sequence[str]) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         for name in sorted(names):
             path = os.path.join(folder, name)
-            if languages.classify(name, b"" if "." in name else _head(path)) is None:
+            if languages.classify(path, b"" if "." in name else _head(path)) is None:
                 continue
             if os.path.islink(path) and not _leads_out(path, inside):
                 continue
