@@ -15,7 +15,7 @@ from typing import NamedTuple
 from jumar.core.edit import Edit, apply, map_back, ordered
 from jumar.core.finding import Finding, Level, Safety, State
 from jumar.core.source import Source
-from jumar.migrate import imports, suppress
+from jumar.migrate import imports, suppress, targets
 from jumar.migrate.document import Document
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule, Unit, units
@@ -40,10 +40,18 @@ class Outcome(NamedTuple):
 
 def migrate_python(source: Source, settings: Settings) -> Outcome:
     """All findings in a Python text, and the text with the allowed edits made."""
+    if targets.is_generated(source):
+        return Outcome([], source.data)
     active = select(units("python", settings.rule_paths), source.data, settings)
     if not active:
         return Outcome([], source.data)
-    return until_stable(source, lambda current: _round(current, settings, active))
+    outcome = until_stable(source, lambda current: _round(current, settings, active))
+    if not targets.wants_files(settings, outcome.data):
+        return outcome
+    after = Source(source.path, outcome.data, source.encoding, source.bom)
+    return outcome._replace(
+        extra=targets.extra_files(PyFile(after, settings, parse(after.data, after.path), frozenset()))
+    )
 
 
 def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]:

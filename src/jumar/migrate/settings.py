@@ -21,6 +21,8 @@ class Facts:
     """Method names such as `cuda` that a class of the project itself defines."""
     own_modules: frozenset[str] = frozenset()
     """Top-level module names that lie in the project and so hide packages of the same name."""
+    packages: frozenset[str] = frozenset()
+    """Folders that hold an `__init__.py`, as paths of the same kind as those of the files."""
 
 
 @dataclass(frozen=True, slots=True)

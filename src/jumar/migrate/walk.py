@@ -15,7 +15,7 @@ SKIPPED_FOLDERS = {
     ".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "node_modules", ".tox", ".nox", ".eggs",
     ".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints",
 }  # fmt: skip
-_OWN_METHOD = re.compile(rb"^[ \t]+(?:async[ \t]+)?def[ \t]+(cuda|npu)\b", re.M)
+_OWN_METHOD = re.compile(rb"^[ \t]+(?:async[ \t]+)?def[ \t]+(cuda|npu|is_cuda)\b", re.M)
 
 
 def files(paths: Iterable[Path]) -> Iterator[Path]:
@@ -70,11 +70,14 @@ def root(paths: Sequence[Path]) -> str:
 def facts(paths: Sequence[Path], found: Iterable[tuple[Path, bytes]]) -> Facts:
     """What matters about the project as a whole; `found` are its files with their content."""
     methods: set[str] = set()
+    packages: set[str] = set()
     for path, raw in found:
-        if b"def cuda" in raw or b"def npu" in raw:
+        if path.name == "__init__.py":
+            packages.add(path.parent.as_posix())
+        if b"def cuda" in raw or b"def npu" in raw or b"def is_cuda" in raw:
             methods.update(name.decode() for name in _OWN_METHOD.findall(raw))
     modules = {name for path in paths if path.is_dir() for name in _top_modules(path)}
-    return Facts(frozenset(methods), frozenset(modules))
+    return Facts(frozenset(methods), frozenset(modules), frozenset(packages))
 
 
 def _top_modules(folder: Path) -> Iterator[str]:
