@@ -135,9 +135,11 @@ def _round(source: Source, settings: Settings, active: list[Unit]) -> tuple[list
 
 
 def parse(data: bytes, path: str) -> ast.Module:
+    """The tree of a UTF-8 text; a coding line in it speaks of the file, not of this text, and must not be followed."""
+    text = data.decode() if b"coding" in data[:400] else data
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(data, path)
+        return ast.parse(text, path)
 
 
 def wanted_types(active: list[Unit]) -> frozenset[type[ast.AST]]:

@@ -94,14 +94,15 @@ class PyFile(Document):
     @cached_property
     def imports_torch(self) -> bool:
         """Does the file import torch anywhere, also inside a function?"""
-        return any(name.split(".")[0] == "torch" for name in self._imported)
+        return any(name.split(".")[0] == "torch" for name in self.imported)
 
     @cached_property
     def has_relative_imports(self) -> bool:
         return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in self.index.imports)
 
     @cached_property
-    def _imported(self) -> list[str]:
+    def imported(self) -> list[str]:
+        """Names of all imported modules, relative ones left out."""
         found: list[str] = []
         for node in self.index.imports:
             if isinstance(node, ast.Import):

@@ -19,8 +19,8 @@ RULE = Rule(
     summary="a word with CUDA in it that no other rule knows",
     keywords=("cuda", "nccl", "cudnn", "nvidia", "nvtx", "cublas"),
 )
-_WORD = re.compile(rb"[\w.]*(?:cuda|nccl|cudnn|nvidia|nvtx|cublas)[\w.]*", re.I)
-_BEFORE = re.compile(rb"[\w.\s\\]*$")
+_PART = re.compile(rb"cu(?:da|dnn|blas)|nccl|nv(?:idia|tx)")
+_WORD = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")
 _CODE = re.compile(
     r"torch\.cuda|\.cuda\(|nvidia-smi|/cuda|cuda/|nvcr\.io|#include|__global__|\w+_CUDA\b|CUDA_\w+|NCCL_\w+"
 )
@@ -33,14 +33,13 @@ _FIX = "look at it: change it for the NPU, or mark the line with `# jumar: keep`
 
 
 def finish(file: PyFile) -> Iterator[Finding]:
-    found = list(_WORD.finditer(file.source.data))
-    if not found:
+    places = list(_words(file.source.data))
+    if not places:
         return
     covered, strings = _Spans(file.covered), _Spans(file.string_spans)
     nodes = _string_nodes(file)
     said: set[tuple[int, State]] = set()
-    for match in found:
-        place = match.span()
+    for place in places:
         if covered.hits(*place):
             continue
         string = strings.holding(place[0])
@@ -49,13 +48,27 @@ def finish(file: PyFile) -> Iterator[Finding]:
         elif _in_comment(file, strings, place[0]):
             state, message = State.BENIGN, "a comment"
         else:
-            state, message = _in_code(file, match.group().decode(), place[0])
+            state, message = _in_code(file, file.text(place), place[0])
         key = (file.source.line_of(place[0]), state)
         if key not in said:
             said.add(key)
-            word = match.group().decode().strip(".")
+            word = file.text(place).strip(".")
             fix = _FIX if state is State.HAND else None
             yield file.report(RULE, place, state, f"`{word}`: {message}", fix, word)
+
+
+def _words(data: bytes) -> Iterator[Span]:
+    """Every dotted word with one of the names in it."""
+    end = 0
+    for match in _PART.finditer(data.lower()):
+        if match.start() < end:
+            continue
+        start, end = match.span()
+        while start and data[start - 1] in _WORD:
+            start -= 1
+        while end < len(data) and data[end] in _WORD:
+            end += 1
+        yield start, end
 
 
 class _Spans:

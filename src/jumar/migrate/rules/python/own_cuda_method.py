@@ -1,13 +1,18 @@
-"""A class of the project that overrides `cuda` of a torch module: `.npu()` does not come by it."""
+"""A class of the project that defines `cuda` itself: it gets the name `npu` too, since callers now ask for that."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
+from jumar.migrate import owners
+from jumar.migrate.document import Span
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
+from jumar.migrate.settings import Style
+from jumar.migrate.styles import runtime
 
 RULE = Rule(
     id="PT112",
@@ -18,20 +23,41 @@ RULE = Rule(
 
 
 def visit_ClassDef(node: ast.ClassDef, file: PyFile) -> Iterator[Finding]:
-    for statement in node.body:
-        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) or statement.name != "cuda":
+    names = {item.name for item in node.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    for method in node.body:
+        if not isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) or method.name != "cuda":
             continue
-        start, end = file.source.span(statement)
-        at = file.source.data.index(b"cuda", file.source.data.index(b"def", start), end)
-        if _extends_torch(node, file):
-            fix = "add `npu = cuda` below the method, and check what it does to the device"
-            message = f"`{node.name}.cuda` overrides the method of torch, which `.npu()` does not call"
-            yield file.report(RULE, (at, at + 4), State.HAND, message, fix)
+        at = _place(method, file)
+        if not owners.moves(file, method) or method.decorator_list:
+            yield file.report(RULE, at, State.BENIGN, f"`{node.name}.cuda` is a method of this project")
+        elif file.settings.to is Style.IMPORT:
+            yield file.rewrite(RULE, at, f"what `{node.name}.cuda` calls is replaced{runtime.DONE.note}")
+        elif file.settings.to is Style.AGNOSTIC or "npu" in names or _has_alias(node):
+            message = f"`{node.name}.cuda` of this project keeps its name; what it calls is migrated"
+            yield file.report(RULE, at, State.BENIGN, message)
         else:
-            yield file.report(RULE, (at, at + 4), State.BENIGN, f"`{node.name}.cuda` is a method of this project")
+            message = f"`{node.name}.cuda` of this project is also called `npu` now"
+            yield file.rewrite(RULE, at, message, _alias(method, file))
 
 
-def _extends_torch(node: ast.ClassDef, file: PyFile) -> bool:
+def _place(method: ast.FunctionDef | ast.AsyncFunctionDef, file: PyFile) -> Span:
+    start, end = file.source.span(method)
+    at = file.source.data.index(b"cuda", file.source.data.index(b"def", start), end)
+    return at, at + len(b"cuda")
+
+
+def _has_alias(node: ast.ClassDef) -> bool:
     return any(
-        (file.name(base) or "").startswith(("torch.", "pytorch_lightning.", "lightning.")) for base in node.bases
+        isinstance(item, ast.Assign) and any(isinstance(name, ast.Name) and name.id == "npu" for name in item.targets)
+        for item in node.body
     )
+
+
+def _alias(method: ast.FunctionDef | ast.AsyncFunctionDef, file: PyFile) -> Edit:
+    """`npu = cuda` on a line of its own behind the method."""
+    source = file.source
+    start, end = source.span(method)
+    line = source.line_of(end)
+    at = source.starts[line - 1] + len(source.line_text(line))
+    indent = source.data[source.starts[method.lineno - 1] : start]
+    return Edit(at, at, source.newline * 2 + indent + b"npu = cuda")
