@@ -15,7 +15,7 @@ from typing import NamedTuple
 from jumar.core.edit import Claims, Edit, apply, map_back, ordered
 from jumar.core.finding import Finding, Level, Safety, State
 from jumar.core.source import Source
-from jumar.migrate import imports, suppress
+from jumar.migrate import imports, suppress, targets
 from jumar.migrate.document import Document
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Unit, units
@@ -39,10 +39,18 @@ class Outcome(NamedTuple):
 
 def migrate_python(source: Source, settings: Settings) -> Outcome:
     """All findings in a Python text, and the text with the allowed edits made."""
+    if targets.is_generated(source):
+        return Outcome([], source.data)
     active = select(units("python", settings.rule_paths), source.data, settings)
     if not active:
         return Outcome([], source.data)
-    return until_stable(source, lambda current: python_round(current, settings, active))
+    outcome = until_stable(source, lambda current: python_round(current, settings, active))
+    if not targets.wants_files(settings, outcome.data):
+        return outcome
+    after = Source(source.path, outcome.data, source.encoding, source.bom)
+    return outcome._replace(
+        extra=targets.extra_files(PyFile(after, settings, parse(after.data, after.path), frozenset()))
+    )
 
 
 def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]:
@@ -113,9 +121,11 @@ def python_round(source: Source, settings: Settings, active: list[Unit]) -> tupl
 
 
 def parse(data: bytes, path: str) -> ast.Module:
+    """The tree of a UTF-8 text; a coding line in it speaks of the file, not of this text, and must not be followed."""
+    text = data.decode() if b"coding" in data[:400] else data
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(data, path)
+        return ast.parse(text, path)
 
 
 def wanted_types(active: list[Unit]) -> frozenset[type[ast.AST]]:

@@ -76,8 +76,8 @@ def migrate_bytes(name: str, raw: bytes, settings: Settings) -> FileResult | Non
 
 
 def _with_facts(paths: Sequence[Path], names: Sequence[Path], settings: Settings) -> Settings:
-    sources = (raw for name in names if name.suffix == ".py" and (raw := _read(name)) is not None)
-    return dataclasses.replace(settings, facts=walk.facts(paths, sources))
+    found = ((name, raw) for name in names if name.suffix == ".py" and (raw := _read(name)) is not None)
+    return dataclasses.replace(settings, facts=walk.facts(paths, found))
 
 
 def _results(

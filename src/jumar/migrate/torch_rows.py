@@ -23,7 +23,7 @@ def use(rule: Rule, node: ast.expr, name: str, row: TorchName, file: PyFile) -> 
         return
     new = row.npu + name.removeprefix(row.name)
     message = f"`{name}` becomes `{new}`"
-    edit = respell(file, node, name, new)
+    edit = respell(file, node, new)
     if edit is None:
         yield file.report(rule, node, State.HAND, message, f"write `{new}` here", subject=name)
         return
@@ -70,19 +70,6 @@ def _left(rule: Rule, node: ast.expr | ast.alias, name: str, row: TorchName, fil
     return file.report(rule, node, row.state, f"`{name}`: {row.note}", row.fix, subject=name)
 
 
-def respell(file: PyFile, node: ast.expr, name: str, new: str) -> targets.Change | None:
-    """The edit that spells the chain `node` as `new`: below the same root, else in full behind an import of torch."""
-    if node in file.lost or b"#" in file.source.text(node):
-        return None
-    change = targets.rename(file, node, name, new)
-    if change is not None:
-        return change
-    root: ast.expr = node
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    scope = file.index.scope.get(root)
-    found = scope.lookup("torch") if scope is not None else None
-    if found is not None and scope is not None and file.index.resolve("torch", scope) != "torch":
-        return None
-    needs = (targets.IMPORT_NPU,) if found is not None else ("import torch", targets.IMPORT_NPU)
-    return targets.Change((file.replace(node, new),), needs)
+def respell(file: PyFile, node: ast.expr, new: str) -> targets.Change | None:
+    """The edit that spells the chain `node` as `new`; None where a comment stands inside the chain."""
+    return None if b"#" in file.source.text(node) else targets.rename(file, node, new)

@@ -15,7 +15,12 @@ SKIPPED_FOLDERS = {
     ".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "node_modules", ".tox", ".nox", ".eggs",
     ".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints",
 }  # fmt: skip
-_OWN_METHOD = re.compile(rb"^[ \t]+(?:async[ \t]+)?def[ \t]+(cuda|npu)\b", re.M)
+_OWN_METHOD = re.compile(
+    rb"^(?P<indent>[ \t]+)(?:async[ \t]+)?def[ \t]+(?P<name>cuda|npu|is_cuda)\b"
+    rb"(?P<body>[^\n]*\n(?:(?P=indent)[ \t][^\n]*\n|[ \t]*\r?\n|(?P=indent)\)[^\n]*\n)*)",
+    re.M,
+)
+_MOVES = re.compile(rb"\.(cuda|npu|to|_apply)\(|\.device\b|\.is_cuda\b")
 
 
 def files(paths: Iterable[Path]) -> Iterator[Path]:
@@ -67,14 +72,19 @@ def root(paths: Sequence[Path]) -> str:
     return Path(os.path.relpath(os.path.commonpath([folder.absolute() for folder in folders]))).as_posix()
 
 
-def facts(paths: Sequence[Path], sources: Iterable[bytes]) -> Facts:
-    """What matters about the project as a whole; `sources` are the texts of its Python files."""
+def facts(paths: Sequence[Path], found: Iterable[tuple[Path, bytes]]) -> Facts:
+    """What matters about the project as a whole; `found` are its Python files with their content."""
     methods: set[str] = set()
-    for raw in sources:
-        if b"def cuda" in raw or b"def npu" in raw:
-            methods.update(name.decode() for name in _OWN_METHOD.findall(raw))
+    movers: set[str] = set()
+    packages: set[str] = set()
+    for path, raw in found:
+        if path.name == "__init__.py":
+            packages.add(path.parent.as_posix())
+        if b"def cuda" in raw or b"def npu" in raw or b"def is_cuda" in raw:
+            for match in _OWN_METHOD.finditer(raw):
+                (movers if _MOVES.search(match.group("body")) else methods).add(match.group("name").decode())
     modules = {name for path in paths if path.is_dir() for name in _top_modules(path)}
-    return Facts(frozenset(methods), frozenset(modules))
+    return Facts(frozenset(methods), frozenset(movers), frozenset(modules), frozenset(packages))
 
 
 def _top_modules(folder: Path) -> Iterator[str]:

@@ -46,7 +46,7 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
     if file.settings.to is Style.NPU and file.name(first) == ".".join(words[:3]):
         yield _below_import(node, name, message, file)
         return
-    change = torch_rows.respell(file, node, name, new)
+    change = torch_rows.respell(file, node, new)
     if change is None:
         yield file.report(RULE, node, State.HAND, message, f"write `{new}` here", subject=name)
         return
