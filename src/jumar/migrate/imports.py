@@ -14,10 +14,11 @@ def insert(file: PyFile, statements: list[str], after: str = "torch") -> Edit | 
     missing = [statement for statement in statements if not _has(file, statement)]
     if not missing:
         return None
-    anchor = _first_import(file, after) or _first_import(file, after, inside=True)
-    if anchor is None:
-        return _at_top(file, missing)
-    return _behind(file, anchor, missing)
+    anchor = _first_import(file, after)
+    if anchor is not None:
+        return _behind(file, anchor, missing)
+    late = _first_import(file, after, inside=True)
+    return _at_top(file, missing) if late is None else _before(file, late, missing)
 
 
 def _has(file: PyFile, statement: str) -> bool:
@@ -51,6 +52,15 @@ def _first_import(file: PyFile, package: str, *, inside: bool = False) -> ast.st
         if level == 0 and any(name.split(".")[0] == package for name in names) and (inside or _is_guarded(file, node)):
             return node
     return None
+
+
+def _before(file: PyFile, anchor: ast.stmt, statements: list[str]) -> Edit:
+    """In front of an import inside a function, which may already bring a name that only torch_npu adds."""
+    start, _ = file.source.span(anchor)
+    lead = file.source.data[file.source.starts[anchor.lineno - 1] : start]
+    if lead.strip():
+        return Edit(start, start, b"".join(statement.encode() + b"; " for statement in statements))
+    return Edit(start, start, b"".join(statement.encode() + file.source.newline + lead for statement in statements))
 
 
 def _behind(file: PyFile, anchor: ast.stmt, statements: list[str]) -> Edit:

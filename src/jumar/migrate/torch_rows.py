@@ -27,10 +27,8 @@ def use(rule: Rule, node: ast.expr, name: str, row: TorchName, file: PyFile) -> 
     if edit is None:
         yield file.report(rule, node, State.HAND, message, f"write `{new}` here", subject=name)
         return
-    change = edit.edits
-    yield settle.rewrite(
-        file, rule, node, message, *change, needs=edit.needs, subject=name, at_run_time=row.at_run_time
-    )
+    needs = ("import torch_npu", *edit.needs)
+    yield settle.rewrite(file, rule, node, message, *edit.edits, needs=needs, subject=name, at_run_time=row.at_run_time)
 
 
 def imported(

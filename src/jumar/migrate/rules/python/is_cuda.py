@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
-from jumar.migrate import owners, targets
+from jumar.migrate import kernels, owners, targets
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 
@@ -22,7 +22,7 @@ def visit_Attribute(node: ast.Attribute, file: PyFile) -> Iterator[Finding]:
     if node.attr != "is_cuda":
         return
     name = file.name(node)
-    if name is not None and name.startswith("torch."):
+    if (name is not None and name.startswith("torch.")) or kernels.guard_of(node, file) is not None:
         return
     at = file.attr_span(node)
     if at is None:
