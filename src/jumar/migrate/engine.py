@@ -1,6 +1,6 @@
-"""Runs the rules over one Python text: cheap filter, one parse, one walk; repeats until nothing changes.
+"""Runs the rules over one Python text: cheap filter, one parse, one walk.
 
-Two rules may want to change the same bytes; the first by position wins and the other gets its turn in the next
+Two rules may want to change the same bytes; the first by position wins and the other gets its turn in another
 round, on the changed text. Positions of later rounds are given in terms of the text the user knows.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from jumar.migrate.rules.python import not_python, torch_npu_import
 from jumar.migrate.settings import Settings
 
 MAX_ROUNDS = 8
+_WORD = re.compile(rb"\w+")
 
 
 RoundRunner = Callable[[Source], tuple[list[Finding], list[Finding]]]
@@ -56,12 +58,18 @@ def migrate_python(source: Source, settings: Settings) -> Outcome:
 def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]:
     """The rules that can have something to say about this text."""
     lowered = data.lower()
+    words: set[bytes] = set()
     seen: dict[bytes, bool] = {}
     active = []
     for unit in found:
         rule = unit.rule
         if (settings.only and rule.id not in settings.only) or rule.id in settings.skip:
             continue
+        if unit.words:
+            words = words or set(_WORD.findall(lowered))
+            if not unit.words.isdisjoint(words):
+                active.append(unit)
+                continue
         for word in unit.keywords:
             if word not in seen:
                 seen[word] = word in lowered
@@ -72,7 +80,7 @@ def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]
 
 
 def until_stable(source: Source, run_round: RoundRunner) -> Outcome:
-    """Repeat a round of rules until no allowed edit is left; the first round's view counts for reports."""
+    """Repeat a round of rules until no edit had to wait; the first round's view counts for reports."""
     findings: list[Finding] = []
     history: list[list[Edit]] = []
     current = source
@@ -87,6 +95,8 @@ def until_stable(source: Source, run_round: RoundRunner) -> Outcome:
             break
         history.append(edits)
         current = Source(source.path, apply(current.data, edits), source.encoding, source.bom)
+        if not any(finding.edits and finding.state is State.REWRITTEN and id(finding) not in made for finding in found):
+            break
     return Outcome(_distinct(findings), current.data)
 
 

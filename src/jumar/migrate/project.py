@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import gc
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -43,12 +45,13 @@ def migrate(
     store = Cache(settings) if cache else None
     results: list[FileResult] = []
     lines = 0
-    for done, (count, result) in enumerate(_results(names, settings, store, jobs or os.cpu_count() or 1)):
-        lines += count
-        if result is not None and (result.findings or result.changed or result.extra):
-            results.append(result)
-        if progress is not None:
-            progress(done + 1, len(names))
+    with _without_collector():
+        for done, (count, result) in enumerate(_results(names, settings, store, jobs or os.cpu_count() or 1)):
+            lines += count
+            if result is not None and (result.findings or result.changed or result.extra):
+                results.append(result)
+            if progress is not None:
+                progress(done + 1, len(names))
     if store is not None:
         store.close()
     results.sort(key=lambda result: result.path)
@@ -73,6 +76,18 @@ def migrate_bytes(name: str, raw: bytes, settings: Settings) -> FileResult | Non
     except UnicodeEncodeError:
         return FileResult(name, raw, raw, (_left_out(name, f"the new text does not fit into `{source.encoding}`"),))
     return FileResult(name, raw, after, tuple(outcome.findings), outcome.extra)
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Syntax trees are many small objects without cycles: looking for cycles among them only costs time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _with_facts(paths: Sequence[Path], names: Sequence[Path], settings: Settings) -> Settings:

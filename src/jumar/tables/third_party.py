@@ -34,16 +34,6 @@ def roots() -> tuple[str, ...]:
 
 
 @cache
-def keywords() -> tuple[str, ...]:
-    """Words that a file with such an import holds; short ones only as part of the import."""
-    found = ["_cuda"]
-    for root in roots():
-        word = root.lower()
-        found += [word] if len(word) > 7 or "_" in word else [f"import {word}", f"from {word}", f'"{word}"']
-    return tuple(found)
-
-
-@cache
 def recipe(name: str) -> Recipe | None:
     """The row for a dotted name: its own or that of the longest name above it."""
     rows = recipes()

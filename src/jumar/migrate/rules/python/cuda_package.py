@@ -10,13 +10,14 @@ from jumar.core.finding import Finding, State
 from jumar.migrate import shapes
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
-from jumar.tables.third_party import Recipe, keywords, recipe, roots
+from jumar.tables.third_party import Recipe, recipe, roots
 
 RULE = Rule(
     id="PT200",
     name="cuda-package",
     summary="a package that is made for CUDA",
-    keywords=keywords(),
+    keywords=("_cuda",),
+    words=tuple(root.lower() for root in roots()),
     roots=roots(),
 )
 _EXTENSION = re.compile(r"(?:.*_)?cuda(?:_.*)?|.*_cuda")
