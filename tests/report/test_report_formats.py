@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -226,3 +227,13 @@ def test_every_rule_has_a_plain_summary() -> None:
     for unit in all_rules():
         assert unit.rule.summary and not unit.rule.summary.endswith("."), unit.rule.id
         assert "\n" not in unit.rule.summary
+
+
+def test_text_of_an_unchanged_file_is_read_when_it_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("one\ntwo\nthree\n")
+    item = Finding("PT102", Level.WARNING, "look", Where(str(path), 2, 1, 2, 4), state=State.HAND)
+    result = ProjectResult(str(tmp_path), (FileResult(str(path), b"", b"", (item,)),), Settings(), 1, 3)
+    assert "<td>three</td>" in _page(result)
+    path.unlink()
+    assert "three" not in _page(result) and "look" in _page(result)
