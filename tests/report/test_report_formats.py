@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import sample
 
+from jumar.core.edit import Edit
 from jumar.core.finding import Finding, Level, State, Where
 from jumar.migrate.result import FileResult, ProjectResult
 from jumar.migrate.rule import Rule, Unit, all_rules
@@ -237,3 +238,25 @@ def test_text_of_an_unchanged_file_is_read_when_it_is_shown(tmp_path: Path) -> N
     assert "<td>three</td>" in _page(result)
     path.unlink()
     assert "three" not in _page(result) and "look" in _page(result)
+
+
+def test_overlapping_edits_give_no_exact_fix() -> None:
+    train = sample.result().files[1]
+    first = train.findings[1]
+    other = replace(first, edits=(Edit(first.edits[0].start + 1, first.edits[0].end, b""),))
+    assert id(first) not in replace(train, findings=(first, other)).exact_edits()
+
+
+def test_unreadable_text_gives_no_exact_fix() -> None:
+    assert sample.result().files[2].exact_edits() == {}
+    assert sample.result().files[2].texts() == (b"\0", b"\0")
+
+
+def test_csv_tells_deletions_and_findings_without_a_place() -> None:
+    gone = Finding(
+        "PT102", Level.NOTE, "gone", Where("p/a.py", 3, 1, 3, 9), state=State.REWRITTEN, edits=(Edit(0, 4, b""),)
+    )
+    nowhere = Finding("PT102", Level.ERROR, "no", None, state=State.UNSUPPORTED)
+    tables = csv.render(ProjectResult("p", (FileResult("p/a.py", b"abcd", b"", (gone, nowhere)),), Settings()), RULES)
+    assert tables["change_list.csv"].splitlines()[1] == "a.py,3,3,DELETE,gone"
+    assert tables["unsupported_api.csv"].splitlines()[1] == "NA,NA,NA,PT102,no"
