@@ -49,7 +49,7 @@ def test_tables_name_source_date_and_tool() -> None:
         path = Path(__file__).parents[2] / "src" / "jumar" / "data" / f"{name}.toml"
         head = path.read_text(encoding="utf-8")[:1500]
         for word in ("source:", "date:", "tool:"):
-            assert re.search(rf"^# {word} ", head, re.M), f"{name}.toml: no `# {word}`"
+            assert re.search(rf"^# {word} ", head, re.M | re.I), f"{name}.toml: no `# {word}`"
 
 
 def test_pages_inside_an_installed_package_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
