@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import gc
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -122,9 +123,18 @@ def _fresh(todo: list[str], settings: Settings, jobs: int) -> Iterator[tuple[int
         for task in tasks:
             yield from _work(task)
         return
-    with ProcessPoolExecutor(jobs) as pool:
-        for answers in pool.map(_work, tasks):
-            yield from answers
+    with ProcessPoolExecutor(jobs, initializer=_leave_interrupts) as pool:
+        try:
+            for answers in pool.map(_work, tasks):
+                yield from answers
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C reaches every process of a terminal; only the first one answers it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _work(task: tuple[list[str], Settings]) -> list[tuple[int, FileResult | None]]:

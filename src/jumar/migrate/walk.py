@@ -56,7 +56,9 @@ def _leads_out(link: str, inside: Sequence[str]) -> bool:
 
 
 def _head(path: str) -> bytes:
-    """The first bytes of a file without suffix: its `#!` line may say what it is."""
+    """The first bytes of a file without suffix: its `#!` line may say what it is. Opening a pipe would wait."""
+    if not os.path.isfile(path):
+        return b""
     try:
         with open(path, "rb") as file:
             return file.read(200)
