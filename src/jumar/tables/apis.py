@@ -63,9 +63,3 @@ def cuda_row(name: str) -> Row:
 def _classes() -> frozenset[str]:
     """Names with attributes of their own that the introspection did not list (classes)."""
     return frozenset(name for name in npu_names() if name.rpartition(".")[2][:1].isupper())
-
-
-@cache
-def device_properties() -> frozenset[str]:
-    """The fields that `torch.npu.get_device_properties(...)` has."""
-    return frozenset(name for name in table("torch_npu.json")["device_properties"] if not name.startswith("_"))
