@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
+from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
-from jumar.migrate import from_imports, settle, targets
+from jumar.migrate import from_imports, settle
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 from jumar.migrate.settings import Style
 from jumar.tables.torch_names import TorchName, torch_name
+
+IMPORT_NPU = "import torch_npu"
 
 
 def use(rule: Rule, node: ast.expr, name: str, row: TorchName, file: PyFile) -> Iterator[Finding]:
@@ -23,13 +27,12 @@ def use(rule: Rule, node: ast.expr, name: str, row: TorchName, file: PyFile) -> 
         return
     new = row.npu + name.removeprefix(row.name)
     message = f"`{name}` becomes `{new}`"
-    edit = respell(file, node, name, new)
-    if edit is None:
+    spelled = respell(file, node, new)
+    if spelled is None:
         yield file.report(rule, node, State.HAND, message, f"write `{new}` here", subject=name)
         return
-    change = edit.edits
     yield settle.rewrite(
-        file, rule, node, message, *change, needs=edit.needs, subject=name, at_run_time=row.at_run_time
+        file, rule, node, message, spelled.edit, needs=spelled.needs, subject=name, at_run_time=row.at_run_time
     )
 
 
@@ -57,7 +60,7 @@ def imported(
     if edit is None:
         yield file.report(rule, node, State.HAND, f"{names} becomes {new}", f"import {new} here")
     else:
-        yield file.rewrite(rule, node, f"{names} becomes {new}", edit, needs=("import torch_npu",))
+        yield file.rewrite(rule, node, f"{names} becomes {new}", edit, needs=(IMPORT_NPU,))
 
 
 def _left(rule: Rule, node: ast.expr | ast.alias, name: str, row: TorchName, file: PyFile) -> Finding:
@@ -70,19 +73,27 @@ def _left(rule: Rule, node: ast.expr | ast.alias, name: str, row: TorchName, fil
     return file.report(rule, node, row.state, f"`{name}`: {row.note}", row.fix, subject=name)
 
 
-def respell(file: PyFile, node: ast.expr, name: str, new: str) -> targets.Change | None:
-    """The edit that spells the chain `node` as `new`: below the same root, else in full behind an import of torch."""
-    if node in file.lost or b"#" in file.source.text(node):
-        return None
-    change = targets.rename(file, node, name, new)
-    if change is not None:
-        return change
+class Spelling(NamedTuple):
+    """The edit that spells a name anew, and the imports that it needs."""
+
+    edit: Edit
+    needs: tuple[str, ...]
+
+
+def respell(file: PyFile, node: ast.expr, new: str) -> Spelling | None:
+    """Spell the chain `node` as `new`: below the same root if that fits, else in full behind an import."""
     root: ast.expr = node
     while isinstance(root, ast.Attribute):
         root = root.value
     scope = file.index.scope.get(root)
-    found = scope.lookup("torch") if scope is not None else None
-    if found is not None and scope is not None and file.index.resolve("torch", scope) != "torch":
+    if node in file.lost or not isinstance(root, ast.Name) or scope is None or b"#" in file.source.text(node):
         return None
-    needs = (targets.IMPORT_NPU,) if found is not None else ("import torch", targets.IMPORT_NPU)
-    return targets.Change((file.replace(node, new),), needs)
+    base = file.name(root)
+    if base is not None and new.startswith(base + "."):
+        return Spelling(file.replace(node, root.id + new.removeprefix(base)), (IMPORT_NPU,))
+    first = new.partition(".")[0]
+    is_bound = scope.lookup(first) is not None
+    if is_bound and file.index.resolve(first, scope) != first:
+        return None
+    needs = (IMPORT_NPU,) if is_bound or first == "torch_npu" else (f"import {first}", IMPORT_NPU)
+    return Spelling(file.replace(node, new), needs)

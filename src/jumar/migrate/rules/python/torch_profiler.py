@@ -46,12 +46,12 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
     if file.settings.to is Style.NPU and file.name(first) == ".".join(words[:3]):
         yield _below_import(node, name, message, file)
         return
-    change = torch_rows.respell(file, node, name, new)
-    if change is None:
+    spelled = torch_rows.respell(file, node, new)
+    if spelled is None:
         yield file.report(RULE, node, State.HAND, message, f"write `{new}` here", subject=name)
         return
     needs = ("import torch_npu",)
-    yield settle.rewrite(file, RULE, node, message, *change.edits, needs=needs, subject=name, at_run_time=True)
+    yield settle.rewrite(file, RULE, node, message, spelled.edit, needs=needs, subject=name, at_run_time=True)
 
 
 def visit_ImportFrom(node: ast.ImportFrom, file: PyFile) -> Iterator[Finding]:
