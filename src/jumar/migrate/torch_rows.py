@@ -50,7 +50,7 @@ def imported(
             continue
         if row.npu and row.name == name and file.settings.to is Style.NPU:
             moved[alias.name] = row.npu
-        elif row.state is not State.BENIGN or row.name == name:
+        elif row.state is not State.BENIGN or row.name in (name, node.module):
             yield _left(rule, alias, name, row, file)
     if not moved:
         return
