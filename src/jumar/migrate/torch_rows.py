@@ -12,6 +12,8 @@ from jumar.migrate.rule import Rule
 from jumar.migrate.settings import Style
 from jumar.tables.torch_names import TorchName, torch_name
 
+IMPORT_NPU = "import torch_npu"
+
 
 def use(rule: Rule, node: ast.expr, name: str, row: TorchName, file: PyFile) -> Iterator[Finding]:
     """The finding for a name in an expression; one that an import brings as it is was settled there."""
@@ -27,7 +29,7 @@ def use(rule: Rule, node: ast.expr, name: str, row: TorchName, file: PyFile) -> 
     if edit is None:
         yield file.report(rule, node, State.HAND, message, f"write `{new}` here", subject=name)
         return
-    needs = ("import torch_npu", *edit.needs)
+    needs = (IMPORT_NPU, *edit.needs)
     yield settle.rewrite(file, rule, node, message, *edit.edits, needs=needs, subject=name, at_run_time=row.at_run_time)
 
 
@@ -45,7 +47,7 @@ def imported(
             continue
         if row.npu and row.name == name and file.settings.to is Style.NPU:
             moved[alias.name] = row.npu
-        elif row.state is not State.BENIGN or row.name == name:
+        elif row.state is not State.BENIGN or row.name in (name, node.module):
             yield _left(rule, alias, name, row, file)
     if not moved:
         return
@@ -55,7 +57,7 @@ def imported(
     if edit is None:
         yield file.report(rule, node, State.HAND, f"{names} becomes {new}", f"import {new} here")
     else:
-        yield file.rewrite(rule, node, f"{names} becomes {new}", edit, needs=("import torch_npu",))
+        yield file.rewrite(rule, node, f"{names} becomes {new}", edit, needs=(IMPORT_NPU,))
 
 
 def _left(rule: Rule, node: ast.expr | ast.alias, name: str, row: TorchName, file: PyFile) -> Finding:

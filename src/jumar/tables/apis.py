@@ -130,9 +130,3 @@ def version(text: str) -> tuple[int, ...]:
     """`2.7.1` as numbers to compare."""
     digits = [part for part in text.split("+")[0].split(".") if part.isdigit()]
     return tuple(int(part) for part in digits)
-
-
-@cache
-def device_properties() -> frozenset[str]:
-    """The fields that `torch.npu.get_device_properties(...)` has."""
-    return frozenset(name for name in table("torch_npu.json")["device_properties"] if not name.startswith("_"))

@@ -165,3 +165,9 @@ def _wheel(part: str) -> frozenset[str]:
 def _minor(version: str) -> int:
     major, _, rest = version.partition(".")
     return int(major) * 1000 + int(rest.partition(".")[0] or 0)
+
+
+@cache
+def device_properties() -> frozenset[str]:
+    """The fields that `torch.npu.get_device_properties(...)` has."""
+    return frozenset(name for name in table("torch_npu.json")["device_properties"] if not name.startswith("_"))

@@ -19,6 +19,7 @@ RULE = Rule(
     summary="an environment variable of CUDA, NCCL or cuBLAS",
     keywords=(
         "cuda_",
+        "triton_",
         "nccl_",
         "cublas",
         "cudnn_",

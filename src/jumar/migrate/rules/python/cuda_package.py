@@ -20,6 +20,12 @@ RULE = Rule(
     words=tuple(root.lower() for root in roots()),
     roots=roots(),
 )
+_GUARDED = "; the import is guarded, so without it the program takes its other way"
+_IMPORTERS = {"import_module", "find_spec", "importorskip", "__import__", "version", "_is_package_available"}
+_PACKAGE_TEXT = re.compile(
+    r"(flash[-_]attn|xformers|triton|bitsandbytes|transformer[-_]engine|cupy|pynvml|causal[-_]conv1d|mamba[-_]ssm)"
+    r"(?:[.=<>~!\[ ].*)?"
+)
 _EXTENSION = re.compile(r"(?:.*_)?cuda(?:_.*)?|.*_cuda")
 
 
@@ -58,15 +64,19 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
 
 
 def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
-    """`import_module("flash_attn")`, `find_spec("apex")`, `pytest.importorskip("triton")`."""
-    if not isinstance(node.value, str) or node.value not in _ROOTS or node in file.docstrings:
+    """`find_spec("apex")`, `"bitsandbytes.optim.Adam"`, `"flash-attn>=2.0"`, `choices=["triton", "torch"]`."""
+    value = node.value
+    if not isinstance(value, str) or len(value) > 60 or not value[:1].isalpha() or node in file.docstrings:
         return
+    match = _PACKAGE_TEXT.fullmatch(value)
     call = shapes.call_of(node, file)
-    word = shapes.last_word(call.func) if call is not None else ""
-    if word in ("import_module", "find_spec", "importorskip", "__import__", "version", "_is_package_available"):
-        row = recipe(node.value)
-        if row is not None:
-            yield _report(node, node.value, row, file, "")
+    is_import = value in _ROOTS and call is not None and shapes.last_word(call.func) in _IMPORTERS
+    if (match is None and not is_import) or shapes.is_text(node, file):
+        return
+    name = match.group(1).replace("-", "_") if match else value
+    row = recipe(name)
+    if row is not None and name not in file.settings.facts.own_modules:
+        yield _report(node, name, row, file, "" if is_import else "; this string names it")
 
 
 def _imported(node: ast.stmt, at: ast.alias | ast.stmt, name: str, file: PyFile) -> Iterator[Finding]:
@@ -82,14 +92,12 @@ def _imported(node: ast.stmt, at: ast.alias | ast.stmt, name: str, file: PyFile)
 
 
 def _report(at: ast.expr | ast.alias | tuple[int, int], name: str, row: Recipe, file: PyFile, guard: str) -> Finding:
-    state = State.FALLBACK if guard and row.state is not State.BENIGN else row.state
+    state = State.FALLBACK if guard == _GUARDED and row.state is not State.BENIGN else row.state
     return file.report(RULE, at, state, f"`{name}`: {row.note}{guard}", row.fix, subject=name)
 
 
 def _guard(node: ast.stmt, file: PyFile) -> str:
-    if not shapes.guarded_import(node, file):
-        return ""
-    return "; the import is guarded, so without it the program takes its other way"
+    return _GUARDED if shapes.guarded_import(node, file) else ""
 
 
 _ROOTS = frozenset(roots())

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from jumar.core.finding import Finding, State
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
-from jumar.tables.apis import device_properties
+from jumar.tables.support import device_properties
 
 RULE = Rule(
     id="PT173",

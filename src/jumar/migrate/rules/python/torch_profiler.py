@@ -6,6 +6,7 @@ torch_npu 2.13.0: torch_npu/profiler/profiler.py.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
@@ -25,6 +26,7 @@ _NAMES = ("profile", "ProfilerActivity", "ProfilerAction", "schedule", "tensorbo
 _MOVED = {name: f"torch_npu.profiler.{name}" for name in (*_NAMES, "supported_activities")}
 # What torch's profile has and torch_npu's has not: a file that asks for it keeps torch's.
 _BLOCKERS = ("key_averages", "export_to_tensorboard", "acc_events", "use_gzip", "experimental_config", ".events()")
+_OTHER_ACTIVITY = re.compile(rb"ProfilerActivity\.(?!CPU\b|CUDA\b|NPU\b)\w+")
 _COLUMNS = ("cuda_time", "self_cuda_", "cuda_memory")
 _CUDA = "torch.profiler.ProfilerActivity.CUDA"
 
@@ -112,4 +114,7 @@ def _left(node: ast.expr, name: str, blocker: str, file: PyFile) -> Finding:
 def _blocker(file: PyFile) -> str:
     """What the file asks of its profile that torch_npu's does not have; empty when all is there."""
     data = file.source.data
+    other = _OTHER_ACTIVITY.search(data)
+    if other is not None:
+        return other.group().decode()
     return next((word for word in _BLOCKERS if word.encode() in data), "")
