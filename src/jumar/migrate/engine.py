@@ -30,6 +30,10 @@ RoundRunner = Callable[[Source], tuple[list[Finding], list[Finding]]]
 """Runs the rules once: all findings, and those whose edits are to be made."""
 
 
+class BrokenResultError(Exception):
+    """The edits of a round made a text that is not Python: they are withdrawn."""
+
+
 class Outcome(NamedTuple):
     findings: list[Finding]
     data: bytes
@@ -45,7 +49,11 @@ def migrate_python(source: Source, settings: Settings) -> Outcome:
     active = select(units("python", settings.rule_paths), source.data, settings)
     if not active:
         return Outcome([], source.data)
-    outcome = until_stable(source, lambda current: _round(current, settings, active))
+    try:
+        outcome = until_stable(source, lambda current: _round(current, settings, active, first=current is source))
+    except BrokenResultError:
+        found, _ = _round(source, settings, active, first=True)
+        return Outcome([_withdrawn(finding) for finding in found], source.data)
     if not targets.wants_files(settings, outcome.data):
         return outcome
     after = Source(source.path, outcome.data, source.encoding, source.bom)
@@ -114,10 +122,14 @@ def _conflict(edit: Edit, other: Edit) -> bool:
     return edit.start < other.end and other.start < edit.end
 
 
-def _round(source: Source, settings: Settings, active: list[Unit]) -> tuple[list[Finding], list[Finding]]:
+def _round(
+    source: Source, settings: Settings, active: list[Unit], *, first: bool
+) -> tuple[list[Finding], list[Finding]]:
     try:
         tree = parse(source.data, source.path)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        if not first:
+            raise BrokenResultError from error
         return [_unparsed(source, error)], []
     file = PyFile(source, settings, tree, wanted_types(active))
     findings = suppress.apply(source, run_rules(file, active))
@@ -201,6 +213,19 @@ def _unparsed(source: Source, error: BaseException) -> Finding:
         State.HAND,
         f"this is not Python 3: {reason}",
         "convert the file to Python 3 first (`2to3` helps with Python 2), then run `jumar migrate` again",
+    )
+
+
+def _withdrawn(finding: Finding) -> Finding:
+    if not finding.edits:
+        return finding
+    return dataclasses.replace(
+        finding,
+        level=Level.WARNING,
+        state=State.HAND,
+        safety=Safety.SHOW,
+        edits=(),
+        fix="make this change by hand: with all changes of this file together it would no longer be Python",
     )
 
 
