@@ -47,6 +47,9 @@ def migrate_python(source: Source, settings: Settings) -> Outcome:
     if not active:
         return Outcome([], source.data)
     outcome = until_stable(source, lambda current: python_round(current, settings, active))
+    if outcome.data != source.data and not _parses(outcome.data, source.path):
+        found, _ = python_round(source, settings, active)
+        return Outcome([_withdrawn(finding) for finding in found], source.data)
     if not targets.wants_files(settings, outcome.data):
         return outcome
     after = Source(source.path, outcome.data, source.encoding, source.bom)
@@ -138,6 +141,14 @@ def parse(data: bytes, path: str) -> ast.Module:
         return ast.parse(text, path)
 
 
+def _parses(data: bytes, path: str) -> bool:
+    try:
+        parse(data, path)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
 def wanted_types(active: list[Unit]) -> frozenset[type[ast.AST]]:
     names = {name.removeprefix("visit_") for unit in active for name in unit.visitors}
     return frozenset(kind for name in names if isinstance(kind := getattr(ast, name, None), type))
@@ -197,6 +208,19 @@ def _unparsed(source: Source, error: BaseException) -> Finding:
         State.HAND,
         f"this is not Python 3: {reason}",
         "convert the file to Python 3 first (`2to3` helps with Python 2), then run `jumar migrate` again",
+    )
+
+
+def _withdrawn(finding: Finding) -> Finding:
+    if not finding.edits:
+        return finding
+    return dataclasses.replace(
+        finding,
+        level=Level.WARNING,
+        state=State.HAND,
+        safety=Safety.SHOW,
+        edits=(),
+        fix="make this change by hand: with all changes of this file together it would no longer be Python",
     )
 
 

@@ -36,6 +36,20 @@ def of(file: PyFile, receiver: ast.expr, method: str, name: str | None) -> Owner
     return Owner.TORCH if _is_tensor(file, receiver) else Owner.UNKNOWN
 
 
+def is_assigned(file: PyFile, node: ast.Attribute) -> bool:
+    """Is this attribute of the same object (`self.is_cuda`) assigned in the file? Torch's own ones never are."""
+    if not isinstance(node.value, ast.Name):
+        return False
+    return any(
+        isinstance(other, ast.Attribute)
+        and other.attr == node.attr
+        and not isinstance(other.ctx, ast.Load)
+        and isinstance(other.value, ast.Name)
+        and other.value.id == node.value.id
+        for other in file.index.nodes[ast.Attribute]
+    )
+
+
 def _is_module(file: PyFile, receiver: ast.expr) -> bool:
     """Is the receiver itself an imported module (`import fish; fish.cuda()`)?"""
     if not isinstance(receiver, ast.Name):

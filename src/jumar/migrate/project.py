@@ -92,8 +92,8 @@ def _without_collector() -> Iterator[None]:
 
 
 def _with_facts(paths: Sequence[Path], names: Sequence[Path], settings: Settings) -> Settings:
-    found = ((name, raw) for name in names if name.suffix == ".py" and (raw := _read(name)) is not None)
-    return dataclasses.replace(settings, facts=walk.facts(paths, found))
+    sources = (raw for name in names if name.suffix == ".py" and (raw := _read(name)) is not None)
+    return dataclasses.replace(settings, facts=walk.facts(paths, names, sources))
 
 
 def _results(

@@ -77,7 +77,7 @@ def rename(file: PyFile, node: ast.expr, new: str) -> Change | None:
     local = reach(file, root, first)
     if local is None:
         return None
-    return _respell(file, node, None, local[0], rest.split("."), local[1] + needs_of(file, new))
+    return _respell(file, node, None, local[0], rest.split(".") if rest else [], local[1] + needs_of(file, new))
 
 
 def moved(file: PyFile, root: ast.Name) -> str | None:

@@ -74,19 +74,28 @@ def root(paths: Sequence[Path]) -> str:
     return Path(os.path.relpath(os.path.commonpath([folder.absolute() for folder in folders]))).as_posix()
 
 
-def facts(paths: Sequence[Path], found: Iterable[tuple[Path, bytes]]) -> Facts:
-    """What matters about the project as a whole; `found` are its Python files with their content."""
+def facts(paths: Sequence[Path], names: Iterable[Path], sources: Iterable[bytes]) -> Facts:
+    """What matters about the project as a whole; `names` are its files, `sources` the texts of its Python files."""
     methods: set[str] = set()
     movers: set[str] = set()
-    packages: set[str] = set()
-    for path, raw in found:
-        if path.name == "__init__.py":
-            packages.add(path.parent.as_posix())
+    for raw in sources:
         if b"def cuda" in raw or b"def npu" in raw or b"def is_cuda" in raw:
             for match in _OWN_METHOD.finditer(raw):
                 (movers if _MOVES.search(match.group("body")) else methods).add(match.group("name").decode())
     modules = {name for path in paths if path.is_dir() for name in _top_modules(path)}
-    return Facts(frozenset(methods), frozenset(movers), frozenset(modules), frozenset(packages))
+    return Facts(frozenset(methods), frozenset(movers), frozenset(modules), _packages(names))
+
+
+def _packages(names: Iterable[Path]) -> frozenset[str]:
+    """The folders of the files, and those above them, that hold an `__init__.py`."""
+    asked: dict[Path, bool] = {}
+    for folder in {name.parent for name in names if name.suffix == ".py"}:
+        while folder not in asked:
+            asked[folder] = (folder / "__init__.py").exists()
+            if not asked[folder] or folder == folder.parent:
+                break
+            folder = folder.parent
+    return frozenset(folder.as_posix() for folder, is_package in asked.items() if is_package)
 
 
 def _top_modules(folder: Path) -> Iterator[str]:

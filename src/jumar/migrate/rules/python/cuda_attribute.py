@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
-from jumar.migrate import targets
+from jumar.migrate import owners, targets
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 from jumar.tables.apis import attributes, keywords
@@ -26,20 +26,12 @@ def visit_Attribute(node: ast.Attribute, file: PyFile) -> Iterator[Finding]:
     at = file.attr_span(node)
     if at is None:
         return
-    if _is_own(node, file):
+    if owners.is_assigned(file, node):
         yield file.report(RULE, at, State.BENIGN, f"`.{node.attr}` is an attribute of this file's own")
         return
     change = targets.style(file).attribute(file, node, new)
     what = f"`.{node.attr}` is `.{new}` on an NPU"
     yield targets.settle(file, RULE, at, what, change, f"write `.{new}` where this runs on an NPU")
-
-
-def _is_own(node: ast.Attribute, file: PyFile) -> bool:
-    """Is an attribute of this name assigned in the file? Streams and events do not let one do that."""
-    return any(
-        isinstance(other, ast.Attribute) and other.attr == node.attr and not isinstance(other.ctx, ast.Load)
-        for other in file.index.nodes[ast.Attribute]
-    )
 
 
 def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:

@@ -25,10 +25,8 @@ _CODE = re.compile(
     r"torch\.cuda|\.cuda\(|nvidia-smi|/cuda|cuda/|nvcr\.io|#include|__global__|\w+_CUDA\b|CUDA_\w+|NCCL_\w+"
 )
 _FLAG = re.compile(r"-{1,2}[\w-]+=?")
-_OWN_WORD = re.compile(r"[a-z0-9_.-]*[a-z0-9]+_[a-z0-9_.-]*|[a-z0-9_.-]+_(cuda|nccl|cudnn)\w*")
-_KNOWN_FIELDS = re.compile(
-    r"(self_)?(cuda|device)_(time|memory)\w*|cuda_(stream|event|graph|time_str)\w*|use_cuda|uses_cuda|sort_by_cuda\w*"
-)
+_OWN_WORD = re.compile(r"(?=.*[a-z0-9]_)[a-z0-9_.-]+|_+[A-Z_]+")
+_KNOWN_FIELDS = re.compile(r"(self_)?cuda_(time|memory_usage)(_total)?(_str)?")
 _FIX = "look at it: change it for the NPU, or mark the line with `# jumar: keep`"
 
 
@@ -127,7 +125,7 @@ def _in_string(file: PyFile, node: ast.Constant | ast.JoinedStr | None, place: S
         return State.BENIGN, "text for people"
     text = file.text(string)
     inner = text.strip("rbufRBUF\"'")
-    if re.search(r"https?://|git@", inner) and not re.search(r"download\.pytorch\.org", inner):
+    if re.search(r"\w://|git@|^nvidia/\w|^www\.", inner) and not re.search(r"download\.pytorch\.org", inner):
         return State.BENIGN, "an address"
     if _FLAG.fullmatch(inner):
         return State.BENIGN, "an option of the program's own"
@@ -160,7 +158,7 @@ def _in_code(file: PyFile, word: str, offset: int) -> tuple[State, str]:
     if target is not None and target.startswith("torch"):
         return State.HAND, f"a name of `{target}`"
     last = word.rpartition(".")[2]
-    if "." in word and (_KNOWN_FIELDS.fullmatch(last) and last not in ("use_cuda", "uses_cuda")):
+    if "." in word and _KNOWN_FIELDS.fullmatch(last):
         return State.HAND, "a field that torch names differently on an NPU"
     if word.startswith(".") and last == "cuda" and not _is_flag(file, offset + len(word)):
         return State.HAND, "the method `cuda` as a value"

@@ -29,7 +29,7 @@ def visit_Attribute(node: ast.Attribute, file: PyFile) -> Iterator[Finding]:
         yield file.report(RULE, file.statement(node), State.HAND, "`.is_cuda` inside an f-string", "write `.is_npu`")
         return
     owner = owners.of(file, node.value, "is_cuda", None)
-    if owner is owners.Owner.USER:
+    if owner is owners.Owner.USER or owners.is_assigned(file, node):
         yield file.report(RULE, at, State.BENIGN, "`.is_cuda` of a class of this project")
         return
     if owner is owners.Owner.UNKNOWN or not isinstance(node.ctx, ast.Load):
