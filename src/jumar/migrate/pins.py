@@ -90,7 +90,7 @@ def beside(file: TextFile, found: Pin, name: str, version: str) -> Edit | None:
     data, newline = file.source.data, file.source.newline.decode()
     start, end = found.outer
     if found.how is How.TABLE:
-        return None
+        return _row(file, found, name, version)
     marker = found.text.partition(";")[2] if found.how is not How.ARGUMENT else ""
     new = f"{name}=={version}" + (f";{marker.rstrip()}" if marker else "")
     if found.how is How.ARGUMENT:
@@ -105,3 +105,17 @@ def beside(file: TextFile, found: Pin, name: str, version: str) -> Edit | None:
     if b"\\" in data[found.start : found.end] or "--hash" in found.text:
         return None
     return Edit(at, at, f"{newline}{lead.decode()}{new}".encode())
+
+
+def _row(file: TextFile, found: Pin, name: str, version: str) -> Edit | None:
+    """A further `name = "version"` line below one that has the same plain shape."""
+    data = file.source.data
+    line_start, line_end = file.line_span(found.start)
+    lead = data[line_start : found.start]
+    match = re.fullmatch(rb"([ \t]*)[\w.-]+([ \t]*=[ \t]*[\"'])", lead)
+    if match is None or data[found.end + 1 : line_end].split(b"#")[0].strip():
+        return None
+    equals = b"==" if found.text.startswith("==") else b""
+    quote = data[found.end : found.end + 1]
+    new = match.group(1) + name.encode() + match.group(2) + equals + version.encode() + quote
+    return Edit(line_end, line_end, file.source.newline + new)

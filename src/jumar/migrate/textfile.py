@@ -34,6 +34,8 @@ class TextFile(Document):
         self._marked = 0
         self.scripts: list[Script] = []
         self.entries: list[Entry] = []
+        self.previous: Entry | None = None
+        """The entry before the one that is visited: `--device` before `cuda` in a list of arguments."""
         self.instructions: list[Instruction] = []
         self.requirement_spans: list[Span] = []
         """Requirements and index addresses, for the rule that looks at what is left."""

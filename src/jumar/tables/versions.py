@@ -34,10 +34,14 @@ def releases() -> tuple[Release, ...]:
 
 @cache
 def release_for(torch: str) -> Release | None:
-    """The newest release for exactly this torch; published and final ones come first."""
+    """The newest release for exactly this torch; published, final and officially paired ones come first."""
     wanted = public(torch)
     rows = [row for row in releases() if wanted is not None and Version(row.torch) == wanted]
-    return max(rows, key=lambda row: (row.published, not row.beta, Version(row.torch_npu)), default=None)
+    return max(rows, key=_rank, default=None)
+
+
+def _rank(row: Release) -> tuple[bool, bool, bool, Version]:
+    return row.published, not row.beta, row.confidence == "official", Version(row.torch_npu)
 
 
 def release_within(specifier: SpecifierSet, preferred: str) -> Release | None:

@@ -31,7 +31,8 @@ READERS: dict[str, Callable[[bytes], Iterator[Entry]]] = {
 }
 FAMILIES = ("config", "requirements", "shell")
 _SCRIPT = re.compile(
-    r"(?:.*[_-])?(?:run|script|scripts|commands?|cmd|entrypoint|entry_point|setup|install|launch\w*)", re.I
+    r"(?:.*[_-])?(?:run|script|scripts|commands?|cmd|entrypoint|entry_point|setup|install|launch\w*|args|arguments|flags|options)",
+    re.I,
 )
 _INDEX_KEYS = frozenset({"url", "index-url", "extra-index-url", "find-links"})
 _LOCK = re.compile(r".*\.lock|conda-lock\.ya?ml")
@@ -63,6 +64,7 @@ def _read(file: TextFile, active: list[Unit]) -> Iterator[Finding]:
             yield from shell.read(file, active, entry.start, entry.end)
         else:
             yield from visit(active, "visit_entry", entry, file)
+        file.previous = entry
     yield from visit(active, "visit_pins", found, file)
 
 

@@ -18,6 +18,7 @@ _REDIRECT = re.compile(rb"\d*(?:<<<|<<-?|&>>?|>>|>&|>\||<&|<>|>|<)")
 _OPERATOR = re.compile(rb"\r?\n|\|\||\|&|\||&&|;;&?|;&|;|&|\(|\)")
 _ASSIGN = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]*\])?\+?=")
 _NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
+_SPECIAL = re.compile(rb"[0-9@*#?!$-]")
 _DOUBLE_ESCAPED = b'$`"\\\n'
 RESERVED = frozenset({"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}", "esac", "in"})
 MAX_DEPTH = 20
@@ -366,6 +367,11 @@ class _Reader:
             self._braces()
         else:
             name = _NAME.match(self.data, self.at + 1, self.end)
+            special = _SPECIAL.match(self.data, self.at + 1, self.end)
+            if special:
+                self.at = special.end()
+                parts.append(self.data[start : self.at])
+                return True
             if name is None:
                 self.at += 1
                 parts.append(b"$")
@@ -404,6 +410,11 @@ class _Reader:
         name = _NAME.match(self.data, self.at + 2 + (self.data[self.at + 2 : self.at + 3] in (b"#", b"!")), self.end)
         if name:
             self.script.references.append(Reference(name.group().decode(), *name.span()))
+        if self.data.startswith(b"${{", self.at):
+            # A template of GitHub Actions: it has quotes and braces of its own.
+            stop = self.data.find(b"}}", self.at, self.end)
+            self.at = self.end if stop < 0 else stop + 2
+            return
         depth, at = 0, self.at + 1
         while at < self.end:
             char = self.data[at : at + 1]
@@ -429,10 +440,7 @@ class _Reader:
 
 
 def options(command: Command) -> Iterator[tuple[str, str, Word, int]]:
-    """`--name value`, `--name=value` and `key=value` words: name without dashes, value, its word, where it starts.
-
-    The start counts in the word's raw text and is exact only for words without quotes before the value.
-    """
+    """`--name value`, `--name=value` and `key=value` words: name without dashes, value, its word, where all starts."""
     words = command.words
     first = 0 if command.is_array or command.name.startswith("-") else 1
     for position in range(first, len(words)):
@@ -440,11 +448,11 @@ def options(command: Command) -> Iterator[tuple[str, str, Word, int]]:
         key, equals, value = word.text.partition("=")
         name = key.lstrip("+-")
         if equals and re.fullmatch(r"[\w.\-/@]+", name):
-            yield name, value, word, len(key) + 1
+            yield name, value, word, word.start
         elif key.startswith("-") and not equals and position + 1 < len(words):
             follows = words[position + 1]
             if not follows.text.startswith("-") or follows.is_quoted:
-                yield name, follows.text, follows, 0
+                yield name, follows.text, follows, word.start
 
 
 def base_command(command: Command) -> tuple[str, int]:

@@ -21,8 +21,8 @@ RULE = Rule(
 def visit_entry(entry: Entry, file: TextFile) -> Iterator[Finding]:
     if entry.kind in (Kind.OPEN, Kind.BLOCK):
         return
-    key = "device_map" if "device_map" in entry.path else entry.key.lstrip("-").rpartition(".")[2]
-    found = values.judge(key, entry.value)
+    key, value = _meaning(entry, file)
+    found = values.judge(key, value)
     if found is None:
         return
     at = (min(entry.key_start, entry.start), entry.end)
@@ -30,5 +30,19 @@ def visit_entry(entry: Entry, file: TextFile) -> Iterator[Finding]:
     if found.new is None or not entry.is_exact:
         yield file.report(RULE, at, found.state, message, found.fix, subject=entry.key)
     else:
-        edit = file.replace((entry.start, entry.end), found.new)
+        edit = file.replace((entry.end - len(value.encode()), entry.end), found.new)
         yield file.change(RULE, at, message, edit, at_run_time=True, subject=entry.key)
+
+
+def _meaning(entry: Entry, file: TextFile) -> tuple[str, str]:
+    """The key and value that count: `--device` and `cuda` also in a list of arguments."""
+    if entry.path[-1:] == ("[]",):
+        option, equals, value = entry.value.partition("=")
+        if equals and option.startswith("--"):
+            return option.lstrip("-"), value
+        before = file.previous
+        if before is not None and before.path == entry.path and before.value.startswith("--"):
+            return before.value.lstrip("-"), entry.value
+    if "device_map" in entry.path:
+        return "device_map", entry.value
+    return entry.key.lstrip("-").rpartition(".")[2], entry.value

@@ -16,7 +16,7 @@ RULE = Rule(
     id="RQ102",
     name="cuda-build-pin",
     summary="a version pinned to a CUDA build",
-    keywords=("+cu", "cuda"),
+    keywords=("+cu", "cuda", "cu11", "cu12", "cu13"),
 )
 _LOCAL = re.compile(rb"(?<=[\d*])\+cu\d+(?:\.\w+)*")
 _PUBLIC = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "torchdata"})

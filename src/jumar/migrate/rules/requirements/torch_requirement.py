@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from packaging.version import Version
+
 from jumar.core.finding import Finding, State
 from jumar.migrate import pins
 from jumar.migrate.pins import How, Pin
@@ -18,6 +20,9 @@ RULE = Rule(
     summary="torch without the matching torch_npu",
     keywords=("torch",),
 )
+
+_PLAIN_SINCE = Version("2.12")
+"""From here on the wheels are known to ask for the plain torch; the x86_64 one of 2.7.1.post8 asks for `+cpu`."""
 
 
 def visit_pins(found: list[Pin], file: TextFile) -> Iterator[Finding]:
@@ -54,6 +59,8 @@ def _torch(pin: Pin, file: TextFile) -> Iterator[Finding]:
         )
         return
     message = f"`torch_npu=={row.torch_npu}` belongs to torch {row.torch} (CANN {row.cann})"
+    if Version(row.torch) < _PLAIN_SINCE:
+        message += f"; its x86_64 wheel may ask for `torch=={row.torch}+cpu`, which is on PyTorch's CPU index"
     if not row.published:
         fix = f"install `torch_npu` {row.torch_npu} from the vendor's release page: there is no public wheel"
         yield file.report(RULE, span, State.HAND, message, fix)

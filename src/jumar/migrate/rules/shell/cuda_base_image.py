@@ -38,6 +38,10 @@ def finish(file: TextFile) -> Iterator[Finding]:
     for instruction in file.instructions:
         span = (instruction.start, instruction.end)
         marker = markers.found(file.text(span))
+        flags = file.source.data[instruction.start : instruction.end].split(b" ", 1)[0]
+        if instruction.name == "RUN" and flags.startswith(b"--") and markers.found(flags.decode("utf-8", "replace")):
+            at = (instruction.start, instruction.start + len(flags))
+            yield file.report(RULE, at, State.BENIGN, "`RUN` mounts a file of the project")
         if instruction.name in ("RUN", "ENV", "ARG", "CMD", "ENTRYPOINT", "SHELL", "HEALTHCHECK"):
             continue
         if marker and not file.is_covered(*span):

@@ -22,7 +22,7 @@ RULE = Rule(
 _LAUNCHERS = re.compile(
     r"python[\d.]*|torchrun|deepspeed|accelerate|bash|sh|srun|mpirun|horovodrun|\./.*|uv|\$.*|.*\.(?:py|sh)|xargs|nohup|-.*"
 )
-_PAIR = re.compile(r"(?:-\w|--\w[\w-]*=(?:ALL,)?)?([A-Z][A-Z0-9_]+)(?:=(.*))?", re.S)
+_PAIR = re.compile(r"(?:-\w|--\w[\w-]*=(?:ALL,)?)?([A-Z][A-Z0-9_]+)(?:=(\S*))?")
 
 
 def visit_assignment(assignment: Assignment, command: Command, file: TextFile) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
 from jumar.migrate import values
+from jumar.migrate.document import Span
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.shell import Command, Word, options
 from jumar.migrate.textfile import TextFile
@@ -21,20 +22,19 @@ _DEFAULT = re.compile(r"\$\{\w+:?[-=]([^${}]*)\}")
 
 
 def visit_command(command: Command, file: TextFile) -> Iterator[Finding]:
-    for name, value, word, _ in options(command):
+    for name, value, word, start in options(command):
         default = _DEFAULT.fullmatch(value)
         found = values.judge(name.rpartition(".")[2], default.group(1) if default else value)
         if found is None or file.is_covered(word.start, word.end):
             continue
-        yield from _say(file, name, default.group(1) if default else value, word, found)
+        yield from _say(file, name, default.group(1) if default else value, (start, word.end), word, found)
 
 
-def _say(file: TextFile, name: str, value: str, word: Word, found: values.Judgement) -> Iterator[Finding]:
-    at = (word.start, word.end)
+def _say(file: TextFile, name: str, value: str, at: Span, word: Word, found: values.Judgement) -> Iterator[Finding]:
     if found.new is None:
         yield file.report(RULE, at, found.state, f"option `{name}`: {found.message}", found.fix, subject=name)
         return
-    inside = file.within(at, value) if word.text == value else _behind(file, word, value)
+    inside = file.within((word.start, word.end), value) if word.text == value else _behind(file, word, value)
     if inside is None:
         yield file.report(
             RULE, at, State.HAND, f"option `{name}`: {found.message}", f"write `{found.new}`", subject=name

@@ -113,4 +113,7 @@ def lines(file: TextFile, start: int, end: int) -> Iterator[Finding]:
 
 def _without_references(text: str) -> str:
     """The word without what belongs to other findings: variables and nested commands."""
-    return re.sub(r"\$\{?\w+|\$\(.*\)|`.*`", "", text, flags=re.S)
+    before = ""
+    while before != text:
+        before, text = text, re.sub(r"\$?\([^()]*\)|`[^`]*`" if "$(" in text or "`" in text else r"\$\{?\w+", "", text)
+    return re.sub(r"\$\{?\w+", "", text)
