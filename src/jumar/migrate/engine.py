@@ -17,6 +17,7 @@ from jumar.core.finding import Finding, Level, Safety, State
 from jumar.core.source import Source
 from jumar.migrate import imports, suppress
 from jumar.migrate.document import Document
+from jumar.migrate.multicard import launch
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule, Unit, units
 from jumar.migrate.settings import Settings
@@ -43,7 +44,20 @@ def migrate_python(source: Source, settings: Settings) -> Outcome:
     active = select(units("python", settings.rule_paths), source.data, settings)
     if not active:
         return Outcome([], source.data)
+    first = [unit for unit in active if unit.rule.multi_card]
+    if first:
+        return _multi_card_first(source, settings, first)
     return until_stable(source, lambda current: _round(current, settings, active))
+
+
+def _multi_card_first(source: Source, settings: Settings, active: list[Unit]) -> Outcome:
+    """One round of the multi-card rules, then all others on what they wrote."""
+    findings, chosen = _round(source, settings, active)
+    edits = ordered(edit for finding in chosen for edit in finding.edits)
+    between = Source(source.path, apply(source.data, edits), source.encoding, source.bom)
+    then = migrate_python(between, dataclasses.replace(settings, multi_card=False))
+    findings += [_original(finding, source, between, [edits]) for finding in then.findings]
+    return Outcome(_distinct(findings), then.data, launch.files() if chosen else ())
 
 
 def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]:
@@ -54,6 +68,8 @@ def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]
     for unit in found:
         rule = unit.rule
         if (settings.only and rule.id not in settings.only) or rule.id in settings.skip:
+            continue
+        if rule.multi_card and not settings.multi_card:
             continue
         for word in unit.keywords:
             if word not in seen:
@@ -195,7 +211,7 @@ def _unparsed(source: Source, error: BaseException) -> Finding:
 
 
 def _original(finding: Finding, first: Source, current: Source, history: list[list[Edit]]) -> Finding:
-    """The finding in terms of the first text; edits stay only where they are valid."""
+    """The finding in terms of the first text; its edits stay in terms of the text they were made for."""
     if not history or finding.where is None:
         return finding
     where = finding.where
