@@ -24,6 +24,7 @@ from jumar.migrate.rules.python import not_python, torch_npu_import
 from jumar.migrate.settings import Settings
 
 MAX_ROUNDS = 8
+MULTI_CARD = "PT300"
 
 
 RoundRunner = Callable[[Source], tuple[list[Finding], list[Finding]]]
@@ -56,7 +57,7 @@ def _multi_card_first(source: Source, settings: Settings, active: list[Unit]) ->
     between = Source(source.path, apply(source.data, edits), source.encoding, source.bom)
     then = migrate_python(between, dataclasses.replace(settings, multi_card=False))
     findings += [_original(finding, source, between, [edits]) for finding in then.findings]
-    return Outcome(_distinct(findings), then.data, launch.files() if chosen else ())
+    return Outcome(_distinct(findings), then.data, then.extra + (launch.files() if chosen else ()))
 
 
 def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]:
@@ -66,7 +67,9 @@ def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]
     active = []
     for unit in found:
         rule = unit.rule
-        if (settings.only and rule.id not in settings.only) or rule.id in settings.skip:
+        # The multi-card rules write one program together: they are chosen or left out as one.
+        name = MULTI_CARD if rule.multi_card else rule.id
+        if (settings.only and name not in settings.only) or name in settings.skip:
             continue
         if rule.multi_card and not settings.multi_card:
             continue

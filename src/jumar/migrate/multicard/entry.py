@@ -39,7 +39,7 @@ def _in_function(script: Script, wanted: set[ast.AST], in_guard: bool) -> Entry 
     reached: set[ast.AST] = set()
     for call in sorted(starts, key=lambda call: call.lineno):
         for target in script.flow.callees(call):
-            inside = _reach(script, target)
+            inside = reach(script, target)
             reached |= inside
             if wanted <= inside and not in_guard and isinstance(target, ast.FunctionDef):
                 return _entry(script, target.body, call, target)
@@ -72,7 +72,7 @@ def _position(script: Script, body: list[ast.stmt]) -> ast.stmt:
     return body[start]
 
 
-def _reach(script: Script, target: ast.AST) -> set[ast.AST]:
+def reach(script: Script, target: ast.AST) -> set[ast.AST]:
     """The functions that a call of `target` can come to, itself included; a class stands for all its methods."""
     found: set[ast.AST] = set()
     todo = [target]

@@ -24,7 +24,9 @@ def split(script: Script, call: ast.Call) -> Split:
     dataset = file.argument(call, 0, "dataset")
     if dataset is None or any(isinstance(arg, ast.Starred) for arg in call.args):
         return Split((), "its dataset is hidden in `*` or `**`", _FIX.format("dataset"))
-    if file.keyword(call, "batch_sampler") or file.keyword(call, "sampler") or len(call.args) > 3:
+    empty = file.keyword(call, "sampler")
+    own = empty if empty is not None and not _is_none(empty.value) else file.keyword(call, "batch_sampler")
+    if own is not None or len(call.args) > 3:
         return Split((), "it has a sampler of its own", _OWN_SAMPLER)
     if _is_iterable(script, dataset):
         return Split((), "its dataset is iterable and cannot be indexed", _ITERABLE)
@@ -38,6 +40,13 @@ def split(script: Script, call: ast.Call) -> Split:
         kept = file.text(hidden[0].value)
         return Split((), f"`**{kept}` may hold `shuffle` or a sampler", _STARS.format(name, kept))
     shuffling = [star for star in stars if "shuffle" in (keys_of(script, star.value) or ())]
+    if empty is not None:
+        order = shuffle.value if shuffle is not None else call.args[2] if len(call.args) == 3 else None
+        if shuffling:
+            return Split((), "`shuffle` is hidden in `**`", _STARS.format(name, file.text(shuffling[0].value)))
+        new = text.sampler(name, file.text(order) if order is not None else "False")
+        off = (file.replace(order, "False"),) if order is not None else ()
+        return Split((*edits, file.replace(empty.value, new), *off))
     if shuffling:
         words = file.text(shuffling[0].value)
         added = lines.add_argument(file, call, "sampler=" + text.sampler(name, f'{words}.get("shuffle", False)'))
@@ -50,6 +59,10 @@ def split(script: Script, call: ast.Call) -> Split:
         return Split((*edits, file.replace(call.args[2], "sampler=" + text.sampler(name, file.text(call.args[2])))))
     added = lines.add_argument(file, call, "sampler=" + text.sampler(name, "False"))
     return Split((*edits, added)) if added else Split((), "its arguments cannot be added to", _FIX.format(name))
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _named(script: Script, dataset: ast.expr) -> tuple[str | None, tuple[Edit, ...]]:

@@ -181,8 +181,5 @@ def _meters(script: Script, loop: ast.For) -> list[Total]:
 
 
 def _is_meter(script: Script, node: ast.Name) -> bool:
-    return any(
-        isinstance(origin, ast.Call) and ("Meter" in script.file.text(origin.func) or "Average" in origin_text)
-        for origin in script.flow.origins(node)
-        if (origin_text := script.file.text(origin)[:40]) is not None
-    )
+    made_by = [script.file.text(origin.func) for origin in script.flow.origins(node) if isinstance(origin, ast.Call)]
+    return any("Meter" in name or "Average" in name or "Metric" in name for name in made_by)

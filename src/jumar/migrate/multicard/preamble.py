@@ -47,10 +47,11 @@ def block(script: Script) -> list[str]:
         found += text.card(file)
     if entry is not None and entry.first is None:
         found += text.start(file)
-    if _prints(script):
-        found += ["", *text.QUIET_PRINT]
-    if logging_name(script) is not None:
-        found += ["", "if RANK != 0:", f"    {logging_name(script)}.disable({logging_name(script)}.WARNING)"]
+    logging = logging_name(script)
+    if _prints(script) or logging is not None:
+        found += ["", "if RANK != 0:"]
+        found += [f"    {logging}.disable({logging}.WARNING)"] if logging is not None else []
+        found += text.QUIET_PRINT if _prints(script) else []
     for wanted, function in (
         (any(use.reason is None for use in uses.find(script)), text.UNWRAPPED),
         (bool(totals), text.SUM),

@@ -116,6 +116,19 @@ class Script:
             return "the model whose parameters are trained cannot be told", _HAND
         if not self.training_loaders:
             return "which of several loaders holds the training data cannot be told", _HAND
+        return self._crowded
+
+    @cached_property
+    def _crowded(self) -> tuple[str, str] | None:
+        """A needed place that shares its line with other code."""
+        from jumar.migrate.multicard import lines, preamble
+
+        assert self.entry is not None
+        places = [lines.after(self.file, model.behind, []) for model in self.models]
+        if self.entry.first is not None:
+            places.append(lines.before(self.file, self.entry.first, []))
+        if None in places or preamble.anchor(self) is None:
+            return "its imports, its start or its model share a line with other code", "put each on a line of its own"
         return None
 
     @cached_property

@@ -16,7 +16,6 @@ CONSTANTS = [
     'WORLD_SIZE = int(os.environ.get("WORLD_SIZE", 1))',
 ]
 QUIET_PRINT = [
-    "if RANK != 0:",
     "",
     "    def print(*args, **kwargs):",
     '        """Only the first process prints."""',
@@ -41,8 +40,10 @@ SUM = [
 MEAN = [
     "def mean_over_cards(value):",
     '    """The mean of a number or tensor over all processes; a whole number stays one."""',
+    "    if WORLD_SIZE == 1:",
+    "        return value",
     "    mean = sum_over_cards(value) / WORLD_SIZE",
-    "    return type(value)(mean) if isinstance(value, int) else mean",
+    "    return mean.to(value.dtype) if isinstance(value, torch.Tensor) else type(value)(mean)",
 ]
 START = {
     Style.NPU: ["torch.npu.set_device(LOCAL_RANK)", "if WORLD_SIZE > 1:", "    @init"],

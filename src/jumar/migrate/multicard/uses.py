@@ -102,7 +102,7 @@ def _runs_past(script: Script, model: Model, node: ast.expr, attr: str) -> bool:
     if any(isinstance(at, (ast.With, ast.AsyncWith)) and "no_grad" in _heads(script, at) for at in _up(script, node)):
         return False
     for target in script.flow.callees(called) or _methods(script, model, attr):
-        return any(_calls_own_part(inner) for inner in own_nodes(target))
+        return _computes(script, target, set())
     return any(word in attr for word in COMPUTES)
 
 
@@ -116,13 +116,21 @@ def _methods(script: Script, model: Model, attr: str) -> list[ast.AST]:
     return []
 
 
-def _calls_own_part(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id == "self"
-    )
+def _computes(script: Script, method: ast.AST, seen: set[ast.AST]) -> bool:
+    """Does a method call a layer of its own object, directly or through another method?"""
+    owner = script.file.parent(method)
+    if not isinstance(owner, ast.ClassDef) or method in seen:
+        return False
+    seen.add(method)
+    layers = {var.name for var in script.flow.bounds if var.owner is owner}
+    for node in own_nodes(method):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            var = script.flow.var(node.func)
+            if var is not None and var.name in layers:
+                return True
+            if any(_computes(script, target, seen) for target in script.flow.callees(node)):
+                return True
+    return False
 
 
 def _up(script: Script, node: ast.AST) -> list[ast.AST]:
