@@ -15,7 +15,23 @@ from jumar.migrate.pyfile import PyFile
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 SAME_OBJECT = frozenset(
-    "to cuda npu cpu half float double bfloat16 train eval requires_grad_ type apply share_memory compile".split()
+    [
+        "to",
+        "cuda",
+        "npu",
+        "cpu",
+        "half",
+        "float",
+        "double",
+        "bfloat16",
+        "train",
+        "eval",
+        "requires_grad_",
+        "type",
+        "apply",
+        "share_memory",
+        "compile",
+    ]
 )
 """Methods of a module that give the module back."""
 WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.compile"})
@@ -257,10 +273,7 @@ class Flow:
                 elif name is not None:
                     yield Var(function, name)
         elif isinstance(up, ast.Assign) and up.value is use:
-            for target in up.targets:
-                var = self.var(target)
-                if var is not None:
-                    yield var
+            yield from (var for target in up.targets if (var := self.var(target)) is not None)
 
     def callers(self, function: ast.AST) -> list[ast.Call]:
         return self.sites.get(function, [])

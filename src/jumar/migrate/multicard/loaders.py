@@ -162,7 +162,9 @@ def _union(one: frozenset[str] | None, other: frozenset[str] | None) -> frozense
     return None if one is None or other is None else one | other
 
 
-_FIX = "give the loader `sampler=DistributedSampler({}, num_replicas=WORLD_SIZE, rank=RANK, shuffle=True)`, no `shuffle`"
+_FIX = (
+    "give the loader `sampler=DistributedSampler({}, num_replicas=WORLD_SIZE, rank=RANK, shuffle=True)`, no `shuffle`"
+)
 _OWN_SAMPLER = (
     "let the sampler give each process its part: `DistributedSampler(dataset, num_replicas=WORLD_SIZE, rank=RANK)`, "
     "or take every `WORLD_SIZE`-th index from `RANK` on in your sampler"

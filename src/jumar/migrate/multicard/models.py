@@ -147,9 +147,8 @@ def _changes(script: Script, use: ast.expr, statement: ast.stmt) -> bool:
             return True
         at, up = up, script.file.parent(up)
     if chain and isinstance(up, ast.Call) and up.func is at:
-        if chain[0] in READERS and not (chain[0] in PARAMETERS and isinstance(statement, (ast.For, ast.If))):
-            return False
-        return True
+        freezes = chain[0] in PARAMETERS and isinstance(statement, (ast.For, ast.If))
+        return chain[0] not in READERS or freezes
     # Handed to a function on its own: `init_weights(model)`; but `print(model)` and `loss(model(x))` change nothing.
     return (
         not chain

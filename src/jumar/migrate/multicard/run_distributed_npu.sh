@@ -62,13 +62,29 @@ if [ -z "$port" ]; then
 fi
 mkdir -p "$logs" || fail "cannot make the folder $logs"
 
-# The cores this shell may use, in the order of the NUMA nodes: neighbouring cards share a node.
+# Writes 0-2,5 as 0 1 2 5, one per line.
+expand() {
+    local part
+    for part in $(echo "$1" | tr ',' ' '); do
+        seq "${part%-*}" "${part#*-}"
+    done
+}
+
+# The cores this shell may use, NUMA node by NUMA node: cards are spread evenly over the nodes.
 allowed_cores() {
-    local list part first last
-    list="$(taskset -cp $$ 2>/dev/null | sed 's/.*: //')"
-    for part in $(echo "$list" | tr ',' ' '); do
-        first="${part%-*}" last="${part#*-}"
-        seq "$first" "$last"
+    local allowed node core nodes=""
+    allowed=" $(expand "$(taskset -cp $$ 2> /dev/null | sed 's/.*: //')" | tr '\n' ' ') "
+    for node in /sys/devices/system/node/node[0-9]*/cpulist; do
+        [ -r "$node" ] && nodes="$nodes ${node//[!0-9]/}"
+    done
+    if [ -z "$nodes" ]; then
+        echo "$allowed" | tr -s ' ' '\n' | grep .
+        return
+    fi
+    for node in $(echo "$nodes" | tr ' ' '\n' | sort -n); do
+        for core in $(expand "$(cat "/sys/devices/system/node/node$node/cpulist")"); do
+            case "$allowed" in *" $core "*) echo "$core" ;; esac
+        done
     done
 }
 
@@ -120,17 +136,26 @@ for ((rank = 0; rank < cards; rank++)); do
     echo "rank $rank: process $!, $where, log $logs/rank_$rank.log" >&2
 done
 
+# `wait -n` misses processes that have ended already in older shells, so look at each.
 code=0
+ended=" "
 left="$cards"
 while [ "$left" -gt 0 ]; do
-    wait -n "${pids[@]}"
-    code=$?
-    left=$((left - 1))
-    if [ "$code" -ne 0 ]; then
-        echo "error: a process ended with exit code $code; ending the others (see $logs/)" >&2
-        end_all
-        break
-    fi
+    for pid in "${pids[@]}"; do
+        case "$ended" in *" $pid "*) continue ;; esac
+        kill -0 "$pid" 2> /dev/null && continue
+        wait "$pid"
+        code=$?
+        ended="$ended$pid "
+        left=$((left - 1))
+        if [ "$code" -ne 0 ]; then
+            echo "error: process $pid ended with exit code $code; ending the others (see $logs/)" >&2
+            end_all
+            wait
+            exit "$code"
+        fi
+    done
+    [ "$left" -eq 0 ] || sleep 0.2
 done
 wait
-exit "$code"
+exit 0

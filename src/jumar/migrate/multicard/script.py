@@ -68,26 +68,26 @@ class Script:
 
     @cached_property
     def backwards(self) -> list[ast.Call]:
-        """The `.backward()` calls, in order."""
+        """The `.backward()` calls, in order; none when no parameters are updated."""
         found = [
             call for call in self.flow.calls if isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
         ]
-        return sorted(found, key=lambda call: call.lineno)
+        steps = {call.func.attr for call in self.flow.calls if isinstance(call.func, ast.Attribute)}
+        return sorted(found, key=lambda call: call.lineno) if steps & {"step", "zero_grad"} else []
 
     @cached_property
     def distributed(self) -> tuple[ast.expr, str, str] | None:
-        """The first name that says the script is distributed already, with that name and its note."""
+        """The name that says the script is distributed already, with its full form and its note."""
         rows = table("multicard.toml")["distributed"]
+        found: list[tuple[ast.expr, str, str]] = []
         for kind in (ast.Attribute, ast.Name):
             for node in self.file.index.nodes[kind]:
-                if isinstance(self.file.parent(node), ast.Attribute):
+                name = None if isinstance(self.file.parent(node), ast.Attribute) else self.file.name(node)
+                if name is None:
                     continue
-                name = self.file.name(node)
-                for row in rows if name is not None else ():
-                    if name == row or str(name).startswith(row + "."):
-                        assert isinstance(node, ast.expr)
-                        return node, str(name), rows[row]
-        return None
+                assert isinstance(node, ast.expr)
+                found += [(node, name, rows[row]) for row in rows if name == row or name.startswith(row + ".")]
+        return min(found, key=lambda one: ("multiprocessing" in one[1], one[0].lineno), default=None)
 
     @cached_property
     def taken(self) -> str | None:

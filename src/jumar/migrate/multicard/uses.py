@@ -9,7 +9,16 @@ from jumar.migrate.multicard.flow import SAME_OBJECT, Var, own_nodes
 from jumar.migrate.multicard.script import Model, Script
 
 CARRIED = SAME_OBJECT | frozenset(
-    "parameters buffers zero_grad training forward no_sync register_forward_hook register_comm_hook".split()
+    [
+        "parameters",
+        "buffers",
+        "zero_grad",
+        "training",
+        "forward",
+        "no_sync",
+        "register_forward_hook",
+        "register_comm_hook",
+    ]
 )
 """Attributes that mean the same on the wrapper."""
 TAKES_MODEL = frozenset(

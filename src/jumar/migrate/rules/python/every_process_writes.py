@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
 from jumar.migrate.multicard import lines, text, writes
 from jumar.migrate.multicard import script as scripts
@@ -54,17 +55,15 @@ def _guard(file: PyFile, write: writes.Write) -> Finding:
     return file.rewrite(RULE, first, f"`{write.what}` only on the first process", *edits)
 
 
-def _argument(file: PyFile, call: ast.Call, message: str, edit: object, extra: str) -> Finding:
-    from jumar.core.edit import Edit
-
-    if isinstance(edit, Edit):
+def _argument(file: PyFile, call: ast.Call, message: str, edit: Edit | None, extra: str) -> Finding:
+    if edit is not None:
         return file.rewrite(RULE, call, message, edit)
     return file.report(RULE, call, State.HAND, f"{message}: not changed", f"give it `{extra}`")
 
 
 def _folder(file: PyFile, call: ast.Call, name: str) -> Iterator[Finding]:
     """Two processes that make one folder at the same time: the second must not fail."""
-    if file.keyword(call, "exist_ok") or any(isinstance(up, ast.Try) for up in file.ancestors(call)):
+    if file.keyword(call, "exist_ok") is not None:
         return
     edit = lines.add_argument(file, call, "exist_ok=True") if len(call.args) == 1 and not call.keywords else None
     if edit is None or not isinstance(call.func, ast.Attribute):
@@ -97,8 +96,6 @@ def _writer(script: Script, call: ast.Call) -> Iterator[Finding]:
                 return
             found += [edit for edit in edits if edit not in found]
     _, end = file.source.span(call)
-    from jumar.core.edit import Edit
-
     yield file.rewrite(RULE, call, "only the first process writes event files", Edit(end, end, _ELSE), *found)
 
 
