@@ -14,25 +14,9 @@ from jumar.migrate.pyfile import PyFile
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
-SAME_OBJECT = frozenset(
-    [
-        "to",
-        "cuda",
-        "npu",
-        "cpu",
-        "half",
-        "float",
-        "double",
-        "bfloat16",
-        "train",
-        "eval",
-        "requires_grad_",
-        "type",
-        "apply",
-        "share_memory",
-        "compile",
-    ]
-)
+MOVES = frozenset({"to", "cuda", "npu"})
+CASTS = frozenset({"cpu", "half", "float", "double", "bfloat16", "type"})
+SAME_OBJECT = MOVES | CASTS | {"train", "eval", "requires_grad_", "apply", "share_memory", "compile"}
 """Methods of a module that give the module back."""
 WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.compile"})
 
@@ -255,25 +239,52 @@ class Flow:
         return found
 
     def _reached(self, use: ast.expr) -> Iterator[Var]:
-        up = self.file.parent(use)
+        """The variables that one use of an object hands it on to."""
+        at: ast.expr = use
+        up = self.file.parent(at)
+        while isinstance(up, ast.Attribute) and up.attr in SAME_OBJECT:
+            call = self.file.parent(up)
+            if not isinstance(call, ast.Call) or call.func is not up:
+                return
+            at, up = call, self.file.parent(call)
         if isinstance(up, ast.keyword):
-            name, up = up.arg, self.file.parent(up)
-        else:
-            name = None
-        if isinstance(up, ast.Call) and use is not up.func:
-            for target in self.callees(up):
-                function = _initializer(target) if isinstance(target, ast.ClassDef) else target
-                if function is None:
-                    continue
-                names = [arg.arg for arg in [*function.args.posonlyargs, *function.args.args]]
-                if isinstance(self.file.parent(function), ast.ClassDef):
-                    names = names[1:]
-                if name is None and use in up.args and up.args.index(use) < len(names):
-                    yield Var(function, names[up.args.index(use)])
-                elif name is not None:
-                    yield Var(function, name)
-        elif isinstance(up, ast.Assign) and up.value is use:
+            call = self.file.parent(up)
+            if isinstance(call, ast.Call) and up.arg is not None:
+                yield from (Var(function, up.arg) for function, _ in self._signatures(call))
+        elif isinstance(up, ast.Call) and at in up.args:
+            position = up.args.index(at)
+            for function, names in self._signatures(up):
+                if position < len(names):
+                    yield Var(function, names[position])
+        elif isinstance(up, ast.Assign) and up.value is at:
             yield from (var for target in up.targets if (var := self.var(target)) is not None)
+        elif isinstance(up, (ast.Return, ast.Tuple)):
+            yield from self._returned_to(at, up)
+
+    def _signatures(self, call: ast.Call) -> Iterator[tuple[ast.AST, list[str]]]:
+        """The functions that a call runs, with the names that its positional arguments get."""
+        for target in self.callees(call):
+            function = _initializer(target) if isinstance(target, ast.ClassDef) else target
+            if function is not None:
+                names = [arg.arg for arg in [*function.args.posonlyargs, *function.args.args]]
+                is_method = isinstance(self.file.parent(function), ast.ClassDef)
+                yield function, names[1:] if is_method else names
+
+    def _returned_to(self, value: ast.expr, up: ast.Return | ast.Tuple) -> Iterator[Var]:
+        """The variables in callers that a returned value lands in."""
+        outer = self.file.parent(up) if isinstance(up, ast.Tuple) else up
+        if not isinstance(outer, ast.Return):
+            return
+        for call in self.callers(self.owner(outer)):
+            assign = self.file.parent(call)
+            for target in assign.targets if isinstance(assign, ast.Assign) and assign.value is call else ():
+                if isinstance(up, ast.Tuple):
+                    if not isinstance(target, ast.Tuple) or len(target.elts) != len(up.elts):
+                        continue
+                    target = target.elts[up.elts.index(value)]
+                var = self.var(target)
+                if var is not None:
+                    yield var
 
     def callers(self, function: ast.AST) -> list[ast.Call]:
         return self.sites.get(function, [])

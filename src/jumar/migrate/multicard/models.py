@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from jumar.migrate.multicard.flow import Var, own_nodes
+from jumar.migrate.multicard.flow import MOVES, Var, own_nodes
 from jumar.migrate.multicard.script import Model, Script
 
 PARAMETERS = frozenset({"parameters", "named_parameters"})
@@ -19,12 +19,13 @@ def trained(script: Script) -> list[Model]:
         roots = _roots(script, [script.file.tree])
     homes: dict[Var, None] = {}
     for root in roots:
-        for home in _homes(script, root, frozenset()):
-            homes.setdefault(home)
+        for made in _homes(script, root, frozenset()):
+            homes.setdefault(made)
     found = []
-    for home in homes:
-        behind = _complete(script, home)
-        if behind is None:
+    for first in homes:
+        home = _moved(script, first)
+        behind = _complete(script, home) if home is not None else None
+        if home is None or behind is None:
             return []
         found.append(Model(home, home.name, behind, frozenset(script.flow.aliases(home))))
     return found
@@ -87,6 +88,40 @@ def _homes(script: Script, var: Var, seen: frozenset[Var]) -> list[Var]:
         given = [script.flow.var(arg) for arg in script.flow.arguments(var)]
         return [home for one in given if one is not None for home in _homes(script, one, seen | {var})]
     return [var] if var in script.flow.bounds else []
+
+
+def _moved(script: Script, home: Var) -> Var | None:
+    """The variable that holds the model on its device: a later one when the model is moved on the way there."""
+    if any(_is_move(script, use, {home}) for use in script.flow.uses.get(home, ())) or _made_there(script, home):
+        return home
+    aliases = script.flow.aliases(home)
+    later = [var for var in aliases if any(_is_move(script, use, aliases) for use in script.flow.uses.get(var, ()))]
+    targets: set[Var] = set()
+    for var in later:
+        targets |= {one for one in script.flow.aliases(var) if one in script.flow.bounds and one != home} or {var}
+    return home if not targets else targets.pop() if len(targets) == 1 else None
+
+
+def on_card(script: Script, home: Var) -> bool:
+    """Is there a place in the script that moves the model?"""
+    aliases = script.flow.aliases(home)
+    moved = any(_is_move(script, use, aliases) for var in aliases for use in script.flow.uses.get(var, ()))
+    return moved or _made_there(script, home)
+
+
+def _is_move(script: Script, use: ast.expr, aliases: set[Var]) -> bool:
+    up = script.file.parent(use)
+    return isinstance(up, ast.Attribute) and up.attr in MOVES and script.flow.var(use) in aliases
+
+
+def _made_there(script: Script, home: Var) -> bool:
+    """Is the model moved in the expression that makes it, or in the function that does?"""
+    for bound in script.flow.bounds[home]:
+        values = [bound.value, *script.flow.origins(bound.value)]
+        for value in values:
+            if value is not None and any(isinstance(n, ast.Attribute) and n.attr in MOVES for n in ast.walk(value)):
+                return True
+    return False
 
 
 def _complete(script: Script, home: Var) -> ast.stmt | None:

@@ -8,18 +8,7 @@ from typing import NamedTuple
 from jumar.migrate.multicard.flow import SAME_OBJECT, Var, own_nodes
 from jumar.migrate.multicard.script import Model, Script
 
-CARRIED = SAME_OBJECT | frozenset(
-    [
-        "parameters",
-        "buffers",
-        "zero_grad",
-        "training",
-        "forward",
-        "no_sync",
-        "register_forward_hook",
-        "register_comm_hook",
-    ]
-)
+CARRIED = SAME_OBJECT | {"parameters", "buffers", "zero_grad", "training", "forward", "no_sync", "register_comm_hook"}
 """Attributes that mean the same on the wrapper."""
 TAKES_MODEL = frozenset(
     {"copy.deepcopy", "copy.copy", "torch.onnx.export", "torch.jit.trace", "torch.jit.script", "torch.save"}

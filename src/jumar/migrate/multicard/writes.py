@@ -31,7 +31,7 @@ def find(script: Script) -> list[Write]:
         found[statement] = Write([statement], what, _reason(script, statement))
     inner = {node for statement in found for node in own_nodes(statement)}
     ordered = sorted((w for s, w in found.items() if s not in inner), key=lambda write: write.statements[0].lineno)
-    return _grouped(script, ordered)
+    return grouped(script, ordered)
 
 
 def _statement(script: Script, call: ast.Call) -> ast.stmt:
@@ -58,7 +58,7 @@ def _reason(script: Script, statement: ast.stmt) -> str:
     return ""
 
 
-def _grouped(script: Script, writes: list[Write]) -> list[Write]:
+def grouped(script: Script, writes: list[Write]) -> list[Write]:
     """Direct neighbours in one block go under one test."""
     found: list[Write] = []
     for write in writes:

@@ -83,20 +83,24 @@ def _writer(script: Script, call: ast.Call) -> Iterator[Finding]:
     if var is None or not isinstance(statement, ast.Assign) or statement.value is not call:
         yield file.report(RULE, call, State.HAND, "every process writes event files", fix)
         return
-    found = []
+    statements: set[ast.stmt] = set()
     for alias in script.flow.aliases(var):
         for use in script.flow.uses.get(alias, ()):
             one = file.statement(use)
-            up = file.parent(use)
             if isinstance(getattr(use, "ctx", None), ast.Store) or script.is_first_only(use) or _is_handed(script, use):
                 continue
-            edits = lines.under(file, [one], text.IS_FIRST) if isinstance(one, ast.Expr) else None
-            if not isinstance(up, ast.Attribute) or edits is None:
+            if not isinstance(file.parent(use), ast.Attribute) or not isinstance(one, ast.Expr):
                 yield file.report(RULE, call, State.HAND, f"every process writes event files (line {one.lineno})", fix)
                 return
-            found += [edit for edit in edits if edit not in found]
+            statements.add(one)
+    alone = [writes.Write([one], "") for one in sorted(statements, key=lambda one: one.lineno)]
+    groups = [lines.under(file, group.statements, text.IS_FIRST) for group in writes.grouped(script, alone)]
+    if None in groups:
+        yield file.report(RULE, call, State.HAND, "every process writes event files", fix)
+        return
     _, end = file.source.span(call)
-    yield file.rewrite(RULE, call, "only the first process writes event files", Edit(end, end, _ELSE), *found)
+    guards = [edit for group in groups for edit in group or ()]
+    yield file.rewrite(RULE, call, "only the first process writes event files", Edit(end, end, _ELSE), *guards)
 
 
 _ELSE = b" if RANK == 0 else None"

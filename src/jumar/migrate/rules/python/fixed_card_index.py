@@ -41,10 +41,25 @@ def finish(file: PyFile) -> Iterator[Finding]:
             yield file.report(RULE, string, State.HAND, "every process would take the same card", _FIX)
     for call in script.flow.calls:
         yield from _call(file, call)
+    for number in _numbers(script):
+        yield file.rewrite(
+            RULE, number, "this number of a card becomes this process's", file.replace(number, "LOCAL_RANK")
+        )
     for node in strings:
         if node.value in _VISIBLE and _is_set(file, node):
             message = f"`{node.value}` is set here for every process"
             yield file.report(RULE, node, State.HAND, message, "remove it; choose cards when you start the processes")
+
+
+def _numbers(script: scripts.Script) -> list[ast.Constant]:
+    """Numbers given a name and then used as a device: `device = 0` … `x.to(device)`."""
+    found: dict[ast.Constant, None] = {}
+    for call in script.flow.calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "to" and len(call.args) == 1:
+            for origin in script.flow.origins(call.args[0]):
+                if isinstance(origin, ast.Constant) and type(origin.value) is int and origin.value == 0:
+                    found.setdefault(origin)
+    return list(found)
 
 
 def _string(file: PyFile, node: ast.Constant, several: bool) -> Finding:

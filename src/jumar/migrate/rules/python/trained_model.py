@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
-from jumar.migrate.multicard import lines, text
+from jumar.migrate.multicard import lines, models, text
 from jumar.migrate.multicard import script as scripts
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
@@ -30,6 +30,10 @@ def finish(file: PyFile) -> Iterator[Finding]:
         assert edit is not None
         _, end = file.source.span(model.behind)
         yield file.rewrite(RULE, (end, end), f"`{model.spelling}` is wrapped in `DistributedDataParallel`", edit)
+        if b"device" not in file.source.data and not models.on_card(script, model.home):
+            message = f"`{model.spelling}` is never moved to a card, and a process group of cards needs it there"
+            fix = f'move it and its batches: `{model.spelling}.to(torch.device("npu", LOCAL_RANK))`'
+            yield file.report(RULE, model.behind, State.HAND, message, fix)
     for call in script.flow.calls:
         name = file.name(call.func)
         if name in _OLD:
