@@ -63,7 +63,7 @@ def grouped(script: Script, writes: list[Write]) -> list[Write]:
     found: list[Write] = []
     for write in writes:
         last = found[-1] if found else None
-        alike = last is not None and not last.reason and not write.reason and last.what == write.what
+        alike = last is not None and not last.reason and not write.reason
         if last is not None and alike and _is_next(script, last.statements[-1], write.statements[0]):
             last.statements.append(write.statements[0])
             continue
