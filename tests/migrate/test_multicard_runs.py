@@ -19,7 +19,16 @@ from jumar.migrate.project import migrate_bytes
 from jumar.migrate.settings import Settings, Style
 
 SCRIPTS = Path(__file__).parent / "multicard"
-NAMES = ["mnist_like", "vae_like", "trainer_class", "module_level", "gan_like", "imagenet_like", "language_model"]
+NAMES = [
+    "mnist_like",
+    "vae_like",
+    "trainer_class",
+    "module_level",
+    "gan_like",
+    "imagenet_like",
+    "language_model",
+    "loader_elsewhere",
+]
 BATCH = 16
 MULTI_CARD = frozenset({"PT300"})
 DRIVER = """
@@ -28,6 +37,7 @@ os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
 import torch, torch._dynamo, torch.nn.parallel, torch.utils.data.distributed  # the forks need not load them again
 torch.set_num_threads(1)
 folder, port = sys.argv[1], int(sys.argv[2])
+sys.path.insert(0, folder)
 for name in sys.argv[3:]:
     for world in (1, 2):
         port += 1
@@ -78,6 +88,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{name}.py").write_bytes(convert(name))
         for world in (1, 2):
             (folder / f"{name}.{world}").mkdir()
+    (folder / "its_loaders.py").write_bytes((SCRIPTS / "its_loaders.py").read_bytes())
     command = [sys.executable, "-c", DRIVER, str(folder), str(free_port()), *NAMES]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     (folder / "codes").write_text(done.stdout)

@@ -12,12 +12,11 @@ def find(script: Script) -> Entry | None:
     """The place that every run passes before anything touches a card."""
     tree = script.file.tree
     owners = {script.flow.owner(loop.node) for loop in script.loops}
-    owners |= {script.flow.owner(loader) for loader in script.training_loaders}
-    owners |= {script.flow.owner(model.behind) for model in script.models}
-    if tree in owners:
-        places = [*script.training_loaders, *(model.behind for model in script.models)]
-        if any(script.flow.owner(place) is tree and guard_of(script, place) is None for place in places):
-            return Entry(None, tree.body[-1])
+    places: list[ast.AST] = [*script.training_loaders, *(model.behind for model in script.models)]
+    places += [script.flow.bounds[home][0].statement for home in script.foreign_loaders]
+    owners |= {script.flow.owner(place) for place in places}
+    if tree in owners and any(script.flow.owner(place) is tree and guard_of(script, place) is None for place in places):
+        return Entry(None, tree.body[-1])
     return _in_function(script, owners - {tree}, tree in owners)
 
 

@@ -226,6 +226,15 @@ class Flow:
                 return self.origins(func.value, seen) or [node]
         return [node]
 
+    def homes(self, var: Var, seen: frozenset[Var] = frozenset()) -> list[Var]:
+        """The variables in which an object is made, followed back through parameters."""
+        if var in seen:
+            return []
+        if self.parameter(var) is not None and not self.bounds.get(var):
+            given = [self.var(arg) for arg in self.arguments(var)]
+            return [home for one in given if one is not None for home in self.homes(one, seen | {var})]
+        return [var] if var in self.bounds else []
+
     def aliases(self, home: Var) -> set[Var]:
         """Every variable that holds the object of `home`, through arguments and plain assignments."""
         found = {home}

@@ -38,10 +38,14 @@ def unit(file: PyFile) -> bytes:
 
 
 def before(file: PyFile, statement: ast.stmt, lines: Sequence[str]) -> Edit | None:
+    """The lines go above the comment that stands directly over the statement."""
     lead = indent(file, statement)
     if lead is None:
         return None
-    at = file.source.starts[_first_line(statement) - 1]
+    first = _first_line(statement)
+    while first > 1 and re.match(re.escape(lead) + rb"#", file.source.line_text(first - 1)):
+        first -= 1
+    at = file.source.starts[first - 1]
     return Edit(at, at, b"".join(_line(file, lead, line) + file.source.newline for line in lines))
 
 

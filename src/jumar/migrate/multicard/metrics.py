@@ -32,14 +32,13 @@ def find(script: Script) -> list[Total]:
         iterated = script.iterated(loop.iter)
         if iterated is None or script.is_first_only(loop):
             continue
-        loaders = set(script.loaders_of(iterated))
-        split = loaders & set(script.training_loaders)
-        totals = _totals(script, loop, iterated, split == loaders)
-        if split and split != loaders:
+        split = script.is_split(iterated)
+        totals = _totals(script, loop, iterated, split is True)
+        if split is None:
             reason = "this loop runs over the split training data and over other data"
             totals = [total._replace(how=None, reason=reason) for total in totals]
         found += totals
-        if split == loaders:
+        if split:
             found += _meters(script, loop)
     return sorted(found, key=lambda total: (total.loop.lineno, total.name))
 
@@ -146,9 +145,11 @@ def _divisor(
         return "sum"
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and node.args:
         arg = node.args[0]
+        if isinstance(arg, ast.Call) and isinstance(arg.func, ast.Name) and arg.func.id == "list" and arg.args:
+            arg = arg.args[0]
         if isinstance(arg, ast.Attribute) and arg.attr == "dataset":
             return "sum"
-        if script.file.text(arg) == script.file.text(iterated) or script.loaders_of(arg):
+        if script.file.text(arg) == script.file.text(iterated) or script.iterated(arg) is arg:
             return "mean"
         return "sum" if script.flow.var(arg) is not None else None
     return None

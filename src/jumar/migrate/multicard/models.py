@@ -19,7 +19,7 @@ def trained(script: Script) -> list[Model]:
         roots = _roots(script, [script.file.tree])
     homes: dict[Var, None] = {}
     for root in roots:
-        for made in _homes(script, root, frozenset()):
+        for made in script.flow.homes(root):
             homes.setdefault(made)
     found = []
     for first in homes:
@@ -78,16 +78,6 @@ def _is_module_part(script: Script, var: Var) -> bool:
     return isinstance(var.owner, ast.ClassDef) and any(
         (name := script.file.name(base)) is not None and name.startswith("torch.nn.") for base in var.owner.bases
     )
-
-
-def _homes(script: Script, var: Var, seen: frozenset[Var]) -> list[Var]:
-    """The variables in which the object is made, followed back through parameters."""
-    if var in seen:
-        return []
-    if script.flow.parameter(var) is not None and not script.flow.bounds.get(var):
-        given = [script.flow.var(arg) for arg in script.flow.arguments(var)]
-        return [home for one in given if one is not None for home in _homes(script, one, seen | {var})]
-    return [var] if var in script.flow.bounds else []
 
 
 def _moved(script: Script, home: Var) -> Var | None:

@@ -56,6 +56,7 @@ def block(script: Script) -> list[str]:
         (any(use.reason is None for use in uses.find(script)), text.UNWRAPPED),
         (bool(totals), text.SUM),
         (any(total.how != "sum" for total in totals), text.MEAN),
+        (bool(script.foreign_loaders), text.SPLIT),
     ):
         if wanted:
             found += ["", "", *function]

@@ -6,6 +6,7 @@ Built once per file; the multi-card rules read it and say what to write.
 from __future__ import annotations
 
 import ast
+import re
 from functools import cached_property
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -15,16 +16,29 @@ from jumar.migrate.pyfile import PyFile
 from jumar.tables.load import table
 
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
-NAMES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "CARD", "unwrapped", "sum_over_cards", "mean_over_cards")
+NAMES = (
+    "RANK",
+    "LOCAL_RANK",
+    "WORLD_SIZE",
+    "CARD",
+    "unwrapped",
+    "sum_over_cards",
+    "mean_over_cards",
+    "split_over_cards",
+)
 """What the added code is called; a script that has one of them itself is left to a person."""
 
 
 class Loop(NamedTuple):
-    """A loop over batches that trains: the loop, what it runs over, and the loader calls that made that."""
+    """A loop over batches that trains: the loop, what it runs over, and the loader calls that made that.
+
+    A loader that a function of another file made is known by the variables that take it (`foreign`).
+    """
 
     node: ast.For
     iterated: ast.expr
     loaders: tuple[ast.Call, ...]
+    foreign: tuple[Var, ...]
 
 
 class Epochs(NamedTuple):
@@ -114,7 +128,7 @@ class Script:
             return "no main program in this file leads to this training step", _HAND
         if not self.models:
             return "the model whose parameters are trained cannot be told", _HAND
-        if not self.training_loaders:
+        if not self.training_loaders and not self.foreign_loaders:
             return "which of several loaders holds the training data cannot be told", _HAND
         return self._crowded
 
@@ -125,6 +139,8 @@ class Script:
 
         assert self.entry is not None
         places = [lines.after(self.file, model.behind, []) for model in self.models]
+        for home in self.foreign_loaders:
+            places.append(lines.after(self.file, self.flow.bounds[home][0].statement, []))
         if self.entry.first is not None:
             places.append(lines.before(self.file, self.entry.first, []))
         if None in places or preamble.anchor(self) is None:
@@ -172,7 +188,7 @@ class Script:
             if isinstance(up, ast.For):
                 iterated = self.iterated(up.iter)
                 if iterated is not None:
-                    return [Loop(up, iterated, tuple(self.loaders_of(iterated)))]
+                    return [Loop(up, iterated, tuple(self.loaders_of(iterated)), tuple(self.foreign_of(iterated)))]
             if isinstance(up, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 if up in seen:
                     return []
@@ -181,7 +197,7 @@ class Script:
 
     def iterated(self, node: ast.expr) -> ast.expr | None:
         """The loader in `loader`, `enumerate(loader, 1)`, `tqdm(loader)`, `zip(loader, …)`."""
-        if self.loaders_of(node):
+        if self.loaders_of(node) or self.foreign_of(node):
             return node
         if isinstance(node, ast.Call) and not self.flow.callees(node):
             for arg in node.args:
@@ -198,6 +214,23 @@ class Script:
         found = self.flow.origins(node)
         return [origin for origin in dict.fromkeys(found) if isinstance(origin, ast.Call) and self.is_loader(origin)]
 
+    def foreign_of(self, node: ast.expr) -> list[Var]:
+        """The variables that take a loader from a function of another file; their names must say `loader`."""
+        var = self.flow.var(node)
+        homes = self.flow.homes(var) if var is not None else []
+        found = []
+        for home in homes:
+            bounds = self.flow.bounds[home]
+            value = bounds[0].value
+            if len(bounds) != 1 or not isinstance(value, ast.Call) or self.flow.callees(value):
+                return []
+            name = self.file.name(value.func)
+            is_function = name is not None and name.rpartition(".")[2][:1].islower()
+            if not is_function or str(name).startswith("torch.") or not _LOADER.search(home.name.lower()):
+                return []
+            found.append(home)
+        return found
+
     def is_loader(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Call) and self.file.name(node.func) in LOADERS
 
@@ -206,6 +239,17 @@ class Script:
         """The calls that make the training loaders."""
         found = dict.fromkeys(loader for loop in self.loops for loader in self.choose(loop))
         return list(found)
+
+    @cached_property
+    def foreign_loaders(self) -> list[Var]:
+        """The variables that hold training loaders from other files."""
+        return list(dict.fromkeys(home for loop in self.loops if len(loop.foreign) == 1 for home in loop.foreign))
+
+    def is_split(self, iterated: ast.expr) -> bool | None:
+        """Does a loop run over split training data? None: over that and other data."""
+        here: set[ast.Call | Var] = {*self.loaders_of(iterated), *self.foreign_of(iterated)}
+        split = here & {*self.training_loaders, *self.foreign_loaders}
+        return None if split and split != here else bool(split)
 
     def choose(self, loop: Loop) -> list[ast.Call]:
         """Of several loaders that reach one loop, those that hold training data."""
@@ -295,6 +339,7 @@ class Script:
         )
 
 
+_LOADER = re.compile(r"loader|_dl$")
 _HAND = "set up the process group where the program starts, as the guide `multi-card` shows"
 _NO_LOADER = (
     "this training step does not take its batches from a `DataLoader` made in this file, so the data cannot be split",

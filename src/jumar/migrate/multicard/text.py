@@ -45,6 +45,25 @@ MEAN = [
     "    mean = sum_over_cards(value) / WORLD_SIZE",
     "    return mean.to(value.dtype) if isinstance(value, torch.Tensor) else type(value)(mean)",
 ]
+SPLIT = [
+    "def split_over_cards(loader):",
+    '    """The same loader for the part of its data that belongs to this process."""',
+    "    shuffle = isinstance(loader.sampler, torch.utils.data.RandomSampler)",
+    "    if not shuffle and not isinstance(loader.sampler, torch.utils.data.SequentialSampler):",
+    '        raise TypeError("this loader has a sampler of its own: split its data by hand")',
+    "    return torch.utils.data.DataLoader(",
+    "        loader.dataset,",
+    "        batch_size=loader.batch_size,",
+    "        sampler=DistributedSampler(loader.dataset, num_replicas=WORLD_SIZE, rank=RANK, shuffle=shuffle),",
+    "        num_workers=loader.num_workers,",
+    "        collate_fn=loader.collate_fn,",
+    "        pin_memory=loader.pin_memory,",
+    "        drop_last=loader.drop_last,",
+    "        timeout=loader.timeout,",
+    "        worker_init_fn=loader.worker_init_fn,",
+    "        persistent_workers=loader.persistent_workers,",
+    "    )",
+]
 START = {
     Style.NPU: ["torch.npu.set_device(LOCAL_RANK)", "if WORLD_SIZE > 1:", "    @init"],
     Style.AGNOSTIC: [

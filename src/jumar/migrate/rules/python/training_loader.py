@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
-from jumar.migrate.multicard import loaders
+from jumar.migrate.multicard import lines, loaders
 from jumar.migrate.multicard import script as scripts
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
@@ -30,3 +30,9 @@ def finish(file: PyFile) -> Iterator[Finding]:
             yield file.rewrite(RULE, call, message, *plan.edits)
         else:
             yield file.report(RULE, call, State.HAND, f"the training data is not split: {plan.reason}", plan.fix)
+    for home in script.foreign_loaders:
+        statement = script.flow.bounds[home][0].statement
+        edit = lines.after(file, statement, [f"{home.name} = split_over_cards({home.name})"])
+        message = f"the data of `{home.name}` is split over the cards; its batch size counts per card"
+        assert edit is not None
+        yield file.rewrite(RULE, statement, message, edit)
