@@ -45,7 +45,8 @@ def test_a_long_rewrite_falls_back_to_the_general_diff() -> None:
 def test_one_changed_line_is_one_small_hunk() -> None:
     before = b"".join(b"line %d\n" % n for n in range(1, 11))
     assert unified("a.py", before, before.replace(b"line 5\n", b"LINE 5\n")) == (
-        b"--- a/a.py\n+++ b/a.py\n@@ -2,7 +2,7 @@\n line 2\n line 3\n line 4\n-line 5\n+LINE 5\n line 6\n line 7\n line 8\n"
+        b"--- a/a.py\n+++ b/a.py\n@@ -2,7 +2,7 @@\n line 2\n line 3\n line 4\n"
+        b"-line 5\n+LINE 5\n line 6\n line 7\n line 8\n"
     )
 
 
@@ -70,3 +71,20 @@ def test_patch_takes_the_diff(seed: int, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(before)
     subprocess.run(["patch", "-p1", "-s"], input=unified("f", before, after), cwd=tmp_path, check=True)
     assert (tmp_path / "f").read_bytes() == after
+
+
+def test_two_changed_lines_with_an_equal_one_between_keep_it() -> None:
+    text = unified("f", b"a\nsame\nb\n", b"A\nsame\nB\n")
+    assert text.endswith(b"-a\n+A\n same\n-b\n+B\n")
+
+
+def test_lines_of_interest_appear_without_a_change() -> None:
+    before = b"".join(b"line %d\n" % n for n in range(1, 31))
+    found = hunks(before, before.replace(b"line 2\n", b""), context=1, also=[20])
+    assert [(hunk.old, hunk.new, len(hunk.lines)) for hunk in found] == [(1, 1, 3), (19, 18, 3)]
+    assert [line.text for line in found[1].lines] == [b"line 19\n", b"line 20\n", b"line 21\n"]
+
+
+def test_an_insertion_just_before_a_change_keeps_the_blank_line() -> None:
+    text = unified("f", b"a\n\nb\n", b"a\nnew\n\nB\n")
+    assert text.endswith(b" a\n+new\n \n-b\n+B\n")

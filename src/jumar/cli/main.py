@@ -138,7 +138,11 @@ def _translate(error: click.ClickException) -> UserError:
         known = [name for param in context.command.params for name in param.opts] if context else []
         return UserError(f"no such option: `{error.option_name}`", did_you_mean(error.option_name, known, help_hint))
     if isinstance(error, click.BadParameter) and error.param is not None:
-        name = error.param.opts[-1] if isinstance(error.param, click.Option) else error.param.human_readable_name
+        name = (
+            error.param.opts[-1] if isinstance(error.param, click.Option) else error.param.metavar or error.param.name
+        )
+        if isinstance(error, click.MissingParameter):
+            return UserError(f"missing `{name}`", help_hint)
         return UserError(f"`{name}`: {_plain(error.message)}", help_hint)
     return UserError(_plain(error.format_message()), help_hint)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 REACH = 120
@@ -48,19 +48,19 @@ def blocks(old: list[bytes], new: list[bytes]) -> Iterator[Block]:
             continue
         step = _agree_again(old, new, i, j)
         if step is None:
-            yield from _general(old, new, i, j)
+            yield from _refine(old, new, Block(i, len(old), j, len(new)))
             return
-        yield Block(i, i + step[0], j, j + step[1])
+        yield from _refine(old, new, Block(i, i + step[0], j, j + step[1]))
         i, j = i + step[0], j + step[1]
     if i < len(old) or j < len(new):
         yield Block(i, len(old), j, len(new))
 
 
-def hunks(before: bytes, after: bytes, context: int = 3) -> list[Hunk]:
-    """The differences with some lines around them, as a unified diff groups them."""
+def hunks(before: bytes, after: bytes, context: int = 3, also: Iterable[int] = ()) -> list[Hunk]:
+    """The differences with some lines around them, as a unified diff groups them; `also` shows old lines as well."""
     old, new = split(before), split(after)
     groups: list[list[Block]] = []
-    for block in blocks(old, new):
+    for block in _with_points(list(blocks(old, new)), also, len(old)):
         if groups and block.start - groups[-1][-1].end <= 2 * context:
             groups[-1].append(block)
         else:
@@ -78,25 +78,45 @@ def unified(path: str, before: bytes, after: bytes, context: int = 3) -> bytes:
 
 
 def _agree_again(old: list[bytes], new: list[bytes], i: int, j: int) -> tuple[int, int] | None:
-    """The smallest step on both sides after which two lines in a row are equal."""
+    """The smallest step on both sides after which two lines in a row are equal, or one when both step alike."""
     for total in range(1, REACH):
         for skew in range(total + 1):
             first = (total + (skew if skew % 2 == total % 2 else -skew)) // 2
             a, b = i + first, j + total - first
             if first < 0 or total - first < 0 or a > len(old) or b > len(new):
                 continue
-            if old[a : a + 2] == new[b : b + 2] and (a < len(old) or b == len(new)):
+            sure = 1 if 2 * first == total else 2
+            if old[a : a + sure] == new[b : b + sure] and (a < len(old) or b == len(new)):
                 return first, total - first
     return None
 
 
-def _general(old: list[bytes], new: list[bytes], i: int, j: int) -> Iterator[Block]:
+def _refine(old: list[bytes], new: list[bytes], block: Block) -> Iterator[Block]:
+    """The same block as a general diff sees it, which finds single equal lines in it."""
+    i, end, j, new_end = block
+    if end - i < 2 or new_end - j < 2:
+        yield block
+        return
     import difflib
 
-    matcher = difflib.SequenceMatcher(None, old[i:], new[j:], autojunk=True)
-    for tag, a, b, c, d in matcher.get_opcodes():
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, old[i:end], new[j:new_end]).get_opcodes():
         if tag != "equal":
             yield Block(i + a, i + b, j + c, j + d)
+
+
+def _with_points(changed: list[Block], lines: Iterable[int], count: int) -> list[Block]:
+    """The changed blocks, and one without change at each wanted 1-based line that lies in none of them."""
+    found = []
+    todo = sorted({line - 1 for line in lines if 0 < line <= count}, reverse=True)
+    shift = 0
+    for block in [*changed, Block(count, count, 0, 0)]:
+        while todo and todo[-1] < block.end:
+            at = todo.pop()
+            if at < block.start:
+                found.append(Block(at, at + 1, at + shift, at + 1 + shift))
+        found.append(block)
+        shift = block.new_end - block.end
+    return found[:-1]
 
 
 def _hunk(old: list[bytes], new: list[bytes], group: list[Block], context: int) -> Hunk:
@@ -107,6 +127,9 @@ def _hunk(old: list[bytes], new: list[bytes], group: list[Block], context: int) 
     at = start
     for block in group:
         lines += [Line(" ", line) for line in old[at : block.start]]
+        at = block.start
+        if old[block.start : block.end] == new[block.new_start : block.new_end]:
+            continue
         lines += [Line("-", line) for line in old[block.start : block.end]]
         lines += [Line("+", line) for line in new[block.new_start : block.new_end]]
         at = block.end

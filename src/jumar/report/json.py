@@ -15,6 +15,48 @@ from jumar.migrate.result import FileResult, ProjectResult
 VERSION = 1
 """Raised when a field changes its meaning or goes; new fields do not count."""
 
+FIELDS = {
+    "version": "version of this shape; raised when a field changes its meaning or goes",
+    "tool.name": "`jumar`",
+    "tool.version": "version of Jumar",
+    "settings.to": "style of the output",
+    "settings.torch": "torch on the target",
+    "settings.chip": "chip of the target",
+    "settings.unsafe": "were changes included that a person should look at?",
+    "settings.multi_card": "was the script turned into one for many cards?",
+    "settings.only": "ids of the only rules that were used; empty for all",
+    "settings.skip": "ids of rules that were left out",
+    "summary.scanned": "files read",
+    "summary.lines": "lines read",
+    "summary.seconds": "wall-clock time",
+    "summary.changed": "files that change",
+    "summary.new_files": "paths of files that the result needs and that are not there yet",
+    "summary.states": "number of sites by state",
+    "summary.left": "sites that a person has to look at",
+    "summary.skipped[].path": "a path that was passed over",
+    "summary.skipped[].reason": "why",
+    "files[].path": "a file with findings or changes, as reached from the paths you gave",
+    "files[].changed": "does it change?",
+    "files[].states": "number of its sites by state",
+    "files[].diff": "its unified diff (`migrate` only, changed files only)",
+    "findings[].id": "id of the rule, for `jumar explain`",
+    "findings[].level": "`error`, `warning` or `note`",
+    "findings[].state": "`rewritten`, `needs a hand`, `unsupported`, `falls back` or `benign`",
+    "findings[].message": "what was found, in one line",
+    "findings[].where.path": "the file; `where` is null for what concerns no file",
+    "findings[].where.line": "line from 1; 0 for the file as a whole",
+    "findings[].where.col": "column from 1, in characters",
+    "findings[].where.end_line": "last line",
+    "findings[].where.end_col": "column behind the last character",
+    "findings[].fix": "what to do, or null",
+    "findings[].safety": "`safe` (made by `--write`), `ask` (also needs `--unsafe`) or `show` (only told)",
+    "findings[].doc": "name of the rule, or null",
+    "findings[].subject": "the API, variable or package in question, or null",
+    "errors[].message": "why the work could not be done; the exit code is then 2",
+    "errors[].hint": "what to do next, or null",
+}
+"""Every field that can appear, for the reference page; a test compares it with what is written."""
+
 
 def render(result: ProjectResult, *, diff: bool = True) -> str:
     """A migration's result as one document."""

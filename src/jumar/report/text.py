@@ -34,16 +34,22 @@ def diff(file: FileResult, *, colour: bool = False) -> bytes:
     return b"".join(_paint_diff(line) for line in text.splitlines(keepends=True))
 
 
+def new_file(path: str, data: bytes, *, colour: bool = False) -> bytes:
+    """A further file as the diff that makes it."""
+    text = unified(path, b"", data).replace(b"--- a/" + path.lstrip("/").encode(), b"--- /dev/null", 1)
+    return b"".join(_paint_diff(line) for line in text.splitlines(keepends=True)) if colour else text
+
+
 def summary(result: ProjectResult, *, done: str = "", show_all: bool = False) -> Iterator[str]:
     """Counts; `done` is empty while nothing was written, else says what was (`written`, `written to …`)."""
     changed = sum(file.changed for file in result.files)
     yield (
-        f"{_count(result.scanned, 'file')} read, {changed} {'changed' if done else 'would change'}"
-        f" ({_count(result.lines, 'line')}, {result.seconds:.1f} s)"
+        f"{count(result.scanned, 'file')} read, {changed} {'changed' if done else 'would change'}"
+        f" ({count(result.lines, 'line')}, {result.seconds:.1f} s)"
     )
     new = result.new_files()
     if new:
-        yield f"{_count(len(new), 'new file')}: {', '.join(f'`{name}`' for name in sorted(new))}"
+        yield f"{count(len(new), 'new file')}: {', '.join(f'`{name}`' for name in sorted(new))}"
     states = result.states()
     for state in State:
         if states[state]:
@@ -61,7 +67,7 @@ def rules(rows: Iterable[tuple[str, str, str, str]]) -> Iterator[str]:
         yield f"{id_}  {name:<32} {safety:<5} {text}"
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
