@@ -18,6 +18,7 @@ from jumar.core.finding import Finding, Level, Safety, State
 from jumar.core.source import Source
 from jumar.migrate import imports, suppress, targets
 from jumar.migrate.document import Document
+from jumar.migrate.multicard import launch
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Unit, units
 from jumar.migrate.rules.python import not_python, torch_npu_import
@@ -25,6 +26,7 @@ from jumar.migrate.settings import Settings
 
 MAX_ROUNDS = 8
 _WORD = re.compile(rb"\w+")
+MULTI_CARD = "PT300"
 
 
 RoundRunner = Callable[[Source], tuple[list[Finding], list[Finding]]]
@@ -46,6 +48,9 @@ def migrate_python(source: Source, settings: Settings) -> Outcome:
     active = select(units("python", settings.rule_paths), source.data, settings)
     if not active:
         return Outcome([], source.data)
+    first = [unit for unit in active if unit.rule.multi_card]
+    if first:
+        return _multi_card_first(source, settings, first)
     outcome = until_stable(source, lambda current: python_round(current, settings, active))
     if outcome.data != source.data and not _parses(outcome.data, source.path):
         found, _ = python_round(source, settings, active)
@@ -58,6 +63,16 @@ def migrate_python(source: Source, settings: Settings) -> Outcome:
     )
 
 
+def _multi_card_first(source: Source, settings: Settings, active: list[Unit]) -> Outcome:
+    """One round of the multi-card rules, then all others on what they wrote."""
+    findings, chosen = python_round(source, settings, active)
+    edits = ordered(edit for finding in chosen for edit in finding.edits)
+    between = Source(source.path, apply(source.data, edits), source.encoding, source.bom)
+    then = migrate_python(between, dataclasses.replace(settings, multi_card=False))
+    findings += [_original(finding, source, between, [edits]) for finding in then.findings]
+    return Outcome(_distinct(findings), then.data, then.extra + (launch.files() if chosen else ()))
+
+
 def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]:
     """The rules that can have something to say about this text."""
     lowered = data.lower()
@@ -66,7 +81,11 @@ def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]
     active = []
     for unit in found:
         rule = unit.rule
-        if (settings.only and rule.id not in settings.only) or rule.id in settings.skip:
+        # The multi-card rules write one program together: they are chosen or left out as one.
+        name = MULTI_CARD if rule.multi_card else rule.id
+        if (settings.only and name not in settings.only) or name in settings.skip:
+            continue
+        if rule.multi_card and not settings.multi_card:
             continue
         if unit.words:
             words = words or set(_WORD.findall(lowered))
@@ -225,7 +244,7 @@ def _withdrawn(finding: Finding) -> Finding:
 
 
 def _original(finding: Finding, first: Source, current: Source, history: list[list[Edit]]) -> Finding:
-    """The finding in terms of the first text; edits stay only where they are valid."""
+    """The finding in terms of the first text; its edits stay in terms of the text they were made for."""
     if not history or finding.where is None:
         return finding
     where = finding.where

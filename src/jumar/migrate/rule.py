@@ -40,6 +40,8 @@ class Rule:
     """For `visit_name`: the first parts of the dotted names it wants (`torch`, `apex`)."""
     safety: Safety = Safety.SAFE
     """The safety of the edits this rule makes; single findings may be stricter."""
+    multi_card: bool = False
+    """Runs only with `--multi-card`, on the text as it was before any other rule changed it."""
 
 
 @dataclass(frozen=True, slots=True)
