@@ -10,9 +10,8 @@ from jumar.migrate import from_imports, settle, targets
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 from jumar.migrate.settings import Style
+from jumar.migrate.styles.npu import IMPORT as IMPORT_NPU
 from jumar.tables.torch_names import TorchName, torch_name
-
-IMPORT_NPU = "import torch_npu"
 
 
 def use(rule: Rule, node: ast.expr, name: str, row: TorchName, file: PyFile) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.settings import Style
-from jumar.migrate.targets import IMPORT_NPU
+from jumar.migrate.styles.npu import IMPORT as IMPORT_NPU
 
 IS_FIRST = "if RANK == 0:"
 DDP = "from torch.nn.parallel import DistributedDataParallel"

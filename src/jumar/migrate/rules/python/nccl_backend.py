@@ -11,6 +11,7 @@ from jumar.core.finding import Finding, State
 from jumar.migrate import settle, shapes
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
+from jumar.migrate.styles import npu
 
 RULE = Rule(
     id="PT150",
@@ -62,7 +63,7 @@ def _rewritten(node: ast.Constant, file: PyFile, old: str, new: str) -> Iterator
         return
     call = shapes.call_of(node, file)
     at_run_time = call is not None and file.name(call.func) in _PATCHED
-    yield settle.rewrite(file, RULE, node, message, *edits, needs=("import torch_npu",), at_run_time=at_run_time)
+    yield settle.rewrite(file, RULE, node, message, *edits, needs=(npu.IMPORT,), at_run_time=at_run_time)
 
 
 def _agnostic(node: ast.Constant, file: PyFile) -> Iterator[Finding]:

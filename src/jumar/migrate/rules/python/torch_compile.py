@@ -13,6 +13,7 @@ from jumar.core.finding import Finding, State
 from jumar.migrate import settle, shapes
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
+from jumar.migrate.styles import npu
 
 RULE = Rule(
     id="PT176",
@@ -56,7 +57,7 @@ def _backend(node: ast.Constant, value: str, file: PyFile) -> Iterator[Finding]:
         edits = file.in_string(node, "cudagraphs", "npugraphs")
         message = "backend `cudagraphs` becomes `npugraphs`"
         if edits and not settle.is_agnostic(file):
-            yield settle.rewrite(file, RULE, node, message, *edits, needs=("import torch_npu",))
+            yield settle.rewrite(file, RULE, node, message, *edits, needs=(npu.IMPORT,))
         else:
             yield file.report(RULE, node, State.HAND, message, "choose the backend by the device at hand")
     elif value not in _BACKENDS:

@@ -14,6 +14,7 @@ from jumar.migrate import from_imports, settle, torch_rows
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 from jumar.migrate.settings import Style
+from jumar.migrate.styles import npu
 
 RULE = Rule(
     id="PT165",
@@ -52,7 +53,7 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
     if change is None:
         yield file.report(RULE, node, State.HAND, message, f"write `{new}` here", subject=name)
         return
-    needs = ("import torch_npu",)
+    needs = (npu.IMPORT,)
     yield settle.rewrite(file, RULE, node, message, *change.edits, needs=needs, subject=name, at_run_time=True)
 
 
