@@ -6,11 +6,13 @@ the batch each must come to the numbers of one process with the whole batch.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,10 +32,11 @@ NAMES = [
     "loader_elsewhere",
 ]
 BATCH = 16
+# The plain CPU, also where torch_npu and the emulator are installed.
+CPU = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "JUMAR_EMULATE": "0", "OMP_NUM_THREADS": "1"}
 MULTI_CARD = frozenset({"PT300"})
 DRIVER = """
 import os, runpy, sys
-os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
 import torch, torch._dynamo, torch.nn.parallel, torch.utils.data.distributed  # the forks need not load them again
 torch.set_num_threads(1)
 folder, port = sys.argv[1], int(sys.argv[2])
@@ -82,7 +85,8 @@ def convert(name: str, style: Style = Style.AGNOSTIC) -> bytes:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs every script alone and as two processes, in one Python that has loaded torch once."""
-    pytest.importorskip("torch", reason="torch is not installed")
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed")
     folder = tmp_path_factory.mktemp("multicard")
     for name in NAMES:
         (folder / f"{name}.py").write_bytes(convert(name))
@@ -90,10 +94,18 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (folder / f"{name}.{world}").mkdir()
     (folder / "its_loaders.py").write_bytes((SCRIPTS / "its_loaders.py").read_bytes())
     command = [sys.executable, "-c", DRIVER, str(folder), str(free_port()), *NAMES]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=CPU)
     (folder / "codes").write_text(done.stdout)
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture
+def cpu_torch(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+    import torch
+
+    return torch
 
 
 def free_port() -> int:
@@ -126,9 +138,8 @@ def test_only_the_first_process_talks(runs: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["mnist_like", "gan_like", "imagenet_like"])
-def test_saved_keys_have_no_prefix(runs: Path, name: str) -> None:
-    import torch
-
+def test_saved_keys_have_no_prefix(runs: Path, name: str, cpu_torch: Any) -> None:
+    torch = cpu_torch
     saved = torch.load(runs / f"{name}.2" / "model.pt", weights_only=True)
     alone = torch.load(runs / f"{name}.1" / "model.pt", weights_only=True)
     state, other = saved.get("state_dict", saved), alone.get("state_dict", alone)
@@ -137,9 +148,8 @@ def test_saved_keys_have_no_prefix(runs: Path, name: str) -> None:
         torch.testing.assert_close(state[key], value, rtol=1e-3, atol=1e-4)
 
 
-def test_trainer_saves_the_attribute_of_the_unwrapped_model(runs: Path) -> None:
-    import torch
-
+def test_trainer_saves_the_attribute_of_the_unwrapped_model(runs: Path, cpu_torch: Any) -> None:
+    torch = cpu_torch
     saved = torch.load(runs / "trainer_class.2" / "model.pt.d" / "best.pt", weights_only=True)
     assert saved["width"] == 8
     assert all(not key.startswith("module.") for key in saved["model"])
@@ -187,13 +197,13 @@ def test_a_distributed_script_is_left_alone() -> None:
 
 
 def test_torchrun_starts_a_converted_script(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="torch is not installed")
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed")
     script = tmp_path / "mnist_like.py"
     script.write_bytes(convert("mnist_like"))
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", str(script)]
-    environment = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [*command, "--epochs", "1"], capture_output=True, text=True, timeout=120, check=False, env=environment
+        [*command, "--epochs", "1"], capture_output=True, text=True, timeout=120, check=False, env=CPU
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("RESULT test") == 1

@@ -18,7 +18,9 @@ def insert(file: PyFile, statements: list[str], after: str = "torch") -> Edit | 
     if anchor is not None:
         return _behind(file, anchor, missing)
     late = _first_import(file, after, inside=True)
-    return _at_top(file, missing) if late is None else _before(file, late, missing)
+    if late is None:
+        return _at_top(file, missing)
+    return _behind(file, late, missing) if isinstance(late, ast.Import) else _before(file, late, missing)
 
 
 def _has(file: PyFile, statement: str) -> bool:
@@ -55,7 +57,7 @@ def _first_import(file: PyFile, package: str, *, inside: bool = False) -> ast.st
 
 
 def _before(file: PyFile, anchor: ast.stmt, statements: list[str]) -> Edit:
-    """In front of an import inside a function, which may already bring a name that only torch_npu adds."""
+    """In front of a `from torch… import` inside a function, which may already ask for a name that torch_npu adds."""
     start, _ = file.source.span(anchor)
     lead = file.source.data[file.source.starts[anchor.lineno - 1] : start]
     if lead.strip():

@@ -15,7 +15,7 @@ from jumar.migrate.variables import Verdict, verdict
 
 RULE = Rule(
     id="SH101",
-    name="cuda-environment-variable",
+    name="cuda-shell-variable",
     summary="an environment variable of CUDA, NCCL or NVIDIA's tools",
     keywords=("cuda", "nccl", "nvidia", "nvte", "cublas", "cudnn", "nvshmem"),
 )

@@ -13,7 +13,7 @@ from jumar.tables.packages import Package, package
 
 RULE = Rule(
     id="RQ103",
-    name="cuda-package",
+    name="cuda-requirement",
     summary="a required package that needs CUDA",
     keywords=(
         *markers.WORDS, "deepspeed", "causal", "mamba", "vllm", "mmcv", "awq", "gptq", "faiss", "horovod", "nvitop",
