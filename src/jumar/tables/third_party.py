@@ -35,12 +35,13 @@ def roots() -> tuple[str, ...]:
 
 @cache
 def keywords() -> tuple[str, ...]:
-    """Words that a file with such an import holds; short ones only as part of the import."""
-    found = ["_cuda"]
-    for root in roots():
-        word = root.lower()
-        found += [word] if len(word) > 7 or "_" in word else [f"import {word}", f"from {word}", f'"{word}"']
-    return tuple(found)
+    """Words that a file with such an import holds: few of them, because every file is searched for each."""
+    kept = ["_cuda", "triton", "cupy", "pynvml"]
+    for root in sorted(roots(), key=len):
+        word = root.lower() if len(root) > 7 or "_" in root else f" {root.lower()}"
+        if not any(known in word for known in kept):
+            kept.append(word)
+    return tuple(kept)
 
 
 @cache
