@@ -66,12 +66,12 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
 def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
     """`find_spec("apex")`, `"bitsandbytes.optim.Adam"`, `"flash-attn>=2.0"`, `choices=["triton", "torch"]`."""
     value = node.value
-    if not isinstance(value, str) or len(value) > 60 or not value[:1].isalpha() or node in file.docstrings:
+    if not isinstance(value, str) or not 2 < len(value) < 60 or (value[0] not in "fxtbcpm" and value not in _ROOTS):
         return
     match = _PACKAGE_TEXT.fullmatch(value)
-    call = shapes.call_of(node, file)
-    is_import = value in _ROOTS and call is not None and shapes.last_word(call.func) in _IMPORTERS
-    if (match is None and not is_import) or shapes.is_text(node, file):
+    call = shapes.call_of(node, file) if value in _ROOTS else None
+    is_import = call is not None and shapes.last_word(call.func) in _IMPORTERS
+    if (match is None and not is_import) or node in file.docstrings or shapes.is_text(node, file):
         return
     name = match.group(1).replace("-", "_") if match else value
     row = recipe(name)

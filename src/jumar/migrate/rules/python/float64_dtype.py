@@ -11,7 +11,7 @@ from jumar.migrate.rule import Rule
 
 RULE = Rule(
     id="PT175",
-    name="float64",
+    name="float64-dtype",
     summary="float64, for which NPUs have few kernels",
     keywords=("torch.float64", "torch.double", ".double()", "torch.cdouble", "torch.complex128", "import float64"),
     roots=("torch",),
