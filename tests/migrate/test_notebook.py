@@ -97,7 +97,9 @@ def test_a_percent_sign_that_continues_an_expression_is_python() -> None:
     assert sources(result)[0].endswith("% torch.npu.device_count())")
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b'{"cells": 3}', b'{"worksheets": [{"cells": []}], "x": "cuda"}', b'["cuda"]'])
+@pytest.mark.parametrize(
+    "raw", [b"", b"{", b'{"cells": 3}', b'{"worksheets": [{"cells": []}], "x": "cuda"}', b'["cuda"]']
+)
 def test_other_json_is_left_alone(raw: bytes) -> None:
     result = migrate_bytes("page.ipynb", raw, Settings())
     assert result is not None and not result.changed and not result.findings

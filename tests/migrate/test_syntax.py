@@ -20,7 +20,9 @@ from jumar.migrate.syntax.entry import Entry, Kind
 CALM = settings(deadline=None, max_examples=60)
 MESSY = st.text(alphabet=" \t\n\r\\'\"$`#{}[]()<>|&;:=,-!%~abcCUDA0é/.*?@_+", max_size=120)
 NAMES = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True)
-PLAIN = st.one_of(st.integers(-9, 999), st.booleans(), st.none(), st.sampled_from(["cuda", "cuda:0", "nccl", "a b", "x#y"]))
+PLAIN = st.one_of(
+    st.integers(-9, 999), st.booleans(), st.none(), st.sampled_from(["cuda", "cuda:0", "nccl", "a b", "x#y"])
+)
 TREES = st.recursive(
     PLAIN, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(NAMES, inner, max_size=3)), max_leaves=8
 )
@@ -57,7 +59,7 @@ def test_shell_shapes(newline: str) -> None:
     text = newline.join(
         [
             "export A=1 B='x y'  # note",
-            "if [ -n \"$A\" ]; then C=2 run --x=y \\",
+            'if [ -n "$A" ]; then C=2 run --x=y \\',
             "    tail; fi",
             "N=$(count | sort)",
             "ARGS=(--a b  # c",
@@ -155,18 +157,23 @@ def test_no_text_stops_the_readers(text: str) -> None:
 
 
 def test_toml_agrees_with_the_standard_library() -> None:
-    text = (
-        '[a]\nb = "cuda"  # note\nc.d = [1, "x", [true]]\n[[e]]\nf = { g = \'h\', "i j" = 2 }\nk = """\nmany\nlines"""\n'
-    )
+    text = '[a]\nb = "cuda"  # note\nc.d = [1, "x", [true]]\n[[e]]\nf = { g = \'h\', "i j" = 2 }\n'
+    text += 'k = """\nmany\nlines"""\n'
     expected = [(path, value) for path, value in scalars(tomllib.loads(text))]
     found = values(toml.entries(text.encode()))
-    assert [path for path, _ in found] == [tuple(part for part in path if path[0] != "e" or part != "[]") for path, _ in expected]
+    assert [path for path, _ in found] == [
+        tuple(part for part in path if path[0] != "e" or part != "[]") for path, _ in expected
+    ]
     assert [value.strip().lower() for _, value in found] == [str(value).strip().lower() for _, value in expected]
 
 
 def test_ini_lines_of_one_value() -> None:
     data = b"[o]\nkeys =\n    torch ; note\n    numpy\nx: y\n"
-    assert values(ini.entries(data)) == [(("o", "keys", "[]"), "torch"), (("o", "keys", "[]"), "numpy"), (("o", "x"), "y")]
+    assert values(ini.entries(data)) == [
+        (("o", "keys", "[]"), "torch"),
+        (("o", "keys", "[]"), "numpy"),
+        (("o", "x"), "y"),
+    ]
 
 
 @CALM

@@ -21,7 +21,13 @@ def test_releases_are_sorted_and_distinct() -> None:
 
 @pytest.mark.parametrize(
     ("torch", "torch_npu"),
-    [("2.13.0", "2.13.0"), ("2.7.1", "2.7.1.post8"), ("2.7.1+cu118", "2.7.1.post8"), ("2.3.0", None), ("nonsense", None)],
+    [
+        ("2.13.0", "2.13.0"),
+        ("2.7.1", "2.7.1.post8"),
+        ("2.7.1+cu118", "2.7.1.post8"),
+        ("2.3.0", None),
+        ("nonsense", None),
+    ],
 )
 def test_release_for_an_exact_torch(torch: str, torch_npu: str | None) -> None:
     row = versions.release_for(torch)
@@ -66,7 +72,7 @@ def test_tool_rows() -> None:
 def test_setting_rows() -> None:
     rows = table("settings.toml")["settings"]
     keys = [(row["key"], row.get("value", "")) for row in rows]
-    assert len(set(keys)) == len(keys)
+    assert keys == sorted(set(keys))
     assert all(row["note"] and (("new" in row) == (row["state"] == "rewritten")) for row in rows)
     found = settings.setting(("zero", "optimizer", "type"), "onebitadam")
     assert found is not None and found.state is State.HAND
