@@ -7,13 +7,14 @@ without BOM (`Source.data`); `encode` gives the bytes of the file back. Ask here
 from __future__ import annotations
 
 import codecs
-import io
-import tokenize
+import re
 from bisect import bisect_right
 from functools import cached_property
 from typing import Protocol
 
 from jumar.core.finding import Where
+
+_COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 
 
 class HasSpan(Protocol):
@@ -48,7 +49,7 @@ class Source:
         encoding = _python_encoding(body) if python else "utf-8"
         if b"\0" in body:
             raise UnreadableError("it holds NUL bytes and is not text")
-        if encoding == "utf-8":
+        if encoding in ("utf-8", "utf-8-sig"):
             try:
                 body.decode("utf-8")
             except UnicodeDecodeError as error:
@@ -125,8 +126,16 @@ class Source:
 
 
 def _python_encoding(body: bytes) -> str:
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(body).readline)
-    except SyntaxError as error:
-        raise UnreadableError(str(error)) from None
-    return "utf-8" if encoding in ("utf-8", "utf-8-sig") else encoding
+    """What the coding line of PEP 263 says, in the first line or in the second behind a comment."""
+    first, _, rest = body[:1000].partition(b"\n")
+    for line in (first, rest.partition(b"\n")[0]):
+        match = _COOKIE.match(line)
+        if match:
+            name = match.group(1).decode("ascii", "replace")
+            try:
+                return codecs.lookup(name).name
+            except LookupError:
+                raise UnreadableError(f"unknown encoding: {name}") from None
+        if line.strip() and not line.lstrip().startswith(b"#"):
+            break
+    return "utf-8"

@@ -12,18 +12,17 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from jumar.core.edit import Edit, apply, map_back, ordered
+from jumar.core.edit import Claims, Edit, apply, map_back, ordered
 from jumar.core.finding import Finding, Level, Safety, State
 from jumar.core.source import Source
 from jumar.migrate import imports, suppress
 from jumar.migrate.document import Document
 from jumar.migrate.pyfile import PyFile
-from jumar.migrate.rule import Rule, Unit, units
+from jumar.migrate.rule import Unit, units
+from jumar.migrate.rules.python import not_python, torch_npu_import
 from jumar.migrate.settings import Settings
 
 MAX_ROUNDS = 8
-UNPARSED = Rule("PT001", "not-python", "a Python file that cannot be parsed", ())
-IMPORTS = Rule("PT100", "torch-npu-import", "the import that the rewritten lines need", ())
 
 
 RoundRunner = Callable[[Source], tuple[list[Finding], list[Finding]]]
@@ -86,24 +85,10 @@ def until_stable(source: Source, run_round: RoundRunner) -> Outcome:
 def choose(findings: list[Finding], settings: Settings) -> list[Finding]:
     """The findings whose edits are made in this round: allowed by their safety and not overlapping."""
     allowed = (Safety.SAFE, Safety.ASK) if settings.unsafe else (Safety.SAFE,)
-    taken: list[Edit] = []
-    chosen = []
-    for finding in findings:
-        if not finding.edits or finding.safety not in allowed:
-            continue
-        if any(_conflict(edit, other) for edit in finding.edits for other in taken):
-            continue
-        taken += finding.edits
-        chosen.append(finding)
-    return chosen
-
-
-def _conflict(edit: Edit, other: Edit) -> bool:
-    if edit == other:
-        return False
-    if edit.start == edit.end or other.start == other.end:
-        return other.start < edit.start < other.end or edit.start < other.start < edit.end
-    return edit.start < other.end and other.start < edit.end
+    claims = Claims()
+    return [
+        finding for finding in findings if finding.edits and finding.safety in allowed and claims.take(finding.edits)
+    ]
 
 
 def python_round(source: Source, settings: Settings, active: list[Unit]) -> tuple[list[Finding], list[Finding]]:
@@ -177,7 +162,7 @@ def _imports(file: PyFile, needed: list[str]) -> Finding | None:
     if edit is None:
         return None
     added = ", ".join(f"`{statement}`" for statement in needed)
-    return file.rewrite(IMPORTS, (edit.start, edit.end), f"adds {added}", edit)
+    return file.rewrite(torch_npu_import.RULE, (edit.start, edit.end), f"adds {added}", edit)
 
 
 def _unparsed(source: Source, error: BaseException) -> Finding:
@@ -187,7 +172,7 @@ def _unparsed(source: Source, error: BaseException) -> Finding:
     start = source.starts[line - 1]
     document = Document(source, Settings())
     return document.report(
-        UNPARSED,
+        not_python.RULE,
         (start, start),
         State.HAND,
         f"this is not Python 3: {reason}",

@@ -15,6 +15,8 @@ from jumar.core.source import Source, UnreadableError
 from jumar.migrate import languages, walk
 from jumar.migrate.cache import Cache
 from jumar.migrate.result import FileResult, ProjectResult
+from jumar.migrate.rule import Rule
+from jumar.migrate.rules.python import internal_error, unreadable_file
 from jumar.migrate.settings import Settings
 
 POOL_FROM = 100
@@ -74,8 +76,8 @@ def migrate_bytes(name: str, raw: bytes, settings: Settings) -> FileResult | Non
 
 
 def _with_facts(paths: Sequence[Path], names: Sequence[Path], settings: Settings) -> Settings:
-    contents = ((name, raw) for name in names if name.suffix == ".py" and (raw := _read(name)) is not None)
-    return dataclasses.replace(settings, facts=walk.facts(paths, contents))
+    sources = (raw for name in names if name.suffix == ".py" and (raw := _read(name)) is not None)
+    return dataclasses.replace(settings, facts=walk.facts(paths, sources))
 
 
 def _results(
@@ -148,10 +150,15 @@ def _slim(result: FileResult | None) -> FileResult | None:
 
 def _left_out(name: str, reason: str) -> Finding:
     message = f"this file was left out: {reason}"
-    return Finding("PT002", Level.WARNING, message, Where(name), None, Safety.SHOW, State.HAND, "unreadable-file")
+    return _about(unreadable_file.RULE, Level.WARNING, name, message, None)
 
 
 def _crashed(name: str, error: Exception) -> Finding:
     message = f"Jumar failed on this file and left it as it is: {type(error).__name__}: {error}"
     fix = "please report this with the file, or the lines around it; `JUMAR_DEBUG=1` shows the traceback"
-    return Finding("PT003", Level.ERROR, message, Where(name), fix, Safety.SHOW, State.HAND, "internal-error")
+    return _about(internal_error.RULE, Level.ERROR, name, message, fix)
+
+
+def _about(rule: Rule, level: Level, name: str, message: str, fix: str | None) -> Finding:
+    """A finding about a whole file."""
+    return Finding(rule.id, level, message, Where(name), fix, Safety.SHOW, State.HAND, rule.name)

@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jumar.core.edit import Edit, OverlapError, apply
 from jumar.core.finding import Finding, State
+from jumar.core.source import Source, UnreadableError
 from jumar.migrate.settings import Settings
 
 
@@ -24,6 +26,41 @@ class FileResult:
     @property
     def changed(self) -> bool:
         return self.before != self.after
+
+    def texts(self) -> tuple[bytes, bytes]:
+        """Both sides as UTF-8 without BOM; as they are when they cannot be read."""
+        old, new = _source(self.path, self.before), _source(self.path, self.after)
+        return (old.data, new.data) if old and new else (self.before, self.after)
+
+    def exact_edits(self) -> dict[int, tuple[Edit, ...]]:
+        """Edits by the finding's identity, as offsets in characters of the text without BOM.
+
+        Findings of later rounds have edits of a text that nobody sees. When the edits that were made do not
+        explain the difference, none of them is given; edits that only wait for a person are always those of
+        the text as it is.
+        """
+        source = _source(self.path, self.before)
+        if source is None:
+            return {}
+        made = [item for item in self.findings if item.state is State.REWRITTEN]
+        try:
+            explained = source.encode(apply(source.data, (edit for item in made for edit in item.edits))) == self.after
+        except (OverlapError, UnicodeError):
+            explained = False
+        known = [item for item in self.findings if item.edits and (explained or item.state is not State.REWRITTEN)]
+        return {id(item): tuple(_in_characters(edit, source.data) for edit in item.edits) for item in known}
+
+
+def _source(path: str, raw: bytes) -> Source | None:
+    try:
+        return Source.from_bytes(path, raw, python=path.endswith((".py", ".pyi")))
+    except UnreadableError:
+        return None
+
+
+def _in_characters(edit: Edit, data: bytes) -> Edit:
+    start = len(data[: edit.start].decode("utf-8", "replace"))
+    return Edit(start, start + len(data[edit.start : edit.end].decode("utf-8", "replace")), edit.new)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,10 +67,10 @@ def root(paths: Sequence[Path]) -> str:
     return Path(os.path.relpath(os.path.commonpath([folder.absolute() for folder in folders]))).as_posix()
 
 
-def facts(paths: Sequence[Path], found: Iterable[tuple[Path, bytes]]) -> Facts:
-    """What matters about the project as a whole; `found` are its files with their content."""
+def facts(paths: Sequence[Path], sources: Iterable[bytes]) -> Facts:
+    """What matters about the project as a whole; `sources` are the texts of its Python files."""
     methods: set[str] = set()
-    for path, raw in found:
+    for raw in sources:
         if b"def cuda" in raw or b"def npu" in raw:
             methods.update(name.decode() for name in _OWN_METHOD.findall(raw))
     modules = {name for path in paths if path.is_dir() for name in _top_modules(path)}

@@ -1,7 +1,7 @@
-"""A file that Python 3 cannot parse; the engine finds it, this file gives it a name and a page."""
+"""A Python file that Python 3 cannot parse; the engine meets it, this file gives it a name and a page."""
 
 from __future__ import annotations
 
-from jumar.migrate.engine import UNPARSED as RULE
+from jumar.migrate.rule import Rule
 
-__all__ = ["RULE"]
+RULE = Rule("PT001", "not-python", "a Python file that cannot be parsed", ())

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from jumar.migrate.engine import IMPORTS as RULE
+from jumar.migrate.rule import Rule
 
-__all__ = ["RULE"]
+RULE = Rule("PT100", "torch-npu-import", "the import that rewritten lines need", ())
