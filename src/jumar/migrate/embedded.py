@@ -17,6 +17,7 @@ from jumar.core.finding import Finding, Level, Safety, State
 from jumar.core.source import Source
 from jumar.migrate import engine
 from jumar.migrate.rule import units
+from jumar.migrate.rules.python import not_python
 from jumar.migrate.settings import Settings
 
 Encoder = Callable[[bytes, int], bytes | None]
@@ -154,6 +155,6 @@ def python(piece: Piece, outer: Source, settings: Settings, prefix: str = "") ->
         return iter(())
     inner = Source(outer.path, piece.text)
     findings, _ = engine.python_round(inner, settings, active)
-    if any(finding.id == engine.UNPARSED.id for finding in findings):
+    if any(finding.id == not_python.RULE.id for finding in findings):
         return None
     return iter([lift(finding, inner, outer, piece, prefix) for finding in findings])

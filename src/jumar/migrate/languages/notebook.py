@@ -16,6 +16,7 @@ from jumar.migrate.embedded import Piece
 from jumar.migrate.engine import Outcome
 from jumar.migrate.languages import shell
 from jumar.migrate.rule import Unit, units
+from jumar.migrate.rules.python import not_python
 from jumar.migrate.rules.shell.left_over_shell import lines as left_over_lines
 from jumar.migrate.settings import Settings
 from jumar.migrate.syntax import notebook
@@ -98,7 +99,7 @@ def _unread(file: TextFile, start: int, end: int) -> Iterator[Finding]:
     marker = markers.found(file.text((start, end)))
     if marker is not None:
         message = f"this cell is not Python that can be read, and holds `{marker}`"
-        yield file.report(engine.UNPARSED, (start, start), State.HAND, message, "change it by hand")
+        yield file.report(not_python.RULE, (start, start), State.HAND, message, "change it by hand")
 
 
 def _place(finding: Finding, inner: Source, cells: list[Cell], starts: list[int]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.requirements import project
@@ -17,6 +17,7 @@ RULE = Rule(
     name="setup-requirement",
     summary="a requirement of `setup.py` that torch_npu or an NPU changes",
     keywords=("install_requires", "extras_require"),
+    safety=Safety.SHOW,
 )
 _KEYWORDS = frozenset({"install_requires", "extras_require"})
 
