@@ -33,6 +33,8 @@ class TextFile(Document):
         self._marks = bytearray(len(source.data))
         self._marked = 0
         self.scripts: list[Script] = []
+        self.lone_assignments: set[int] = set()
+        """Starts of assignments that cannot have another one on their line: variables of a Makefile."""
         self.entries: list[Entry] = []
         self.previous: Entry | None = None
         """The entry before the one that is visited: `--device` before `cuda` in a list of arguments."""

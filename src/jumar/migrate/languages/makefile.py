@@ -28,6 +28,7 @@ def _read(file: TextFile, active: list[Unit]) -> Iterator[Finding]:
             assignment = Assignment(part.name, part.name_start, name_end, value)
             command = Command(part.name_start, part.end, (assignment,))
             file.scripts.append(Script([command]))
+            file.lone_assignments.add(part.name_start)
             yield from visit(active, "visit_assignment", assignment, command, file)
         else:
             yield from shell.read(file, active, part.start, part.end)

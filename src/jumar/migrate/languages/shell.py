@@ -48,6 +48,8 @@ def read(file: TextFile, active: list[Unit], start: int, end: int) -> Iterator[F
         if command.words and not command.is_array:
             yield from requirements.installed(command, file, active)
         for first, last in _heredocs(command):
+            if last - first >= end - start:
+                continue
             yield from read(file, active, first, last)
         if command.words or command.heredocs:
             yield from visit(active, "visit_command", command, file)

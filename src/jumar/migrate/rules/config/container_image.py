@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate import images
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.entry import Entry
@@ -15,6 +15,7 @@ RULE = Rule(
     name="container-image",
     summary="a container image that is built for CUDA",
     keywords=("cuda", "nvidia", "nvcr", "gpu"),
+    safety=Safety.SHOW,
 )
 
 

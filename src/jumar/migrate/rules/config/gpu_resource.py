@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.entry import Entry
 from jumar.migrate.textfile import TextFile
@@ -14,6 +14,7 @@ RULE = Rule(
     name="gpu-resource",
     summary="GPUs asked from a cluster or a container engine",
     keywords=("nvidia", "gpu"),
+    safety=Safety.SHOW,
 )
 _KUBERNETES = (
     "the NPU device plug-in calls cards `huawei.com/Ascend910` (or `huawei.com/Ascend310P`): "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate import markers
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.entry import Entry, Kind
@@ -16,6 +16,7 @@ RULE = Rule(
     name="left-over-setting",
     summary="a CUDA word in a configuration that no other rule explains",
     keywords=markers.WORDS,
+    safety=Safety.SHOW,
 )
 _ABOUT = re.compile(
     r".*(?:name|title|description|summary|authors?|maintainers?|keywords|classifiers|url|urls|homepage|repository|email"

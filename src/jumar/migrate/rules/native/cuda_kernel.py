@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.native import Item
 from jumar.migrate.textfile import TextFile
@@ -14,6 +14,7 @@ RULE = Rule(
     name="cuda-kernel",
     summary="a CUDA kernel or its launch",
     keywords=("__global__", "<<<"),
+    safety=Safety.SHOW,
 )
 ADVICE = "use an operator of torch or torch_npu that does the same, write it in Ascend C, or compute it on the CPU"
 

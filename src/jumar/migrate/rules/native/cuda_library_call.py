@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.native import Item
 from jumar.migrate.textfile import TextFile
@@ -15,6 +15,7 @@ RULE = Rule(
     name="cuda-library-call",
     summary="a function of the CUDA runtime or of a CUDA library",
     keywords=("cuda", "cublas", "cudnn", "cufft", "curand", "cusolver", "cusparse", "nccl", "cub::", "thrust::"),
+    safety=Safety.SHOW,
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate.rule import Rule
 from jumar.migrate.rules.native.cuda_kernel import ADVICE
 from jumar.migrate.syntax.native import Item
@@ -15,6 +15,7 @@ RULE = Rule(
     name="extension-binding",
     summary="Python bindings of a C++ source that uses CUDA",
     keywords=("pybind11_module", "torch_library"),
+    safety=Safety.SHOW,
 )
 
 

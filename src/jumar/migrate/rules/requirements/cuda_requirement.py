@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate import markers
 from jumar.migrate.pins import Pin
 from jumar.migrate.rule import Rule
@@ -19,6 +19,7 @@ RULE = Rule(
         *markers.WORDS, "deepspeed", "causal", "mamba", "vllm", "mmcv", "awq", "gptq", "faiss", "horovod", "nvitop",
         "cudf", "cuml", "warp", "grouped", "flashinfer", "flash-mla", "deep", "numba", "torchsparse",
     ),
+    safety=Safety.SHOW,
 )  # fmt: skip
 
 _REPOSITORIES = {"transformerengine": "transformer-engine", "flash-attention": "flash-attn", "mamba": "mamba-ssm"}

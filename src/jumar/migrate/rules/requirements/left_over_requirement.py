@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate import markers
 from jumar.migrate.rule import Rule
 from jumar.migrate.textfile import TextFile
@@ -14,6 +14,7 @@ RULE = Rule(
     name="left-over-requirement",
     summary="a CUDA word in a requirement that no other rule explains",
     keywords=markers.WORDS,
+    safety=Safety.SHOW,
 )
 
 

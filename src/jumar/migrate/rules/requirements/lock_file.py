@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate.rule import Rule
 from jumar.migrate.textfile import TextFile
 
@@ -14,6 +14,7 @@ RULE = Rule(
     name="lock-file",
     summary="a lock file that pins CUDA packages",
     keywords=("nvidia", "cuda", "+cu1", "triton"),
+    safety=Safety.SHOW,
 )
 _TOOLS = {
     "poetry.lock": "poetry lock",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate import images, markers
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.dockerfile import Instruction
@@ -16,6 +16,7 @@ RULE = Rule(
     name="cuda-base-image",
     summary="a Dockerfile that builds on a CUDA image",
     keywords=("cuda", "nvidia", "nvcr", "gpu", ":cu1", "-cu1"),
+    safety=Safety.SHOW,
 )
 
 

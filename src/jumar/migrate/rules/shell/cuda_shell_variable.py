@@ -22,6 +22,8 @@ RULE = Rule(
 _LAUNCHERS = re.compile(
     r"python[\d.]*|torchrun|deepspeed|accelerate|bash|sh|srun|mpirun|horovodrun|\./.*|uv|\$.*|.*\.(?:py|sh)|xargs|nohup|-.*"
 )
+_SIMPLE = re.compile(r"[\w.,:${}\"'@#*?! -]*")
+"""Values that can be written a second time without a second effect."""
 _PAIR = re.compile(r"(?:-\w|--\w[\w-]*=(?:ALL,)?)?([A-Z][A-Z0-9_]+)(?:=(\S*))?")
 
 
@@ -52,6 +54,10 @@ def _rename(
     if file.settings.to is Style.AGNOSTIC:
         if any(other.name == found.npu for other in command.assignments):
             yield file.report(RULE, at, State.BENIGN, f"`{assignment.name}` stands beside `{found.npu}`")
+            return
+        if assignment.start in file.lone_assignments or not _SIMPLE.fullmatch(file.text((value.start, value.end))):
+            fix = f"set `{found.npu}` as well"
+            yield file.report(RULE, at, State.HAND, found.message, fix, subject=assignment.name)
             return
         new = found.value if found.value is not None else file.text((value.start, value.end))
         message = f"`{found.npu}` is set beside `{assignment.name}`"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.shell import Assignment, Command, base_command
 from jumar.migrate.textfile import TextFile
@@ -15,6 +15,7 @@ RULE = Rule(
     name="cuda-toolkit-path",
     summary="the CUDA toolkit in paths, modules and system packages",
     keywords=("cuda", "cudnn", "nccl", "nvidia"),
+    safety=Safety.SHOW,
 )
 SET_ENV = "source /usr/local/Ascend/ascend-toolkit/set_env.sh"
 _PATH = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate import images
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.shell import Command, base_command
@@ -16,6 +16,7 @@ RULE = Rule(
     name="docker-gpu-flag",
     summary="a container that is started with GPUs",
     keywords=("gpu", "nvidia", "--nv", "cuda"),
+    safety=Safety.SHOW,
 )
 DEVICES = (
     "--device=/dev/davinci0 --device=/dev/davinci_manager --device=/dev/devmm_svm --device=/dev/hisi_hdc "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate import markers
 from jumar.migrate.document import Span
 from jumar.migrate.rule import Rule
@@ -17,6 +17,7 @@ RULE = Rule(
     name="gpu-resource-request",
     summary="GPUs asked from a batch scheduler",
     keywords=("gpu", "nvidia", "cuda"),
+    safety=Safety.SHOW,
 )
 _SCHEDULERS = frozenset({"srun", "sbatch", "salloc", "qsub", "bsub", "sinfo", "squeue", "scontrol"})
 _REQUEST = re.compile(r"--?(?:gres|gpus?(?:-[\w-]+)?|ntasks-per-gpu|cpus-per-gpu|mem-per-gpu|constraint|tres[\w-]*)\b")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate import markers
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.shell import Command, Word
@@ -16,6 +16,7 @@ RULE = Rule(
     name="left-over-shell",
     summary="a CUDA word in shell text that no other rule explains",
     keywords=markers.WORDS,
+    safety=Safety.SHOW,
 )
 _PRINTS = re.compile(r"echo|printf|log\w*|info|warn\w*|error|die|print|msg|say|:|usage")
 _FILE = re.compile(r"[\w./${}*?~:@%+,-]*[\w}]+\.[A-Za-z0-9]{1,6}|[\w./${}*~-]*/[\w./${}*~-]*")
