@@ -157,7 +157,7 @@ def test_list_of_rules(jumar: Run) -> None:
 
 
 def test_only_and_skip(jumar: Run, project: Path) -> None:
-    assert jumar("migrate", "project", "--skip", "PT101").out == ""
+    assert jumar("migrate", "project", "--skip", "PT101,PT900").out == ""
     assert "PT101" in jumar("analyze", "project", "--only", "cuda-device-string").out
     done = jumar("migrate", "project", "--only", "cuda-device-sting,PT102")
     assert done.err == (
