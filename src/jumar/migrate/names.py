@@ -140,7 +140,7 @@ class Index:
 
     def _is_import_fallback(self, node: ast.AST) -> bool:
         """Is this `torch = None` in the `except` after a guarded import?"""
-        at: ast.AST | None = node
+        at = self.parent.get(node)
         while at is not None and not isinstance(at, (*FUNCTIONS, ast.Module)):
             if isinstance(at, ast.ExceptHandler):
                 return True

@@ -79,7 +79,6 @@ def visit_ImportFrom(node: ast.ImportFrom, file: PyFile) -> Iterator[Finding]:
 def _split(node: ast.ImportFrom, goals: dict[ast.alias, tuple[str, str]], file: PyFile) -> Finding:
     """Names that go to another module leave the statement; when all go to one, only the module's name changes."""
     modules = list(dict.fromkeys(module for module, _ in goals.values()))
-    needs = targets.style(file).needs(file) if any(module.startswith("torch_npu") for module in modules) else ()
     places = ", ".join(f"`{place}`" for place in sorted({module or last for module, last in goals.values()}))
     message = f"imports from `{node.module}` come from {places}"
     if len(goals) == len(node.names) and len(modules) == 1 and modules[0]:
@@ -87,7 +86,7 @@ def _split(node: ast.ImportFrom, goals: dict[ast.alias, tuple[str, str]], file: 
         edits += [
             file.replace(alias, _spelled(alias, goals[alias][1])) for alias in goals if goals[alias][1] != alias.name
         ]
-        return file.rewrite(RULE, node, message, *edits, needs=needs)
+        return file.rewrite(RULE, node, message, *edits)
     lines = []
     for module in modules:
         names = [_spelled(alias, last) for alias, (where, last) in goals.items() if where == module]
@@ -97,10 +96,10 @@ def _split(node: ast.ImportFrom, goals: dict[ast.alias, tuple[str, str]], file: 
         if b"#" in file.source.data[start:end]:
             fix = "split the import by hand: " + "; ".join(lines)
             return file.report(RULE, node, State.HAND, message, fix)
-        return file.rewrite(RULE, node, message, Edit(start, end, _joined(node, lines, file)), needs=needs)
+        return file.rewrite(RULE, node, message, Edit(start, end, _joined(node, lines, file)))
     edits = [edit for alias in goals for edit in _without(node, alias, goals, file)]
     edits.append(Edit(end, end, _separator(node, file) + _joined(node, lines, file)))
-    return file.rewrite(RULE, node, message, *edits, needs=needs)
+    return file.rewrite(RULE, node, message, *edits)
 
 
 def _spelled(alias: ast.alias, last: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, Safety, State
 from jumar.migrate import targets
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
@@ -54,6 +55,12 @@ def _left(node: ast.expr, name: str, file: PyFile) -> Finding:
     if row.npu is not None:
         fix = f"write `{row.npu}` here"
         return file.report(RULE, node, State.HAND, f"`{name}` is not patched by `transfer_to_npu`", fix, name)
-    if row.state is State.HAND:
-        return file.report(RULE, node, State.HAND, f"`{name}` has no direct counterpart", row.note, name)
-    return file.report(RULE, node, row.state, f"`{name}` has no counterpart on an NPU", row.note, name)
+    what = f"`{name}` has no {'direct counterpart' if row.state is State.HAND else 'counterpart on an NPU'}"
+    found = file.report(RULE, node, row.state, what, row.note, name)
+    kept = targets.rename(file, node, name) if file.settings.to is not Style.IMPORT else None
+    if kept is None or not kept.edits:
+        return found
+    # `c.get_arch_list()` after `import torch.cuda as c`: the import moves, so the old name is written out.
+    rewritten = file.rewrite(RULE, node, what, *kept.edits, needs=kept.needs)
+    file.needs[id(found := dataclasses.replace(found, edits=rewritten.edits, safety=Safety.SAFE))] = kept.needs
+    return found
