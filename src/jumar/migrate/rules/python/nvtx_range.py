@@ -12,6 +12,7 @@ from jumar.core.finding import Finding, State
 from jumar.migrate import settle, torch_rows
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
+from jumar.migrate.styles import npu
 
 RULE = Rule(
     id="PT167",
@@ -37,7 +38,7 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
         fix = f"use `{new}`, whose first parameter is `message`"
         yield file.report(RULE, node, State.HAND, f"`{name}` is for NVIDIA's tools", fix, subject=name)
         return
-    yield settle.rewrite(file, RULE, node, message, spelled.edit, needs=spelled.needs, subject=name)
+    yield settle.rewrite(file, RULE, node, message, *spelled.edits, needs=(npu.IMPORT, *spelled.needs), subject=name)
 
 
 def visit_ImportFrom(node: ast.ImportFrom, file: PyFile) -> Iterator[Finding]:
