@@ -1,0 +1,11 @@
+// Device memory: host memory with an owner, counted against its card.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace jumar {
+
+// Counts `bytes` against the current device's card, or says why not.
+int32_t reserve(const char* function, size_t bytes, int32_t* device);
+
+}  // namespace jumar
