@@ -2,6 +2,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "api.h"
@@ -34,6 +35,7 @@ int32_t fail(int32_t code, const char* format, ...) {
 }
 
 int32_t refuse(const char* function, int32_t code) {
+  if (std::getenv("JUMAR_DBG")) std::fprintf(stderr, "REFUSED %s\n", function);
   return fail(code, "jumar: `%s` is not emulated (state: refused); `jumar emulate coverage` lists what is", function);
 }
 
