@@ -40,8 +40,7 @@ int32_t allocate(const char* function, void** out, size_t size) {
     ledger::give(card_of(device), rounded(size));
     return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: the host has no %zu bytes left", function, size);
   }
-  std::lock_guard<std::mutex> guard(mutex);
-  blocks[static_cast<char*>(memory)] = Block{rounded(size), device};
+  remember(memory, rounded(size), device);
   *out = memory;
   return ACL_SUCCESS;
 }
@@ -63,6 +62,21 @@ int32_t set(const char* function, void* at, size_t room, int32_t value, size_t c
 
 }  // namespace
 
+void remember(const void* address, size_t bytes, int32_t device) {
+  std::lock_guard<std::mutex> guard(mutex);
+  blocks[static_cast<const char*>(address)] = Block{bytes, device};
+}
+
+bool forget(const void* address, size_t* bytes, int32_t* device) {
+  std::lock_guard<std::mutex> guard(mutex);
+  const auto found = blocks.find(static_cast<const char*>(address));
+  if (found == blocks.end()) return false;
+  *bytes = found->second.size;
+  *device = found->second.device;
+  blocks.erase(found);
+  return true;
+}
+
 int32_t reserve(const char* function, size_t bytes, int32_t* device) {
   *device = current_device();
   if (*device < 0) return fail(ACL_ERROR_RT_CONTEXT_NULL, "%s: the thread has no device yet", function);
@@ -79,16 +93,12 @@ int32_t aclrtMalloc(void** out, size_t size, int32_t) { return allocate("aclrtMa
 int32_t aclrtMallocAlign32(void** out, size_t size, int32_t) { return allocate("aclrtMallocAlign32", out, size); }
 
 int32_t aclrtFree(void* memory) {
-  Block block{};
-  {
-    std::lock_guard<std::mutex> guard(mutex);
-    const auto found = blocks.find(static_cast<char*>(memory));
-    if (found == blocks.end()) return fail(ACL_ERROR_RT_MEMORY_FREE, "aclrtFree: not an address of aclrtMalloc");
-    block = found->second;
-    blocks.erase(found);
-  }
-  munmap(memory, block.size);
-  ledger::give(card_of(block.device), block.size);
+  size_t bytes = 0;
+  int32_t device = -1;
+  if (!forget(memory, &bytes, &device))
+    return fail(ACL_ERROR_RT_MEMORY_FREE, "aclrtFree: not an address of aclrtMalloc");
+  munmap(memory, bytes);
+  ledger::give(card_of(device), bytes);
   return ACL_SUCCESS;
 }
 

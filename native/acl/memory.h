@@ -8,4 +8,8 @@ namespace jumar {
 // Counts `bytes` against the current device's card, or says why not.
 int32_t reserve(const char* function, size_t bytes, int32_t* device);
 
+// Which addresses are device memory, for aclrtPointerGetAttributes.
+void remember(const void* address, size_t bytes, int32_t device);
+bool forget(const void* address, size_t* bytes, int32_t* device);
+
 }  // namespace jumar

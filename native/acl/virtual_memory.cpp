@@ -22,15 +22,14 @@ struct Physical {
 };
 
 auto& mutex = *new std::mutex;
-auto& ranges = *new std::map<void*, size_t>;    // reserved addresses
-auto& mappings = *new std::map<void*, size_t>;  // physical memory behind them
+auto& ranges = *new std::map<void*, size_t>;  // reserved addresses
 
-size_t take(std::map<void*, size_t>& from, void* address) {
+size_t take_range(void* address) {
   std::lock_guard<std::mutex> guard(mutex);
-  const auto found = from.find(address);
-  if (found == from.end()) return 0;
+  const auto found = ranges.find(address);
+  if (found == ranges.end()) return 0;
   const size_t size = found->second;
-  from.erase(found);
+  ranges.erase(found);
   return size;
 }
 
@@ -49,7 +48,7 @@ int32_t aclrtReserveMemAddress(void** out, size_t size, size_t, void* wish, uint
 }
 
 int32_t aclrtReleaseMemAddress(void* range) {
-  const size_t size = take(ranges, range);
+  const size_t size = take_range(range);
   if (size == 0) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtReleaseMemAddress: not a reserved range");
   munmap(range, size);
   return ACL_SUCCESS;
@@ -84,14 +83,15 @@ int32_t aclrtMapMem(void* address, size_t size, size_t offset, void* handle, uin
   void* mapped = mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, physical->fd,
                       static_cast<off_t>(offset));
   if (mapped == MAP_FAILED) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMapMem: the host refused the mapping");
-  std::lock_guard<std::mutex> guard(mutex);
-  mappings[address] = size;
+  remember(address, size, physical->device);
   return ACL_SUCCESS;
 }
 
 int32_t aclrtUnmapMem(void* address) {
-  const size_t size = take(mappings, address);
-  if (size == 0) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtUnmapMem: nothing is mapped there");
+  size_t size = 0;
+  int32_t device = -1;
+  if (!forget(address, &size, &device))
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtUnmapMem: nothing is mapped there");
   // The range stays reserved: it must not be handed out to somebody else.
   mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   return ACL_SUCCESS;

@@ -35,7 +35,9 @@ int32_t fail(int32_t code, const char* format, ...) {
 }
 
 int32_t refuse(const char* function, int32_t code) {
-  if (std::getenv("JUMAR_DBG")) std::fprintf(stderr, "REFUSED %s\n", function);
+  // Clients often swallow an error: JUMAR_REFUSALS=1 shows each one where it happens.
+  static const bool shown = std::getenv("JUMAR_REFUSALS") != nullptr;
+  if (shown) std::fprintf(stderr, "jumar: refused `%s`\n", function);
   return fail(code, "jumar: `%s` is not emulated (state: refused); `jumar emulate coverage` lists what is", function);
 }
 

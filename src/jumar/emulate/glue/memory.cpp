@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "acl/acl_rt.h"
+
 namespace jumar {
 namespace {
 
@@ -18,19 +20,24 @@ c10::DataPtr as(c10::DataPtr&& memory, c10::Device device) {
   return {data, memory.release_context(), deleter, device};
 }
 
+c10::Allocator* host_allocator = nullptr;
+
+// oneDNN allocates raw memory and frees it through raw_deleter, which is not told whose memory it is.
+void free_either(void* memory) {
+  aclrtPtrAttributes place{};
+  const bool on_device = aclrtPointerGetAttributes(memory, &place) == ACL_SUCCESS &&
+                         place.location.type == ACL_MEM_LOCATION_TYPE_DEVICE;
+  (on_device ? device_allocator() : host_allocator)->raw_deleter()(memory);
+}
+
 class Allocator final : public c10::Allocator {
  public:
-  explicit Allocator(c10::Allocator* host) : host_(host) {}
-
   c10::DataPtr allocate(size_t bytes) override {
-    if (depth == 0) return host_->allocate(bytes);
+    if (depth == 0) return host_allocator->allocate(bytes);
     return as(device_allocator()->allocate(bytes), c10::Device(c10::kCPU));
   }
-  c10::DeleterFnPtr raw_deleter() const override { return host_->raw_deleter(); }
+  c10::DeleterFnPtr raw_deleter() const override { return &free_either; }
   void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
-
- private:
-  c10::Allocator* const host_;
 };
 
 }  // namespace
@@ -40,7 +47,8 @@ DeviceMemory::~DeviceMemory() { --depth; }
 
 void install_allocator() {
   // Storages keep a pointer to the allocator they came from: it is never destroyed.
-  static auto* const allocator = new Allocator(c10::GetAllocator(c10::DeviceType::CPU));
+  static auto* const allocator = new Allocator;
+  host_allocator = c10::GetAllocator(c10::DeviceType::CPU);
   c10::SetAllocator(c10::DeviceType::CPU, allocator, /*priority=*/255);
 }
 
