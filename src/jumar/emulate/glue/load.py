@@ -1,0 +1,61 @@
+"""Connects the glue to torch_npu: built and installed when a program first touches an NPU."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from pathlib import Path
+from typing import Any
+
+from jumar.core.errors import UserError
+from jumar.emulate import env
+from jumar.emulate.glue import build
+
+TESTED = "torch 2.13.0 with torch_npu 2.13.0"
+
+
+def connect() -> None:
+    """Puts the installation in front of torch_npu's own initialisation, so that importing stays cheap."""
+    import torch_npu
+
+    start = torch_npu._C._npu_init
+
+    @functools.wraps(start)
+    def start_with_glue(*args: Any, **kwargs: Any) -> Any:
+        install()
+        return start(*args, **kwargs)
+
+    torch_npu._C._npu_init = start_with_glue
+
+
+@functools.cache
+def install() -> int:
+    """Takes over torch_npu's operators; the number of them."""
+    library = _open(build.library())
+    soc = env.socs().get(os.environ.get("JUMAR_SOC") or env.DEFAULT_SOC, {})
+    message = ctypes.create_string_buffer(4096)
+    count = int(library.jumar_glue_install(int(soc.get("bf16", True)), message, ctypes.c_size_t(len(message))))
+    if count < 0:
+        raise UserError(
+            f"the glue does not fit this torch: {message.value.decode(errors='replace')}",
+            hint=f"the tested pair is {TESTED}",
+        )
+    return count
+
+
+def report() -> dict[str, str]:
+    """State by operator, as the dispatcher of this process has it: `native`, `own` or `missing`."""
+    install()
+    library = _open(build.library())
+    library.jumar_glue_report.restype = ctypes.c_char_p
+    lines = library.jumar_glue_report().decode().splitlines()
+    return {name: state for state, name in (line.split(" ", 1) for line in lines)}
+
+
+@functools.cache
+def _open(path: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise UserError(f"cannot load the glue: {error}", hint=f"the tested pair is {TESTED}") from error
