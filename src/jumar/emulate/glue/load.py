@@ -10,7 +10,7 @@ from typing import Any
 
 from jumar.core.errors import UserError
 from jumar.emulate import env
-from jumar.emulate.glue import build
+from jumar.emulate.glue import build, probe
 
 TESTED = "torch 2.13.0 with torch_npu 2.13.0"
 
@@ -23,7 +23,12 @@ def connect() -> None:
 
     @functools.wraps(start)
     def start_with_glue(*args: Any, **kwargs: Any) -> Any:
-        install()
+        try:
+            install()
+        except UserError as error:
+            if error.hint:
+                error.add_note(f"hint: {error.hint}")  # plain `python` shows a traceback: the hint ends it
+            raise
         return start(*args, **kwargs)
 
     torch_npu._C._npu_init = start_with_glue
@@ -32,6 +37,7 @@ def connect() -> None:
 @functools.cache
 def install() -> int:
     """Takes over torch_npu's operators; the number of them."""
+    os.environ.update(probe.settings())
     library = _open(build.library())
     soc = env.socs().get(os.environ.get("JUMAR_SOC") or env.DEFAULT_SOC, {})
     message = ctypes.create_string_buffer(4096)
