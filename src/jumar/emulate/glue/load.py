@@ -37,8 +37,8 @@ def connect() -> None:
 @functools.cache
 def install() -> int:
     """Takes over torch_npu's operators; the number of them."""
-    os.environ.update(probe.settings())
     library = _open(build.library())
+    os.environ.update(probe.settings())
     soc = env.socs().get(os.environ.get("JUMAR_SOC") or env.DEFAULT_SOC, {})
     message = ctypes.create_string_buffer(4096)
     count = int(library.jumar_glue_install(int(soc.get("bf16", True)), message, ctypes.c_size_t(len(message))))
