@@ -21,9 +21,13 @@ class Kernel final : public c10::OperatorKernel {
 // For operators whose general implementation is made of other operators: those then run on the card.
 class Decomposed final : public c10::OperatorKernel {
  public:
-  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
-    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  explicit Decomposed(c10::DispatchKeySet keys) : keys_(keys) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+    op.redispatchBoxed(keys_, stack);
   }
+
+ private:
+  const c10::DispatchKeySet keys_;  // where the general implementation is registered
 };
 
 void set_bfloat16(bool supported);

@@ -50,13 +50,20 @@ def install() -> int:
     return count
 
 
-def report() -> dict[str, str]:
-    """State by operator, as the dispatcher of this process has it: `native`, `own` or `missing`."""
+def report() -> dict[str, list[str]]:
+    """Operators by what the dispatcher of this process does with them.
+
+    `native`: the CPU kernel on the card's memory; `own`: left to torch_npu; `missing`: no CPU kernel, torch_npu's
+    own one refuses; `composed`: also differentiated by torch's own composition.
+    """
     install()
     library = _open(build.library())
     library.jumar_glue_report.restype = ctypes.c_char_p
-    lines = library.jumar_glue_report().decode().splitlines()
-    return {name: state for state, name in (line.split(" ", 1) for line in lines)}
+    states: dict[str, list[str]] = {}
+    for line in library.jumar_glue_report().decode().splitlines():
+        state, name = line.split(" ", 1)
+        states.setdefault(state, []).append(name)
+    return {state: sorted(names) for state, names in sorted(states.items())}
 
 
 @functools.cache
