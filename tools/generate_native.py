@@ -1,4 +1,4 @@
-"""Writes the generated half of the stand-in libraries from native/api/*.toml: declarations, no-ops, refusals, chips.
+"""Writes what native/api/*.toml stands for: declarations, no-ops, refusals, and the table of chips.
 
 Usage: python tools/generate_native.py OUT_DIR    (run by native/CMakeLists.txt; prints the library names)
 """
@@ -93,7 +93,7 @@ def _value(returns: str, number: str) -> str:
 
 
 def _operators(table: dict[str, Any]) -> str:
-    lines = [_HEAD, '#include "machine/error.h"', '#include <cstdint>', _OPEN]
+    lines = [_HEAD, '#include "machine/error.h"', "#include <cstdint>", _OPEN]
     for name in table["operators"]:
         for symbol in (name, name + "GetWorkspaceSize"):
             lines.append(
@@ -104,7 +104,19 @@ def _operators(table: dict[str, Any]) -> str:
 
 def _chips() -> str:
     rows = json.loads(_SOCS.read_text(encoding="utf-8"))["socs"]
-    keys = "memory_mib ai_core cube_core vector_core ai_cpu l2_mib ub_kib cube_mhz arch bf16 inf_nan".split()
+    keys = [
+        "memory_mib",
+        "ai_core",
+        "cube_core",
+        "vector_core",
+        "ai_cpu",
+        "l2_mib",
+        "ub_kib",
+        "cube_mhz",
+        "arch",
+        "bf16",
+        "inf_nan",
+    ]
     lines = [
         f'{{"{name}", "{row["short_soc"]}", {", ".join(str(int(row[key])) for key in keys)}}},'
         for name, row in rows.items()

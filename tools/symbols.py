@@ -24,10 +24,19 @@ _VENDOR = re.compile(
     r"(acl(?!nn)[A-Za-z]|aclnn[A-Z]|Msprof|rt[A-Z]|Hccl[A-Z]|Hcomm?[A-Z]|Lccl|Lcal|Aml|hal[A-Z]|dcmi|mstx[A-Z]|mspti[A-Z]"
     r"|shmem_|InitHuge|UnInitHuge|ReleaseHuge|InitPTA|UnInitPTA|PTA[A-Z])[A-Za-z0-9_]*$"
 )
-# A class or trace label of torch_npu has the same shape as a function; these endings and words tell them apart.
-_NOT_A_FUNCTION = re.compile(r".*(Face|_SendRecv|Base|Togather)$|acl_\w*|aclProfiling\w*|aclQuery\w*|aclStressDetect$")
-_LABELS = {"HcclAllgather", "HcclAllreduce", "HcclCommList", "LcclAllgather", "LcclAllreduce", "LcclCommInit",
-           "LcclCommInitRankLocal"}  # fmt: skip
+# Classes and trace labels of torch_npu look like functions; these endings and words tell them apart.
+_NOT_A_FUNCTION = re.compile(
+    r".*(Face|_SendRecv|Base|Togather)$|acl_\w*|aclProfiling\w*|aclQuery\w*|aclStressDetect$"
+)
+_LABELS = {
+    "HcclAllgather",
+    "HcclAllreduce",
+    "HcclCommList",
+    "LcclAllgather",
+    "LcclAllreduce",
+    "LcclCommInit",
+    "LcclCommInitRankLocal",
+}
 
 
 class Needs(NamedTuple):
@@ -78,8 +87,10 @@ def _check(needs: Needs) -> int:
     missing = sorted((needs.linked | needs.by_name) - _known())
     for name in missing:
         print(f"{'linked' if name in needs.linked else 'by name'} {name}")
-    print(f"{len(needs.linked)} linked, {len(needs.by_name)} looked up by name, {len(missing)} not covered",
-          file=sys.stderr)  # fmt: skip
+    print(
+        f"{len(needs.linked)} linked, {len(needs.by_name)} looked up by name, {len(missing)} not covered",
+        file=sys.stderr,
+    )
     return 1 if missing else 0
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from jumar.emulate import env
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -29,7 +30,7 @@ def machine() -> Iterator[str]:
     """A name nobody else uses: tests run at the same time must not see each other's cards."""
     name = f"test-{uuid.uuid4().hex[:12]}"
     yield name
-    left = [path for path in Path("/dev/shm").glob(f"jumar-*-{name}")]
+    left = list(Path("/dev/shm").glob(f"jumar-*-{name}"))
     for path in left:
         path.unlink()
     assert left == []
@@ -38,7 +39,9 @@ def machine() -> Iterator[str]:
 @pytest.fixture
 def run(emulator: None, machine: str) -> Run:
     def call(program: str, check: bool = True, **variables: str) -> subprocess.CompletedProcess[str]:
-        clean = {key: value for key, value in os.environ.items() if not key.startswith(("JUMAR_SOC", "ASCEND"))}
+        clean = {
+            key: value for key, value in os.environ.items() if not key.startswith(("JUMAR_SOC", "ASCEND"))
+        }
         done = subprocess.run(
             [sys.executable, "-c", program],
             env={**clean, "JUMAR_MACHINE": machine, "JUMAR_EMULATE": "1", **variables},

@@ -18,7 +18,15 @@ _ROOT = Path(__file__).resolve().parents[2]
 def test_cpp_tests_pass(tmp_path: Path, flags: str) -> None:
     if shutil.which("cmake") is None:
         pytest.skip("cmake is not installed")
-    configure = ["cmake", "-S", str(_ROOT), "-B", str(tmp_path), "-DJUMAR_NATIVE_TESTS=ON", f"-DCMAKE_CXX_FLAGS={flags}"]
+    configure = [
+        "cmake",
+        "-S",
+        str(_ROOT),
+        "-B",
+        str(tmp_path),
+        "-DJUMAR_NATIVE_TESTS=ON",
+        f"-DCMAKE_CXX_FLAGS={flags}",
+    ]
     _run([*configure, f"-DPython3_EXECUTABLE={sys.executable}", "-DCMAKE_BUILD_TYPE=Debug"])
     _run(["cmake", "--build", str(tmp_path)])
     _run(["ctest", "--test-dir", str(tmp_path / "native"), "--output-on-failure"])

@@ -15,7 +15,9 @@ CNN = lambda: nn.Sequential(
     nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
     nn.Conv2d(8, 16, 3, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10),
 )
-MLP = lambda: nn.Sequential(nn.Flatten(), nn.Linear(3 * 16 * 16, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 10))
+MLP = lambda: nn.Sequential(
+    nn.Flatten(), nn.Linear(3 * 16 * 16, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 10)
+)
 model = {make}()
 twin = copy.deepcopy(model).npu()
 optimizers = [torch.optim.{optimizer}(m.parameters(), lr=0.01) for m in (model, twin)]
@@ -112,3 +114,25 @@ scaler.update()
 print(torch.equal(before, layer.weight.detach().cpu()), scaler.get_scale())
 """
     assert run(program).stdout == "torch.float16\nTrue 2.0\n"
+
+
+def test_gradients_of_composite_operators(run: Run) -> None:
+    program = """
+import torch
+from torch.nn import functional as F
+cases = [
+    (torch.matmul, (2, 3, 4), (2, 4, 5)),
+    (torch.matmul, (2, 3, 4), (4, 5)),
+    (lambda a, b: F.linear(a, b), (2, 3, 4), (5, 4)),
+    (F.binary_cross_entropy_with_logits, (3, 4), (3, 4)),
+    (lambda a, b: torch.where(a > 0, a, b), (5,), (5,)),
+]
+for function, *shapes in cases:
+    host = [torch.randn(shape).requires_grad_() for shape in shapes]
+    card = [tensor.detach().npu().requires_grad_() for tensor in host]
+    for inputs in (host, card):
+        function(*inputs).sum().backward()
+    for ours, theirs in zip(host, card):
+        assert torch.equal(ours.grad, theirs.grad.cpu()), function
+"""
+    run(program)

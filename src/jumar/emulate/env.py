@@ -102,7 +102,11 @@ def check_soc(name: str) -> None:
     if name in known:
         return
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = "did you mean " + " or ".join(f"`{item}`" for item in near) if near else f"for example `{DEFAULT_SOC}`"
+    hint = (
+        "did you mean " + " or ".join(f"`{item}`" for item in near)
+        if near
+        else f"for example `{DEFAULT_SOC}`"
+    )
     raise UserError(f"unknown SoC name: `{name}`", hint=hint)
 
 

@@ -1,7 +1,8 @@
 """Runs at interpreter start (jumar_emulate.pth): waits for `import torch`, then makes the stand-ins ready.
 
 torch loads an installed torch_npu by itself and fails where CANN is missing; a library that is loaded already
-under the same name satisfies the loader. Nothing else is imported here: programs without torch must not notice.
+under the same name satisfies the loader. Nothing else is imported here: programs without torch must not
+notice.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ class _Watch:
 
         self.busy = True  # looking for torch_npu below comes back here
         try:
-            return hook.before_torch() if name == "torch" else hook.find_torch_npu()
+            if name == "torch_npu":
+                return hook.find_torch_npu()
+            hook.before_torch()
+            return None
         finally:
             self.busy = False
 

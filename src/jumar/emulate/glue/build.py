@@ -64,7 +64,13 @@ def _key(compiler: str) -> str:
     for source in sorted([*_HERE.glob("*.cpp"), *_HERE.glob("*.h")]):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     status = os.stat(os.path.realpath(compiler))
-    parts = (compiler, str(status.st_size), str(status.st_mtime_ns), platform.machine(), str(_package("torch")))
+    parts = (
+        compiler,
+        str(status.st_size),
+        str(status.st_mtime_ns),
+        platform.machine(),
+        str(_package("torch")),
+    )
     digest.update("\0".join(parts).encode())
     torch, torch_npu = metadata.version("torch"), metadata.version("torch_npu")
     return f"torch-{torch}-npu-{torch_npu}-{digest.hexdigest()[:16]}"
@@ -72,7 +78,11 @@ def _key(compiler: str) -> str:
 
 def _build(compiler: str, folder: Path, built: Path) -> None:
     version = metadata.version("torch")
-    print(f"jumar: building the emulator for torch {version} (once, under a minute)", file=sys.stderr, flush=True)
+    print(
+        f"jumar: building the emulator for torch {version} (once, under a minute)",
+        file=sys.stderr,
+        flush=True,
+    )
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         out = Path(scratch) / _NAME
         done = subprocess.run(

@@ -41,7 +41,9 @@ def install() -> int:
     os.environ.update(probe.settings())
     soc = env.socs().get(os.environ.get("JUMAR_SOC") or env.DEFAULT_SOC, {})
     message = ctypes.create_string_buffer(4096)
-    count = int(library.jumar_glue_install(int(soc.get("bf16", True)), message, ctypes.c_size_t(len(message))))
+    count = int(
+        library.jumar_glue_install(int(soc.get("bf16", True)), message, ctypes.c_size_t(len(message)))
+    )
     if count < 0:
         raise UserError(
             f"the glue does not fit this torch: {message.value.decode(errors='replace')}",
@@ -53,8 +55,8 @@ def install() -> int:
 def report() -> dict[str, list[str]]:
     """Operators by what the dispatcher of this process does with them.
 
-    `native`: the CPU kernel on the card's memory; `own`: left to torch_npu; `missing`: no CPU kernel, torch_npu's
-    own one refuses; `composed`: also differentiated by torch's own composition.
+    `native`: the CPU kernel on the card's memory; `own`: left to torch_npu; `missing`: no CPU kernel,
+    torch_npu's own one refuses; `composed`: also differentiated by torch's own composition.
     """
     install()
     library = _open(build.library())

@@ -1,7 +1,7 @@
 """Finds out once whether bfloat16 through oneDNN works on this processor.
 
-Some virtual machines announce instructions they do not have; a bfloat16 matrix product then dies with an illegal
-instruction. oneDNN reads ONEDNN_MAX_CPU_ISA at its first use, which is after this.
+Some virtual machines announce instructions they do not have; a bfloat16 matrix product then dies with an
+illegal instruction. oneDNN reads ONEDNN_MAX_CPU_ISA at its first use, which is after this.
 """
 
 from __future__ import annotations
