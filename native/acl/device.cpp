@@ -15,6 +15,8 @@ using namespace jumar;
 namespace {
 
 constexpr int64_t kMiB = 1 << 20;
+constexpr int32_t kDriverPackage = 7;  // in the vendor's enum of packages
+constexpr const char* kDriver = "26.1.0";
 
 // Numbers of the vendor's enum aclrtDevAttr.
 enum Attribute {
@@ -141,14 +143,15 @@ int32_t aclGetCannAttribute(int32_t attribute, int32_t* value) {
   return ACL_SUCCESS;
 }
 
-int32_t aclsysGetCANNVersion(int32_t, void* version) {
+int32_t aclsysGetCANNVersion(int32_t package, void* version) {
   struct Version {
     char full[128], major[64], minor[64], release[64], patch[64], reserved[128];
   };
   auto* out = static_cast<Version*>(version);
   *out = Version{};
-  std::snprintf(out->full, sizeof out->full, "%s", profile().cann.c_str());
-  std::sscanf(profile().cann.c_str(), "%63[^.].%63[^.].%63[^.].%63s", out->major, out->minor, out->release, out->patch);
+  const char* text = package == kDriverPackage ? kDriver : profile().cann.c_str();
+  std::snprintf(out->full, sizeof out->full, "%s", text);
+  std::sscanf(text, "%63[^.].%63[^.].%63[^.].%63s", out->major, out->minor, out->release, out->patch);
   return ACL_SUCCESS;
 }
 

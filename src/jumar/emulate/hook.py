@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from importlib import metadata
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from jumar.core.errors import UserError
 from jumar.emulate import env
 
 
@@ -37,6 +39,16 @@ def find_torch_npu() -> ModuleSpec | None:
     return spec
 
 
+def _mismatch() -> UserError | None:
+    """Wheels of two versions fail in many ways at import; this is the one thing worth saying about it."""
+    torch, npu = metadata.version("torch").split("+")[0], metadata.version("torch_npu").split("+")[0]
+    if npu.split(".post")[0].split("rc")[0] == torch:
+        return None
+    error = UserError(f"torch {torch} and torch_npu {npu} do not belong together", hint=env.TESTED)
+    error.add_note(f"hint: {env.TESTED}")
+    return error
+
+
 class _Connecting(Loader):
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
@@ -45,7 +57,12 @@ class _Connecting(Loader):
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        self._loader.exec_module(module)
+        try:
+            self._loader.exec_module(module)
+        except Exception as error:
+            if mismatch := _mismatch():
+                raise mismatch from error
+            raise
         from jumar.emulate.glue import load
 
         load.connect()

@@ -15,6 +15,7 @@ from importlib import metadata, util
 from pathlib import Path
 
 from jumar.core.errors import UserError
+from jumar.emulate import env
 
 _HERE = Path(__file__).parent
 _NAME = "libjumar_glue.so"
@@ -132,4 +133,4 @@ def _reason(output: str) -> str:
 def _hint(output: str) -> str:
     if "No space left" in output:
         return "free some space or set `JUMAR_CACHE` to another folder"
-    return "the tested pair is torch 2.13.0 with torch_npu 2.13.0, built with g++ 12"
+    return f"{env.TESTED}, built with g++ 12"

@@ -12,8 +12,6 @@ from jumar.core.errors import UserError
 from jumar.emulate import env
 from jumar.emulate.glue import build, probe
 
-TESTED = "torch 2.13.0 with torch_npu 2.13.0"
-
 
 def connect() -> None:
     """Puts the installation in front of torch_npu's own initialisation, so that importing stays cheap."""
@@ -47,7 +45,7 @@ def install() -> int:
     if count < 0:
         raise UserError(
             f"the glue does not fit this torch: {message.value.decode(errors='replace')}",
-            hint=f"the tested pair is {TESTED}",
+            hint=env.TESTED,
         )
     return count
 
@@ -73,4 +71,4 @@ def _open(path: Path) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
-        raise UserError(f"cannot load the glue: {error}", hint=f"the tested pair is {TESTED}") from error
+        raise UserError(f"cannot load the glue: {error}", hint=env.TESTED) from error
