@@ -1,0 +1,115 @@
+#include "acl/context.h"
+
+#include <atomic>
+#include <cstdio>
+#include <string>
+
+#include "api.h"
+#include "machine/error.h"
+#include "machine/ledger.h"
+#include "machine/profile.h"
+
+namespace jumar {
+namespace {
+
+// One context per device; its address is the handle that clients keep.
+struct Context {
+  std::atomic<bool> active{false};
+};
+constexpr int kContexts = 64;
+Context contexts[kContexts];
+
+std::atomic<bool> is_initialized{false};
+std::atomic<bool> has_default_device{false};
+thread_local Context* current = nullptr;
+
+// "defaultDevice" in the file given to aclInit lets a thread start on device 0 without a call.
+bool names_default_device(const char* path) {
+  FILE* file = path != nullptr ? std::fopen(path, "re") : nullptr;
+  if (file == nullptr) return false;
+  char text[4096];
+  const size_t size = std::fread(text, 1, sizeof text - 1, file);
+  std::fclose(file);
+  return std::string(text, size).find("\"defaultDevice\"") != std::string::npos;
+}
+
+}  // namespace
+
+bool initialized() { return is_initialized; }
+
+bool is_device(int32_t device) { return device >= 0 && device < static_cast<int32_t>(profile().visible.size()); }
+
+int card_of(int32_t device) { return profile().visible[static_cast<size_t>(device)]; }
+
+int32_t current_device() {
+  if (current != nullptr) return static_cast<int32_t>(current - contexts);
+  return has_default_device && is_device(0) ? 0 : -1;
+}
+
+int32_t bad_device(const char* function, int32_t device) {
+  return fail(ACL_ERROR_RT_INVALID_DEVICEID, "%s: device %d does not exist, the machine has %zu", function, device,
+              profile().visible.size());
+}
+
+}  // namespace jumar
+
+using namespace jumar;
+
+int32_t aclInit(const char* config) {
+  if (!profile().problem.empty()) return fail(ACL_ERROR_INVALID_PARAM, "jumar: %s", profile().problem.c_str());
+  if (is_initialized.exchange(true))
+    return fail(ACL_ERROR_REPEAT_INITIALIZE, "aclInit: called before without aclFinalize");
+  has_default_device = names_default_device(config);
+  return ACL_SUCCESS;
+}
+
+int32_t aclFinalize() {
+  if (!is_initialized.exchange(false)) return fail(ACL_ERROR_REPEAT_FINALIZE, "aclFinalize: aclInit was not called");
+  ledger::detach();
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtSetDevice(int32_t device) {
+  if (!is_device(device)) return bad_device("aclrtSetDevice", device);
+  current = &contexts[device];
+  if (!current->active.exchange(true)) ledger::attach(card_of(device));
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtResetDevice(int32_t device) {
+  if (!is_device(device)) return bad_device("aclrtResetDevice", device);
+  if (current == &contexts[device]) current = nullptr;
+  contexts[device].active = false;
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtGetDevice(int32_t* device) {
+  if (device == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetDevice: no output");
+  const int32_t number = current_device();
+  if (number < 0) return fail(ACL_ERROR_RT_CONTEXT_NULL, "aclrtGetDevice: the thread has no device yet");
+  *device = number;
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtGetCurrentContext(void** context) {
+  if (context == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetCurrentContext: no output");
+  if (current == nullptr && current_device() >= 0) aclrtSetDevice(current_device());
+  if (current == nullptr) return fail(ACL_ERROR_RT_CONTEXT_NULL, "aclrtGetCurrentContext: the thread has none yet");
+  *context = current;
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtSetCurrentContext(void* context) {
+  auto* wanted = static_cast<Context*>(context);
+  if (wanted < contexts || wanted >= contexts + kContexts)
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtSetCurrentContext: not a context");
+  current = wanted;
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtGetPrimaryCtxState(int32_t device, uint32_t* flags, int32_t* active) {
+  if (!is_device(device)) return bad_device("aclrtGetPrimaryCtxState", device);
+  if (flags != nullptr) *flags = 0;
+  if (active != nullptr) *active = contexts[device].active ? 1 : 0;
+  return ACL_SUCCESS;
+}

@@ -1,0 +1,218 @@
+#include "acl/memory.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "acl/context.h"
+#include "api.h"
+#include "machine/error.h"
+#include "machine/ledger.h"
+#include "machine/profile.h"
+
+namespace jumar {
+namespace {
+
+struct Block {
+  size_t size;
+  int32_t device;
+};
+
+// Never destroyed: clients free memory while the process is on its way out.
+auto& blocks = *new std::map<const char*, Block>;
+auto& mutex = *new std::mutex;
+
+constexpr size_t kPage = 4096;
+
+size_t rounded(size_t size) { return (size + kPage - 1) / kPage * kPage; }
+
+int32_t allocate(const char* function, void** out, size_t size) {
+  if (out == nullptr || size == 0) return fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no output or zero bytes", function);
+  int32_t device = -1;
+  if (int32_t code = reserve(function, rounded(size), &device)) return code;
+  // Pages nobody touches cost nothing: a pool of the caching allocator takes only what tensors really use.
+  void* memory =
+      mmap(nullptr, rounded(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    ledger::give(card_of(device), rounded(size));
+    return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: the host has no %zu bytes left", function, size);
+  }
+  remember(memory, rounded(size), device);
+  *out = memory;
+  return ACL_SUCCESS;
+}
+
+int32_t copy(const char* function, void* to, size_t room, const void* from, size_t count) {
+  if (count == 0) return ACL_SUCCESS;
+  if (to == nullptr || from == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "%s: null address", function);
+  if (count > room)
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes do not fit into %zu", function, count, room);
+  std::memmove(to, from, count);
+  return ACL_SUCCESS;
+}
+
+int32_t set(const char* function, void* at, size_t room, int32_t value, size_t count) {
+  if (at == nullptr || count > room) return fail(ACL_ERROR_RT_PARAM_INVALID, "%s: null address or no room", function);
+  std::memset(at, value, count);
+  return ACL_SUCCESS;
+}
+
+}  // namespace
+
+void remember(const void* address, size_t bytes, int32_t device) {
+  std::lock_guard<std::mutex> guard(mutex);
+  blocks[static_cast<const char*>(address)] = Block{bytes, device};
+}
+
+bool forget(const void* address, size_t* bytes, int32_t* device) {
+  std::lock_guard<std::mutex> guard(mutex);
+  const auto found = blocks.find(static_cast<const char*>(address));
+  if (found == blocks.end()) return false;
+  *bytes = found->second.size;
+  *device = found->second.device;
+  blocks.erase(found);
+  return true;
+}
+
+int32_t reserve(const char* function, size_t bytes, int32_t* device) {
+  *device = current_device();
+  if (*device < 0) return fail(ACL_ERROR_RT_CONTEXT_NULL, "%s: the thread has no device yet", function);
+  if (ledger::take(card_of(*device), bytes)) return ACL_SUCCESS;
+  return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: card %d has no %zu bytes left of %zu", function, card_of(*device),
+              bytes, profile().memory);
+}
+
+}  // namespace jumar
+
+using namespace jumar;
+
+int32_t aclrtMalloc(void** out, size_t size, int32_t) { return allocate("aclrtMalloc", out, size); }
+int32_t aclrtMallocAlign32(void** out, size_t size, int32_t) { return allocate("aclrtMallocAlign32", out, size); }
+
+int32_t aclrtFree(void* memory) {
+  size_t bytes = 0;
+  int32_t device = -1;
+  if (!forget(memory, &bytes, &device))
+    return fail(ACL_ERROR_RT_MEMORY_FREE, "aclrtFree: not an address of aclrtMalloc");
+  munmap(memory, bytes);
+  ledger::give(card_of(device), bytes);
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtMallocHost(void** out, size_t size) {
+  if (out == nullptr || size == 0) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMallocHost: no output or zero bytes");
+  if (posix_memalign(out, kPage, size) != 0)
+    return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "aclrtMallocHost: the host has no %zu bytes left", size);
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtMallocHostWithCfg(void** out, uint64_t size, void*) { return aclrtMallocHost(out, size); }
+
+int32_t aclrtFreeHost(void* memory) {
+  std::free(memory);
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtMemcpy(void* to, size_t room, const void* from, size_t count, int32_t) {
+  return copy("aclrtMemcpy", to, room, from, count);
+}
+
+int32_t aclrtMemcpyAsync(void* to, size_t room, const void* from, size_t count, int32_t, void*) {
+  return copy("aclrtMemcpyAsync", to, room, from, count);
+}
+
+int32_t aclrtMemcpyAsyncWithCondition(void* to, size_t room, const void* from, size_t count, int32_t, void*) {
+  return copy("aclrtMemcpyAsyncWithCondition", to, room, from, count);
+}
+
+int32_t aclrtMemcpyBatch(void** to, size_t* room, void** from, size_t* size, size_t count, void*, size_t*, size_t,
+                         size_t* failed) {
+  for (size_t index = 0; index < count; ++index) {
+    if (int32_t code = copy("aclrtMemcpyBatch", to[index], room[index], from[index], size[index])) {
+      if (failed != nullptr) *failed = index;
+      return code;
+    }
+  }
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtMemcpyBatchAsync(void** to, size_t* room, void** from, size_t* size, size_t count, void* attrs,
+                              size_t* indexes, size_t attr_count, size_t* failed, void*) {
+  return aclrtMemcpyBatch(to, room, from, size, count, attrs, indexes, attr_count, failed);
+}
+
+int32_t aclrtMemset(void* at, size_t room, int32_t value, size_t count) {
+  return set("aclrtMemset", at, room, value, count);
+}
+
+int32_t aclrtMemsetAsync(void* at, size_t room, int32_t value, size_t count, void*) {
+  return set("aclrtMemsetAsync", at, room, value, count);
+}
+
+int32_t aclrtGetMemInfo(int32_t, size_t* free, size_t* total) {
+  const int32_t device = current_device();
+  if (device < 0) return fail(ACL_ERROR_RT_CONTEXT_NULL, "aclrtGetMemInfo: the thread has no device yet");
+  const size_t used = ledger::used(card_of(device));
+  *total = profile().memory;
+  *free = used < *total ? *total - used : 0;
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtGetMemUsageInfo(int32_t device, void* info, size_t room, size_t* count) {
+  struct Usage {
+    char name[32];
+    uint64_t now, peak;
+    size_t reserved[8];
+  };
+  if (!is_device(device)) return bad_device("aclrtGetMemUsageInfo", device);
+  *count = 0;
+  if (room == 0) return ACL_SUCCESS;
+  auto* usage = static_cast<Usage*>(info);
+  *usage = Usage{"APP", ledger::used(card_of(device)), ledger::used(card_of(device)), {}};
+  *count = 1;
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtPointerGetAttributes(const void* address, void* attributes) {
+  struct Place {
+    uint32_t device;
+    int32_t kind;  // 1: on a device, 2: memory the runtime does not know
+    uint32_t page, reserved[4];
+  };
+  std::lock_guard<std::mutex> guard(mutex);
+  const auto* at = static_cast<const char*>(address);
+  auto next = blocks.upper_bound(at);
+  Place place{0, 2, kPage, {}};
+  if (next != blocks.begin()) {
+    --next;
+    if (at < next->first + next->second.size) place = {static_cast<uint32_t>(next->second.device), 1, kPage, {}};
+  }
+  *static_cast<Place*>(attributes) = place;
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtHostRegister(void* memory, uint64_t, int32_t, void** device_address) {
+  *device_address = memory;
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtHostRegisterV2(void*, uint64_t, uint32_t) { return ACL_SUCCESS; }
+int32_t aclrtHostUnregister(void*) { return ACL_SUCCESS; }
+
+int32_t aclrtValueWrite(void* at, uint64_t value, uint32_t, void*) {
+  __atomic_store_n(static_cast<uint64_t*>(at), value, __ATOMIC_SEQ_CST);
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtValueWait(void* at, uint64_t value, uint32_t flag, void*) {
+  // Streams have no queue, so a wait that is not over now would wait in the caller for ever.
+  const uint64_t seen = __atomic_load_n(static_cast<uint64_t*>(at), __ATOMIC_SEQ_CST);
+  const bool over = flag == 0   ? static_cast<int64_t>(seen - value) >= 0
+                    : flag == 1 ? seen == value
+                    : flag == 2 ? (seen & value) != 0
+                                : ~(seen | value) != 0;
+  return over ? static_cast<int32_t>(ACL_SUCCESS) : refuse("aclrtValueWait", ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
+}

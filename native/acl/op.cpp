@@ -1,0 +1,148 @@
+// Descriptors, attributes and options of the older operator interface; the operators themselves refuse by type.
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "api.h"
+#include "machine/error.h"
+
+using namespace jumar;
+
+namespace {
+
+struct Buffer {
+  void* data;
+  size_t size;
+};
+
+struct Descriptor {
+  int32_t type;
+  int32_t format;
+  int32_t placement;
+  std::vector<int64_t> dims;
+  std::string name;
+};
+
+// Which attributes an operator got; their values are of no use as long as the operators refuse.
+struct Attributes {
+  std::vector<std::string> names;
+};
+
+std::mutex mutex;
+std::map<int32_t, std::string> options;
+std::map<int32_t, int64_t> parameters;
+
+int32_t name_attribute(void* attr, const char* name) {
+  if (attr == nullptr || name == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclopSetAttr: no attributes or name");
+  static_cast<Attributes*>(attr)->names.emplace_back(name);
+  return ACL_SUCCESS;
+}
+
+int32_t refuse_operator(const char* function, const char* type) {
+  return fail(ACL_ERROR_OP_NOT_FOUND,
+              "jumar: operator `%s` (%s) is not emulated (state: refused); `jumar emulate coverage` lists what is",
+              type != nullptr ? type : "?", function);
+}
+
+}  // namespace
+
+void* aclCreateDataBuffer(void* data, size_t size) { return new Buffer{data, size}; }
+
+int32_t aclDestroyDataBuffer(const void* buffer) {
+  delete static_cast<const Buffer*>(buffer);
+  return ACL_SUCCESS;
+}
+
+void* aclCreateTensorDesc(int32_t type, int32_t count, const int64_t* dims, int32_t format) {
+  return new Descriptor{type, format, 0, std::vector<int64_t>(dims, dims + (dims != nullptr ? count : 0)), ""};
+}
+
+void aclDestroyTensorDesc(const void* desc) { delete static_cast<const Descriptor*>(desc); }
+void aclSetTensorDescName(void* desc, const char* name) { static_cast<Descriptor*>(desc)->name = name; }
+
+int32_t aclSetTensorFormat(void* desc, int32_t format) {
+  static_cast<Descriptor*>(desc)->format = format;
+  return ACL_SUCCESS;
+}
+
+int32_t aclSetTensorPlaceMent(void* desc, int32_t placement) {
+  static_cast<Descriptor*>(desc)->placement = placement;
+  return ACL_SUCCESS;
+}
+
+int32_t aclSetTensorShape(void* desc, int32_t count, const int64_t* dims) {
+  static_cast<Descriptor*>(desc)->dims.assign(dims, dims + count);
+  return ACL_SUCCESS;
+}
+
+int32_t aclGetTensorDescDimV2(const void* desc, size_t index, int64_t* size) {
+  const auto& dims = static_cast<const Descriptor*>(desc)->dims;
+  if (index >= dims.size()) return fail(ACL_ERROR_INVALID_PARAM, "aclGetTensorDescDimV2: no dimension %zu", index);
+  *size = dims[index];
+  return ACL_SUCCESS;
+}
+
+int32_t aclGetTensorDescFormat(const void* desc) { return static_cast<const Descriptor*>(desc)->format; }
+size_t aclGetTensorDescNumDims(const void* desc) { return static_cast<const Descriptor*>(desc)->dims.size(); }
+int32_t aclGetTensorDescType(const void* desc) { return static_cast<const Descriptor*>(desc)->type; }
+
+void* aclopCreateAttr() { return new Attributes; }
+void aclopDestroyAttr(const void* attr) { delete static_cast<const Attributes*>(attr); }
+
+int32_t aclopSetAttrBool(void* a, const char* n, uint8_t) { return name_attribute(a, n); }
+int32_t aclopSetAttrDataType(void* a, const char* n, int32_t) { return name_attribute(a, n); }
+int32_t aclopSetAttrFloat(void* a, const char* n, float) { return name_attribute(a, n); }
+int32_t aclopSetAttrInt(void* a, const char* n, int64_t) { return name_attribute(a, n); }
+int32_t aclopSetAttrString(void* a, const char* n, const char*) { return name_attribute(a, n); }
+int32_t aclopSetAttrListBool(void* a, const char* n, int32_t, const uint8_t*) { return name_attribute(a, n); }
+int32_t aclopSetAttrListFloat(void* a, const char* n, int32_t, const float*) { return name_attribute(a, n); }
+int32_t aclopSetAttrListInt(void* a, const char* n, int32_t, const int64_t*) { return name_attribute(a, n); }
+int32_t aclopSetAttrListListInt(void* a, const char* n, int32_t, const int32_t*, const int64_t**) {
+  return name_attribute(a, n);
+}
+
+int32_t aclopCompileAndExecute(const char* type, int32_t, const void**, const void**, int32_t, const void**, void**,
+                               const void*, int32_t, int32_t, const char*, void*) {
+  return refuse_operator("aclopCompileAndExecute", type);
+}
+
+int32_t aclopCompileAndExecuteV2(const char* type, int32_t, void**, void**, int32_t, void**, void**, void*, int32_t,
+                                 int32_t, const char*, void*) {
+  return refuse_operator("aclopCompileAndExecuteV2", type);
+}
+
+int32_t aclSetCompileopt(int32_t option, const char* value) {
+  if (value == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclSetCompileopt: no value");
+  std::lock_guard<std::mutex> guard(mutex);
+  options[option] = value;
+  return ACL_SUCCESS;
+}
+
+size_t aclGetCompileoptSize(int32_t option) {
+  std::lock_guard<std::mutex> guard(mutex);
+  return options[option].size() + 1;
+}
+
+int32_t aclGetCompileopt(int32_t option, char* value, size_t room) {
+  std::lock_guard<std::mutex> guard(mutex);
+  const std::string& kept = options[option];
+  if (value == nullptr || room <= kept.size()) return fail(ACL_ERROR_INVALID_PARAM, "aclGetCompileopt: no room");
+  kept.copy(value, kept.size());
+  value[kept.size()] = '\0';
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtSetSysParamOpt(int32_t option, int64_t value) {
+  std::lock_guard<std::mutex> guard(mutex);
+  parameters[option] = value;
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtCtxSetSysParamOpt(int32_t option, int64_t value) { return aclrtSetSysParamOpt(option, value); }
+
+int32_t aclrtGetSysParamOpt(int32_t option, int64_t* value) {
+  std::lock_guard<std::mutex> guard(mutex);
+  *value = parameters[option];
+  return ACL_SUCCESS;
+}

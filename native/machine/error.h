@@ -1,0 +1,13 @@
+// The error of the calling thread: its code, and the text that aclGetRecentErrMsg hands out.
+#pragma once
+#include <cstdint>
+
+#include "machine/codes.h"
+
+namespace jumar {
+
+// Both keep code and text for the calling thread and return the code.
+int32_t fail(int32_t code, const char* format, ...) __attribute__((format(printf, 2, 3)));
+int32_t refuse(const char* function, int32_t code);
+
+}  // namespace jumar

@@ -1,0 +1,27 @@
+// The emulated machine: which chip, how many cards, how much memory; read from the environment once.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace jumar {
+
+struct Chip {
+  const char* name;
+  const char* short_name;
+  int memory_mib, ai_core, cube_core, vector_core, ai_cpu, l2_mib, ub_kib, cube_mhz, arch, bf16, inf_nan;
+};
+
+struct Profile {
+  Chip chip;
+  std::vector<int> visible;  // card number behind each logical device
+  int cards;
+  size_t memory;  // bytes per card
+  std::string cann;
+  std::string problem;  // why the environment cannot be used; empty when it can
+};
+
+const Profile& profile();
+
+}  // namespace jumar

@@ -1,0 +1,7 @@
+// One translation unit: the headers of torch take most of the time, so they are read once.
+#include "alias.cpp"
+#include "install.cpp"
+#include "kernel.cpp"
+#include "memory.cpp"
+#include "plan.cpp"
+#include "random.cpp"

@@ -1,0 +1,180 @@
+#include "kernel.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/List.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include "alias.h"
+#include "memory.h"
+#include "random.h"
+
+namespace jumar {
+namespace {
+
+bool has_bfloat16 = true;
+
+constexpr auto kNpu = c10::DeviceType::PrivateUse1;
+
+// Autograd, autocast and views were dealt with above the backend; the CPU kernel must not do it again.
+const c10::DispatchKeySet kAbove =
+    c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset;
+
+// One call: arguments on the way in, results on the way out.
+class Call {
+ public:
+  Call(const Plan& plan, const c10::OperatorHandle& op, torch::jit::Stack* stack)
+      : plan_(plan), op_(op), stack_(*stack), first_(stack->size() - plan.arguments.size()) {}
+
+  void replace_arguments() {
+    for (size_t i = 0; i < plan_.arguments.size(); ++i) {
+      c10::IValue& value = stack_[first_ + i];
+      switch (plan_.arguments[i]) {
+        case Kind::kTensor:
+          if (value.isTensor()) replace_tensor(value, plan_.written[i]);
+          break;
+        case Kind::kTensors:
+          if (!value.isNone()) replace_tensors(value, plan_.written[i]);
+          break;
+        case Kind::kDevice:
+          if (value.isDevice()) replace_device(value);
+          break;
+        case Kind::kGenerator:
+        case Kind::kOther:
+          break;
+      }
+    }
+    if (host_tensor_ && device_.has_value() && plan_.same_device) refuse_other(c10::Device(c10::kCPU));
+  }
+
+  // After the other arguments: a generator that is not given is that of the card the operator runs on.
+  void replace_generator() {
+    for (size_t i = 0; i < plan_.arguments.size(); ++i) {
+      if (plan_.arguments[i] != Kind::kGenerator) continue;
+      c10::IValue& value = stack_[first_ + i];
+      value = next_generator(value.isNone() ? std::nullopt : std::optional<at::Generator>(value.toGenerator()), device());
+    }
+  }
+
+  void replace_results() {
+    for (const auto& tensor : written_) aliases_.update(tensor);
+    const size_t count = op_.schema().returns().size();
+    for (size_t i = stack_.size() - count; i < stack_.size(); ++i) {
+      c10::IValue& value = stack_[i];
+      if (value.isTensor()) {
+        value = result(std::move(value).toTensor());
+      } else if (value.isTensorList()) {
+        c10::List<at::Tensor> tensors;
+        for (const at::Tensor& tensor : value.toTensorVector()) tensors.push_back(result(tensor));
+        value = std::move(tensors);
+      }
+    }
+  }
+
+  c10::Device device() {
+    if (!device_.has_value() || !device_->has_index()) device_ = c10::impl::VirtualGuardImpl(kNpu).getDevice();
+    return *device_;
+  }
+
+ private:
+  at::Tensor result(at::Tensor cpu) {
+    if (to_host_) return cpu;
+    if (!has_bfloat16) check_type(cpu);
+    return aliases_.to_npu(std::move(cpu), device());
+  }
+
+  void check_type(const at::Tensor& tensor) {
+    TORCH_CHECK(!tensor.defined() || tensor.scalar_type() != at::kBFloat16, op_.operator_name().name,
+                ": this chip has no bfloat16 (DT_BFLOAT16 is not in the list of supported data types)");
+  }
+
+  at::Tensor replaced(const at::Tensor& tensor, bool written) {
+    if (!tensor.defined()) return tensor;
+    if (tensor.device().type() != kNpu) {
+      host_tensor_ |= tensor.dim() > 0;
+      aliases_.pass_through(tensor);
+      return tensor;
+    }
+    if (!device_.has_value() || to_host_) {
+      device_ = tensor.device();
+    } else if (*device_ != tensor.device() && plan_.same_device) {
+      refuse_other(tensor.device());
+    }
+    if (!tensor.has_storage()) return tensor;
+    if (!has_bfloat16) check_type(tensor);
+    if (written) written_.push_back(tensor);
+    return aliases_.to_cpu(tensor);
+  }
+
+  void replace_tensor(c10::IValue& value, bool written) {
+    const at::Tensor tensor = std::move(value).toTensor();
+    value = replaced(tensor, written);
+  }
+
+  void replace_tensors(c10::IValue& value, bool written) {
+    if (value.isTensorList()) {
+      c10::List<at::Tensor> list;
+      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(replaced(tensor, written));
+      value = std::move(list);
+      return;
+    }
+    c10::List<std::optional<at::Tensor>> list;
+    for (const c10::IValue& item : value.toListRef()) {
+      if (item.isNone()) {
+        list.push_back(std::nullopt);
+      } else {
+        list.push_back(replaced(item.toTensor(), written));
+      }
+    }
+    value = std::move(list);
+  }
+
+  void replace_device(c10::IValue& value) {
+    const c10::Device wanted = value.toDevice();
+    if (wanted.type() == kNpu) {
+      if (!device_.has_value()) device_ = wanted;
+      value = c10::Device(c10::kCPU);
+    } else {
+      to_host_ = true;
+    }
+  }
+
+  void refuse_other(c10::Device other) {
+    TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, ", *device_,
+                " and ", other, "! (when checking arguments for ", op_.operator_name().name, ")");
+  }
+
+  const Plan& plan_;
+  const c10::OperatorHandle& op_;
+  torch::jit::Stack& stack_;
+  const size_t first_;
+  Aliases aliases_;
+  c10::SmallVector<at::Tensor, 2> written_;
+  std::optional<c10::Device> device_;
+  bool host_tensor_ = false;
+  bool to_host_ = false;
+};
+
+}  // namespace
+
+void set_bfloat16(bool supported) { has_bfloat16 = supported; }
+
+void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  Call call(plan_, op, stack);
+  call.replace_arguments();
+  const c10::OptionalDeviceGuard on(call.device());
+  std::optional<DefaultGenerator> generator;
+  if (plan_.has_generator) {
+    call.replace_generator();
+  } else if (plan_.random) {
+    generator.emplace(call.device());
+  }
+  const DeviceMemory memory;
+  {
+    const c10::impl::ExcludeDispatchKeyGuard below(kAbove);
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  }
+  call.replace_results();
+}
+
+}  // namespace jumar

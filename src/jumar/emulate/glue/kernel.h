@@ -1,0 +1,35 @@
+// The boxed kernel that takes the place of torch_npu's: same operator, CPU kernel, same memory.
+#pragma once
+
+#include <ATen/core/boxing/OperatorKernel.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include "plan.h"
+
+namespace jumar {
+
+class Kernel final : public c10::OperatorKernel {
+ public:
+  explicit Kernel(Plan plan) : plan_(std::move(plan)) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+
+ private:
+  const Plan plan_;
+};
+
+// For operators whose general implementation is made of other operators: those then run on the card.
+class Decomposed final : public c10::OperatorKernel {
+ public:
+  explicit Decomposed(c10::DispatchKeySet keys) : keys_(keys) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+    op.redispatchBoxed(keys_, stack);
+  }
+
+ private:
+  const c10::DispatchKeySet keys_;  // where the general implementation is registered
+};
+
+void set_bfloat16(bool supported);
+
+}  // namespace jumar

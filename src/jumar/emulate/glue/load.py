@@ -1,0 +1,74 @@
+"""Connects the glue to torch_npu: built and installed when a program first touches an NPU."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from pathlib import Path
+from typing import Any
+
+from jumar.core.errors import UserError
+from jumar.emulate import env
+from jumar.emulate.glue import build, probe
+
+
+def connect() -> None:
+    """Puts the installation in front of torch_npu's own initialisation, so that importing stays cheap."""
+    import torch_npu
+
+    start = torch_npu._C._npu_init
+
+    @functools.wraps(start)
+    def start_with_glue(*args: Any, **kwargs: Any) -> Any:
+        try:
+            install()
+        except UserError as error:
+            if error.hint:
+                error.add_note(f"hint: {error.hint}")  # plain `python` shows a traceback: the hint ends it
+            raise
+        return start(*args, **kwargs)
+
+    torch_npu._C._npu_init = start_with_glue
+
+
+@functools.cache
+def install() -> int:
+    """Takes over torch_npu's operators; the number of them."""
+    library = _open(build.library())
+    os.environ.update(probe.settings())
+    soc = env.socs().get(os.environ.get("JUMAR_SOC") or env.DEFAULT_SOC, {})
+    message = ctypes.create_string_buffer(4096)
+    count = int(
+        library.jumar_glue_install(int(soc.get("bf16", True)), message, ctypes.c_size_t(len(message)))
+    )
+    if count < 0:
+        raise UserError(
+            f"the glue does not fit this torch: {message.value.decode(errors='replace')}",
+            hint=env.TESTED,
+        )
+    return count
+
+
+def report() -> dict[str, list[str]]:
+    """Operators by what the dispatcher of this process does with them.
+
+    `native`: the CPU kernel on the card's memory; `own`: left to torch_npu; `missing`: no CPU kernel,
+    torch_npu's own one refuses; `composed`: also differentiated by torch's own composition.
+    """
+    install()
+    library = _open(build.library())
+    library.jumar_glue_report.restype = ctypes.c_char_p
+    states: dict[str, list[str]] = {}
+    for line in library.jumar_glue_report().decode().splitlines():
+        state, name = line.split(" ", 1)
+        states.setdefault(state, []).append(name)
+    return {state: sorted(names) for state, names in sorted(states.items())}
+
+
+@functools.cache
+def _open(path: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise UserError(f"cannot load the glue: {error}", hint=env.TESTED) from error

@@ -1,0 +1,55 @@
+#include "plan.h"
+
+#include <ATen/core/enum_tag.h>
+
+#include <string>
+
+namespace jumar {
+namespace {
+
+// Operators that take tensors of several devices on every backend.
+bool mixes_devices(const std::string& name) {
+  static const char* const kParts[] = {"copy",   "index", "_foreach", "_fused_",      "pack_padded", "ctc_loss",
+                                       "set_",   "pin",   "_amp_",    "repeat_inter", "tensor_split", "where",
+                                       "lstm",   "gru",   "rnn",      "embedding"};
+  for (const char* part : kParts)
+    if (name.find(part) != std::string::npos) return true;
+  return false;
+}
+
+Kind kind_of(const c10::Type& type) {
+  switch (type.kind()) {
+    case c10::TypeKind::TensorType:
+      return Kind::kTensor;
+    case c10::TypeKind::DeviceObjType:
+      return Kind::kDevice;
+    case c10::TypeKind::GeneratorType:
+      return Kind::kGenerator;
+    case c10::TypeKind::OptionalType:
+      return kind_of(*type.expectRef<c10::OptionalType>().getElementType());
+    case c10::TypeKind::ListType:
+      return kind_of(*type.expectRef<c10::ListType>().getElementType()) == Kind::kTensor ? Kind::kTensors
+                                                                                           : Kind::kOther;
+    default:
+      return Kind::kOther;
+  }
+}
+
+}  // namespace
+
+Plan make_plan(const c10::OperatorHandle& op) {
+  Plan plan;
+  for (const auto& argument : op.schema().arguments()) {
+    const Kind kind = kind_of(*argument.real_type());
+    const bool written = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+    plan.arguments.push_back(kind);
+    plan.written.push_back(written);
+    plan.writes |= written;
+    plan.has_generator |= kind == Kind::kGenerator;
+  }
+  plan.random = plan.has_generator || op.hasTag(at::Tag::nondeterministic_seeded);
+  plan.same_device = !mixes_devices(op.operator_name().name);
+  return plan;
+}
+
+}  // namespace jumar

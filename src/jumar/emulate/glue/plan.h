@@ -1,0 +1,23 @@
+// What an operator's schema says about its arguments, worked out once when the operator is taken over.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <vector>
+
+namespace jumar {
+
+enum class Kind : uint8_t { kOther, kTensor, kTensors, kGenerator, kDevice };
+
+struct Plan {
+  std::vector<Kind> arguments;
+  std::vector<uint8_t> written;  // by argument: the schema marks it as changed in place
+  bool writes = false;
+  bool random = false;
+  bool has_generator = false;
+  bool same_device = true;  // a tensor of another device is an error, as on the real machine
+};
+
+Plan make_plan(const c10::OperatorHandle& op);
+
+}  // namespace jumar

@@ -1,0 +1,72 @@
+"""What happens around `import torch` and `import torch_npu` on a machine without NPUs."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from importlib import metadata
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from jumar.core.errors import UserError
+from jumar.emulate import env
+
+
+def before_torch() -> None:
+    """Loads the stand-ins when torch_npu is installed and nothing real is there."""
+    if env.wanted(os.environ) and importlib.util.find_spec("torch_npu") is not None:
+        prepare()
+
+
+def prepare() -> None:
+    """Sets what torch_npu reads at import, and loads every stand-in under the vendor's name."""
+    import ctypes
+
+    os.environ.update(env.settings(os.environ))
+    for library in env.libraries():
+        ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+
+
+def find_torch_npu() -> ModuleSpec | None:
+    """The spec of torch_npu, with a loader that connects the glue once the module has run."""
+    if not env.wanted(os.environ):
+        return None
+    spec = importlib.util.find_spec("torch_npu")
+    if spec is not None and spec.loader is not None:
+        prepare()
+        spec.loader = _Connecting(spec.loader)
+    return spec
+
+
+def _mismatch() -> UserError | None:
+    """Wheels of two versions fail in many ways at import; this is the one thing worth saying about it."""
+    torch, npu = metadata.version("torch").split("+")[0], metadata.version("torch_npu").split("+")[0]
+    if npu.split(".post")[0].split("rc")[0] == torch:
+        return None
+    error = UserError(f"torch {torch} and torch_npu {npu} do not belong together", hint=env.TESTED)
+    error.add_note(f"hint: {env.TESTED}")
+    return error
+
+
+class _Connecting(Loader):
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        try:
+            self._loader.exec_module(module)
+        except Exception as error:
+            if mismatch := _mismatch():
+                raise mismatch from error
+            raise
+        from jumar.emulate.glue import load
+
+        load.connect()
+
+    def __getattr__(self, name: str) -> object:
+        # Resources and source of the package are asked of the real loader.
+        return getattr(self._loader, name)

@@ -1,0 +1,56 @@
+"""Runs programs on an emulated machine of their own, and checks that nothing of it stays behind."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from jumar.emulate import env
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def emulator() -> None:
+    if importlib.util.find_spec("torch_npu") is None:
+        pytest.skip("torch_npu is not installed: pip install 'jumar[emulator]'")
+    if not list(env.library_dir().glob("lib*.so")):
+        pytest.skip("the stand-ins are not built: pip install .")
+
+
+@pytest.fixture
+def machine() -> Iterator[str]:
+    """A name nobody else uses: tests run at the same time must not see each other's cards."""
+    name = f"test-{uuid.uuid4().hex[:12]}"
+    yield name
+    left = list(Path("/dev/shm").glob(f"jumar-*-{name}"))
+    for path in left:
+        path.unlink()
+    assert left == []
+
+
+@pytest.fixture
+def run(emulator: None, machine: str) -> Run:
+    def call(program: str, check: bool = True, **variables: str) -> subprocess.CompletedProcess[str]:
+        clean = {
+            key: value for key, value in os.environ.items() if not key.startswith(("JUMAR_SOC", "ASCEND"))
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**clean, "JUMAR_MACHINE": machine, "JUMAR_EMULATE": "1", **variables},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        assert not check or done.returncode == 0, done.stderr
+        return done
+
+    return call

@@ -1,0 +1,48 @@
+"""The glue is built once, by one process, and says clearly when it cannot be."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Run
+
+_USE = "import torch; print(torch.ones(2).npu().sum().item())"
+
+
+def test_missing_compiler_names_the_package(run: Run, tmp_path: Path) -> None:
+    done = run(_USE, check=False, CXX="no-such-compiler", JUMAR_CACHE=str(tmp_path))
+    assert "`no-such-compiler` was not found" in done.stderr
+    assert "hint: sudo apt install g++" in done.stderr
+
+
+def test_cache_that_cannot_be_written(run: Run) -> None:
+    done = run(_USE, check=False, JUMAR_CACHE="/proc/nowhere")
+    assert "cannot write the emulator's cache" in done.stderr
+    assert "JUMAR_CACHE" in done.stderr
+
+
+def test_full_disk_leaves_nothing_half_built(run: Run, tmp_path: Path) -> None:
+    compiler = tmp_path / "full-disk"
+    compiler.write_text(
+        "#!/bin/sh\necho 'fatal error: error writing to x.s: No space left on device' >&2\nexit 1\n"
+    )
+    compiler.chmod(0o755)
+    done = run(_USE, check=False, CXX=str(compiler), JUMAR_CACHE=str(tmp_path / "cache"))
+    assert "No space left on device" in done.stderr
+    assert [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()] == ["lock"]
+
+
+@pytest.mark.slow
+def test_several_processes_build_once(emulator: None, machine: str, tmp_path: Path) -> None:
+    variables = {**os.environ, "JUMAR_EMULATE": "1", "JUMAR_MACHINE": machine, "JUMAR_CACHE": str(tmp_path)}
+    started = [
+        subprocess.Popen([sys.executable, "-c", _USE], env=variables, stdout=-1, stderr=-1, text=True)
+        for _ in range(3)
+    ]
+    results = [process.communicate(timeout=300) for process in started]
+    assert [out for out, _ in results] == ["2.0\n"] * 3
+    assert sum("building the emulator" in err for _, err in results) == 1

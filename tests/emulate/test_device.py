@@ -1,0 +1,126 @@
+"""torch.npu on the emulated machine: cards, memory, streams, random numbers."""
+
+from __future__ import annotations
+
+from conftest import Run
+
+
+def test_first_program_of_the_guides(run: Run) -> None:
+    done = run("import torch, torch_npu; a = torch.ones(3, 4).npu(); print(a + a)")
+    assert "device='npu:0'" in done.stdout
+
+
+def test_plain_torch_still_imports(run: Run) -> None:
+    assert run("import torch; print(torch.ones(2).sum().item())").stdout == "2.0\n"
+
+
+def test_python_without_torch_loads_nothing(run: Run) -> None:
+    done = run("import sys; print('ctypes' in sys.modules, 'jumar.emulate.env' in sys.modules)")
+    assert done.stdout == "False False\n"
+
+
+def test_soc_cards_and_memory_come_from_variables(run: Run) -> None:
+    program = """
+import torch
+card = torch.npu.get_device_properties(0)
+print(card.name, card.total_memory, torch.npu.device_count())
+"""
+    done = run(program, JUMAR_SOC="Ascend310P3", JUMAR_CARDS="3", JUMAR_MEMORY="2G")
+    assert done.stdout == f"Ascend310P3 {2 << 30} 3\n"
+
+
+def test_visible_devices_renumbers_cards(run: Run) -> None:
+    program = """
+import torch
+print(torch.npu.device_count())
+torch.ones(1, device="npu:1")
+torch.ones(1, device="npu:2")
+"""
+    done = run(program, check=False, ASCEND_RT_VISIBLE_DEVICES="2,3")
+    assert done.stdout == "2\n"
+    assert done.returncode != 0
+
+
+def test_unknown_soc_is_an_error(run: Run) -> None:
+    done = run("import torch; torch.ones(1).npu()", check=False, JUMAR_SOC="Ascend1")
+    assert done.returncode != 0
+    assert "JUMAR_SOC=Ascend1" in done.stderr
+
+
+def test_memory_is_counted_and_limited(run: Run) -> None:
+    program = """
+import torch
+a = torch.empty(1 << 20, device="npu")
+b = a + 1
+assert torch.npu.memory_allocated() >= 8 << 20, torch.npu.memory_allocated()
+del b
+assert torch.npu.memory_allocated() < 8 << 20
+free, total = torch.npu.mem_get_info()
+assert total == 256 << 20 and free < total
+try:
+    torch.empty(1 << 30, device="npu")
+except torch.OutOfMemoryError as error:
+    print("OOM", "256.00 MiB total capacity" in str(error))
+"""
+    assert run(program, JUMAR_MEMORY="256M").stdout == "OOM True\n"
+
+
+def test_device_index_that_does_not_exist(run: Run) -> None:
+    assert run("import torch; torch.ones(1, device='npu:8')", check=False).returncode != 0
+
+
+def test_streams_and_events(run: Run) -> None:
+    program = """
+import torch
+x = torch.randn(64, 64).npu()
+start, end = (torch.npu.Event(enable_timing=True) for _ in range(2))
+side = torch.npu.Stream()
+with torch.npu.stream(side):
+    start.record()
+    y = x @ x
+    end.record()
+y.record_stream(torch.npu.current_stream())
+torch.npu.current_stream().wait_stream(side)
+torch.npu.synchronize()
+print(start.elapsed_time(end) > 0, side.query(), end.query())
+"""
+    assert run(program).stdout == "True True True\n"
+
+
+def test_random_numbers_follow_the_card_not_the_cpu(run: Run) -> None:
+    program = """
+import torch
+torch.npu.manual_seed(3)
+state = torch.npu.get_rng_state()
+first = torch.rand(4, device="npu").cpu()
+before = torch.get_rng_state()
+second = torch.rand(4, device="npu").cpu()
+assert torch.equal(before, torch.get_rng_state())
+torch.npu.set_rng_state(state)
+assert torch.equal(torch.rand(4, device="npu").cpu(), first)
+assert torch.equal(torch.rand(4, device="npu").cpu(), second)
+assert not torch.equal(first, second)
+generator = torch.Generator(device="npu").manual_seed(3)
+assert torch.equal(torch.rand(4, device="npu", generator=generator).cpu(), first)
+"""
+    run(program)
+
+
+def test_bfloat16_is_refused_where_the_chip_has_none(run: Run) -> None:
+    program = "import torch; x = torch.ones(2, dtype=torch.bfloat16).npu(); x + x"
+    run(program)
+    done = run(program, check=False, JUMAR_SOC="Ascend910A")
+    assert "this chip has no bfloat16" in done.stderr
+
+
+def test_a_call_nobody_wrote_refuses_by_name(run: Run) -> None:
+    program = "import torch\nwith torch.npu.stream(torch.npu.Stream()): torch.npu.NPUGraph().capture_begin()"
+    done = run(program, check=False)
+    assert "`aclmdlRICaptureBegin` is not emulated" in done.stderr
+    assert "`jumar emulate coverage`" in done.stderr
+
+
+def test_an_operator_without_a_cpu_kernel_refuses_by_name(run: Run) -> None:
+    done = run("import torch; torch.ops.aten.batch_norm_stats(torch.ones(2, 3).npu(), 1e-5)", check=False)
+    assert done.returncode != 0
+    assert "jumar emulate coverage" in done.stderr

@@ -1,0 +1,128 @@
+"""Writes what native/api/*.toml stands for: declarations, no-ops, refusals, and the table of chips.
+
+Usage: python tools/generate_native.py OUT_DIR    (run by native/CMakeLists.txt; prints the library names)
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+_ROOT = Path(__file__).resolve().parent.parent
+_API = _ROOT / "native" / "api"
+_SOCS = _ROOT / "src" / "jumar" / "data" / "emulated_socs.json"
+_STATES = ("works", "noop", "refused")
+# The libraries are built with hidden visibility: only API functions are exported.
+_OPEN = '#pragma GCC visibility push(default)\nextern "C" {'
+_CLOSE = "}\n#pragma GCC visibility pop"
+_HEAD = "// Written by tools/generate_native.py; do not edit.\n"
+
+
+def main(out: str) -> None:
+    libraries = tomllib.loads((_API / "libraries.toml").read_text(encoding="utf-8"))
+    tables = read_tables(absent=set(libraries["absent"]))
+    target = Path(out)
+    target.mkdir(parents=True, exist_ok=True)
+    _write(target / "api.h", _declarations(tables))
+    _write(target / "refusals.cpp", _bodies(tables))
+    _write(target / "operators.cpp", _operators(tables["opapi"]))
+    _write(target / "socs.inc", _chips())
+    print(";".join(sorted(libraries["linked"] + libraries["opened"])))
+
+
+def read_tables(absent: set[str]) -> dict[str, dict[str, Any]]:
+    """Every library's table by its name; refuses states nobody defined and no-ops without a reason."""
+    tables = {}
+    for path in sorted(_API.glob("*.toml")):
+        if path.stem == "libraries" or path.stem in absent:
+            continue
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        for name, row in table.get("functions", {}).items():
+            if row["state"] not in _STATES:
+                raise SystemExit(f"{path.name}: {name}: unknown state `{row['state']}`")
+            if row["state"] == "noop" and not row.get("reason"):
+                raise SystemExit(f"{path.name}: {name}: a no-op needs a reason")
+        tables[path.stem] = table
+    return tables
+
+
+def _write(path: Path, text: str) -> None:
+    # An unchanged file keeps its time stamp, so that make does not compile it again.
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def _head(name: str, row: dict[str, Any]) -> str:
+    return f"{row.get('returns', 'int32_t')} {name}({row.get('args', '')})"
+
+
+def _declarations(tables: dict[str, dict[str, Any]]) -> str:
+    lines = [_HEAD, "#pragma once", "#include <cstddef>", "#include <cstdint>", _OPEN]
+    for library, table in tables.items():
+        lines.append(f"// lib{library}.so")
+        lines += [_head(name, row) + ";" for name, row in table.get("functions", {}).items()]
+    return "\n".join([*lines, _CLOSE, ""])
+
+
+def _bodies(tables: dict[str, dict[str, Any]]) -> str:
+    lines = [_HEAD, '#include "api.h"', '#include "machine/error.h"', _OPEN]
+    for table in tables.values():
+        for name, row in table.get("functions", {}).items():
+            if row["state"] == "works" or row.get("body") == "own":
+                continue
+            returns = row.get("returns", "int32_t")
+            if row["state"] == "noop":
+                lines.append(f"{_head(name, row)} {{ {_value(returns, '0')} }}  // {row['reason']}")
+            else:
+                refusal = row.get("refusal", table["refusal"])
+                call = f'jumar::refuse("{name}", jumar::{refusal})'
+                end = f"return {call};" if returns == "int32_t" else f"{call}; {_value(returns, '0')}"
+                lines.append(f"{_head(name, row)} {{ {end} }}")
+    return "\n".join([*lines, _CLOSE, ""])
+
+
+def _value(returns: str, number: str) -> str:
+    if returns == "void":
+        return ""
+    if returns == "const char *":
+        return 'return "";'
+    return "return nullptr;" if returns.endswith("*") else f"return {number};"
+
+
+def _operators(table: dict[str, Any]) -> str:
+    lines = [_HEAD, '#include "machine/error.h"', "#include <cstdint>", _OPEN]
+    for name in table["operators"]:
+        for symbol in (name, name + "GetWorkspaceSize"):
+            lines.append(
+                f'int32_t {symbol}() {{ return jumar::refuse("{symbol}", jumar::{table["refusal"]}); }}'
+            )
+    return "\n".join([*lines, _CLOSE, ""])
+
+
+def _chips() -> str:
+    rows = json.loads(_SOCS.read_text(encoding="utf-8"))["socs"]
+    keys = [
+        "memory_mib",
+        "ai_core",
+        "cube_core",
+        "vector_core",
+        "ai_cpu",
+        "l2_mib",
+        "ub_kib",
+        "cube_mhz",
+        "arch",
+        "bf16",
+        "inf_nan",
+    ]
+    lines = [
+        f'{{"{name}", "{row["short_soc"]}", {", ".join(str(int(row[key])) for key in keys)}}},'
+        for name, row in rows.items()
+    ]
+    return "\n".join([_HEAD, *lines, ""])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
