@@ -13,7 +13,7 @@ from jumar.emulate.ops.registry import operator
 @operator()
 def npu_rms_norm(input: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:
     y, rstd = rms_norm(wide(input), wide(gamma), epsilon)
-    return y.to(_result_type(input, gamma)), rstd.float()
+    return y.to(input.dtype), rstd.float()
 
 
 @operator()
@@ -237,8 +237,3 @@ def _group_norm(
     if bias is not None:
         y = y + bias.view(shape)
     return y, mean, rstd
-
-
-def _result_type(input: Tensor, gamma: Tensor) -> torch.dtype:
-    # A wide input with a half gamma keeps the type of the input, and the other way round that of gamma.
-    return torch.promote_types(input.dtype, gamma.dtype)
