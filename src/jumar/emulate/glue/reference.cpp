@@ -42,7 +42,10 @@ const c10::OperatorHandle& Reference::target() {
   char message[1024] = "";
   const int loaded = load_reference(name_.c_str(), message, sizeof message);
   TORCH_CHECK_NOT_IMPLEMENTED(loaded >= 0, message);
-  if (loaded == 1) plan_.random = true;
+  // Tags of torch_npu's schemas do not say it: implementations that keep the seed draw it themselves.
+  plan_.random = loaded == 1;
+  // Lengths and seeds of this one are host tensors, on the device as well.
+  if (name_.rfind("npu_fusion_attention", 0) == 0 && name_.find("_v3") != std::string::npos) plan_.same_device = false;
   const size_t dot = name_.find('.');
   const std::string overload = dot == std::string::npos ? "" : name_.substr(dot + 1);
   const auto handle =

@@ -1,4 +1,4 @@
-"""Attention over chosen blocks: block sparse attention, and compression and selection of native sparse attention."""
+"""Attention over chosen blocks: block sparse, and compression and selection of native sparse attention."""
 
 from __future__ import annotations
 
@@ -88,11 +88,8 @@ def _blocks(
     layout: str,
     scale: float,
 ) -> tuple[Problem, Extras]:
-    if layout == "TND":
-        query_ends, key_ends = _ends(query_lengths, query), _ends(key_lengths, key)
-    else:
-        query_ends = key_ends = None
-    p = core.problem(query, key, value, query.shape[1], layout, query_ends, key_ends)
+    ends = (_ends(query_lengths, query), _ends(key_lengths, key)) if layout == "TND" else (None, None)
+    p = core.problem(query, key, value, query.shape[1], layout, *ends)
     hidden = mask.eq(0).repeat_interleave(shape[0], -2).repeat_interleave(shape[1], -1)
     return p, Extras(scale, Bias(), hidden, Sparse(), Dropout(), None, "TND")
 
@@ -137,7 +134,8 @@ def npu_nsa_compress_grad(
 
 def _windows(count: int, size: int, stride: int, ends: list[int] | None) -> Tensor:
     """(windows, size) positions: each window lies within one sequence; short ends are left out."""
-    starts, begin = [], 0
+    starts: list[int] = []
+    begin = 0
     for end in ends or [count]:
         starts += range(begin, end - size + 1, stride)
         begin = end
@@ -168,7 +166,11 @@ def npu_nsa_select_attention(
     )
     out, top, total = _select(wide(query), wide(key), wide(value), places, seen, scale_value)
     eight = (*top.shape[:2], 8)
-    return out.to(query.dtype), top.float().expand(eight).contiguous(), total.float().expand(eight).contiguous()
+    return (
+        out.to(query.dtype),
+        top.float().expand(eight).contiguous(),
+        total.float().expand(eight).contiguous(),
+    )
 
 
 @operator()

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from jumar.emulate.ops.formula import data_type, wide
 from jumar.emulate.ops.integers import plain_type, product, to_integers, unpack_int4, unpack_scale
 from jumar.emulate.ops.quant_matmul import dequantised
-from jumar.emulate.ops.registry import operator
+from jumar.emulate.ops.registry import not_emulated, operator
 
 _Tensors = list[Tensor]
 
@@ -41,10 +41,7 @@ def npu_grouped_matmul(
     per_token_scale_dtype: int | None = None,
 ) -> _Tensors:
     if any((x_dtype, weight_dtype, scale_dtype, per_token_scale_dtype)):
-        raise NotImplementedError(
-            "npu_grouped_matmul with a given data type of an operand is not emulated; "
-            "`jumar emulate coverage` lists what is"
-        )
+        raise not_emulated("npu_grouped_matmul with a given data type of an operand")
     weights = _per_expert(weight, 3)
     ends = group_ends(group_list, group_list_type)
     parts = _inputs(x, ends, len(weights), group_type)
@@ -186,8 +183,7 @@ def npu_grouped_matmul_add(
     """Adds x[group]^T @ weight[group] to the part of each group: the gradient of a grouped weight."""
     ends = group_ends(group_list, group_list_type)
     products = [
-        wide(a).transpose(0, 1) @ wide(b)
-        for a, b in zip(_rows(x, ends), _rows(weight, ends), strict=True)
+        wide(a).transpose(0, 1) @ wide(b) for a, b in zip(_rows(x, ends), _rows(weight, ends), strict=True)
     ]
     return (input + torch.stack(products).reshape(input.shape)).to(input.dtype)
 

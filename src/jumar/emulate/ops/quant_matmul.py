@@ -1,6 +1,8 @@
-"""Matrix products with quantised operands: eight and four bits, scales per tensor, channel, token or group."""
+"""Matrix products with quantised operands: eight and four bits, scales per tensor, channel, token, group."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -8,7 +10,7 @@ from torch.nn import functional as F
 
 from jumar.emulate.ops.formula import data_type, wide
 from jumar.emulate.ops.integers import plain_type, product, to_integers, unpack_int4, unpack_scale
-from jumar.emulate.ops.registry import operator
+from jumar.emulate.ops.registry import not_emulated, operator
 
 
 @operator()
@@ -28,10 +30,13 @@ def npu_quant_matmul(
     group_sizes: list[int] | None = None,
     y_scale: Tensor | None = None,
 ) -> Tensor:
-    if any(group_sizes or []) or y_scale is not None or any((x1_dtype, x2_dtype, scale_dtype, pertoken_scale_dtype)):
-        raise NotImplementedError(
-            "npu_quant_matmul with `group_sizes`, `y_scale` or a given data type of an operand is not emulated; "
-            "`jumar emulate coverage` lists what is"
+    if (
+        any(group_sizes or [])
+        or y_scale is not None
+        or any((x1_dtype, x2_dtype, scale_dtype, pertoken_scale_dtype))
+    ):
+        raise not_emulated(
+            "npu_quant_matmul with `group_sizes`, `y_scale` or a given data type of an operand"
         )
     y = product(x1, x2)
     target = plain_type(output_dtype)
@@ -78,7 +83,9 @@ def dequantised(weight: Tensor, scale: Tensor, offset: Tensor | None, group: int
     offsets = None if offset is None else wide(offset)
     if group > 0:
         scales = scales.repeat_interleave(group, -2)[..., : values.shape[-2], :]
-        offsets = None if offsets is None else offsets.repeat_interleave(group, -2)[..., : values.shape[-2], :]
+        offsets = (
+            None if offsets is None else offsets.repeat_interleave(group, -2)[..., : values.shape[-2], :]
+        )
     return (values if offsets is None else values + offsets) * scales
 
 
@@ -141,9 +148,9 @@ def npu_quant_conv2d(
     input: Tensor,
     weight: Tensor,
     scale: Tensor,
-    strides: list[int] = (1, 1),
-    pads: list[int] = (0, 0),
-    dilations: list[int] = (1, 1),
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0),
+    dilations: Sequence[int] = (1, 1),
     groups: int = 1,
     offset_x: int = 0,
     round_mode: str = "rint",
