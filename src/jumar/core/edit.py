@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -37,9 +38,31 @@ def ordered(edits: Iterable[Edit]) -> list[Edit]:
     return sorted(dict.fromkeys(edits), key=lambda edit: (edit.start, edit.end))
 
 
-def clashes(edit: Edit, taken: Iterable[Edit]) -> bool:
-    """Does `edit` touch bytes that another, different edit has already claimed?"""
-    return any(other != edit and edit.start < other.end and other.start < edit.end for other in taken)
+class Claims:
+    """The bytes already spoken for; asked once per set of edits, in time that does not grow with their number."""
+
+    def __init__(self) -> None:
+        self._taken: list[Edit] = []
+
+    def take(self, edits: Sequence[Edit]) -> bool:
+        """Claim all of `edits`, or none when one of them touches bytes that a different edit has claimed."""
+        if any(self._clashes(edit) for edit in edits):
+            return False
+        for edit in edits:
+            insort(self._taken, edit)
+        return True
+
+    def _clashes(self, edit: Edit) -> bool:
+        at = bisect_left(self._taken, edit)
+        return any(_overlap(edit, other) for other in self._taken[max(at - 2, 0) : at + 2])
+
+
+def _overlap(edit: Edit, other: Edit) -> bool:
+    if edit == other:
+        return False
+    if edit.start == edit.end or other.start == other.end:
+        return other.start < edit.start < other.end or edit.start < other.start < edit.end
+    return edit.start < other.end and other.start < edit.end
 
 
 def map_back(offset: int, edits: Sequence[Edit]) -> int:

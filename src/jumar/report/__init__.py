@@ -1,0 +1,1 @@
+"""Findings in, text out: nothing is computed or printed here."""

@@ -1,0 +1,1 @@
+"""Typed readers of the facts under `data/`."""

@@ -1,0 +1,1 @@
+"""One rule per file, one folder per language; see CONTRIBUTING.md."""

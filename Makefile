@@ -1,0 +1,51 @@
+# The README's two commands are `make demo` and `make test`; each does all of its own set-up and may be run again.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+TORCH := 2.13.0
+SOURCES := $(shell find src native docs/rules docs/findings -type f -not -name '*.pyc' 2>/dev/null)
+WORKERS ?= auto
+
+.PHONY: demo test check bench clean help
+
+help:
+	@sed -n 's/^## //p' Makefile
+
+## make demo    migrate the example project and show the diff and the report
+demo: $(VENV)/jumar
+	@$(BIN)/python tools/demo.py
+
+## make test    lint, types and the whole test suite
+test: $(VENV)/jumar check
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+## make check   lint, types and generated pages only
+check: $(VENV)/jumar
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python tools/generate.py --check
+
+## make bench   the benchmarks (a table each; ratios, not limits)
+bench: $(VENV)/jumar
+	$(BIN)/python bench/migrate.py
+
+## make clean   remove everything that the other targets made
+clean:
+	rm -rf $(VENV) build dist out .pytest_cache .ruff_cache .mypy_cache .hypothesis
+
+$(VENV)/torch: Makefile
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: Jumar needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	@# Exactly this version and before anything that depends on torch: a range would fetch gigabytes of CUDA packages.
+	$(PIP) torch==$(TORCH)
+	$(PIP) torch_npu==$(TORCH) numpy pyyaml
+	@touch $@
+
+$(VENV)/jumar: $(VENV)/torch pyproject.toml CMakeLists.txt $(SOURCES)
+	$(PIP) --upgrade --force-reinstall --no-deps .
+	$(PIP) '.[emulator,dev]'
+	@touch $@

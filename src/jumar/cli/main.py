@@ -1,0 +1,161 @@
+"""The `jumar` command: one line per verb, loaded on use, and the one place where errors become messages."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from jumar import __version__
+from jumar.core.errors import EXIT_FAILED, EXIT_OK, UserError
+
+VERBS = {
+    "analyze": "Report what ties a code base to CUDA, without changing it",
+    "explain": "Print the page about a rule or finding",
+    "migrate": "Show or make the changes that take CUDA code to Ascend NPUs",
+}
+"""Verb and one-line help; the command is `command` in `jumar.cli.cmd_<verb>`."""
+
+EXIT_INTERRUPTED = 130
+COMPLETION = "_JUMAR_COMPLETE"
+
+
+class Verbs(click.Group):
+    """A group that knows its verbs by name and imports only the one that is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        found: click.Command = importlib.import_module(f"jumar.cli.cmd_{cmd_name}").command
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from jumar.core.nearest import did_you_mean
+
+            raise UserError(
+                f"no such command: `{args[0]}`", did_you_mean(args[0], VERBS, "`jumar --help` lists the commands")
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(VERBS.items()))
+
+
+@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="jumar", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+def jumar(debug: bool) -> None:
+    """Take PyTorch/CUDA code to Ascend NPUs.
+
+    `jumar VERB --help` tells more about a verb, `jumar explain ID` about a finding.
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code; errors are shown, never raised."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    if COMPLETION in os.environ:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(jumar, {}, "jumar", COMPLETION, os.environ[COMPLETION])
+    debug = "--debug" in args[:1]
+    try:
+        _lenient_streams()
+        code = _run(args)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # Whoever read our output has gone: say nothing, and keep the interpreter from trying again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except (KeyboardInterrupt, click.Abort):
+        if debug:
+            raise
+        click.echo("error: interrupted", err=True)
+        return EXIT_INTERRUPTED
+    except UserError as error:
+        if debug:
+            raise
+        _show(error, as_json="--json" in args)
+        return EXIT_FAILED
+    except click.ClickException as error:
+        _show(_translate(error), as_json="--json" in args)
+        return EXIT_FAILED
+    except Exception as error:
+        if debug:
+            raise
+        _show(_unexpected(error), as_json="--json" in args)
+        return EXIT_FAILED
+
+
+def _run(args: list[str]) -> int:
+    try:
+        if not args:
+            args = ["--help"]
+        with jumar.make_context("jumar", args) as context:
+            result = jumar.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    return result if isinstance(result, int) else EXIT_OK
+
+
+def _lenient_streams() -> None:
+    """A terminal that cannot show a character gets an escape instead of a crash."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _show(error: UserError, *, as_json: bool) -> None:
+    if as_json:
+        from jumar.report import json
+
+        click.echo(json.render_error(error))
+        return
+    click.echo(f"error: {error.message}", err=True)
+    if error.hint:
+        click.echo(f"\nhint: {error.hint}", err=True)
+
+
+def _translate(error: click.ClickException) -> UserError:
+    """What click says, in the shape of our own messages."""
+    context = getattr(error, "ctx", None)
+    help_hint = f"`{context.command_path if context else 'jumar'} --help` lists the options"
+    if isinstance(error, click.NoSuchOption):
+        from jumar.core.nearest import did_you_mean
+
+        known = [name for param in context.command.params for name in param.opts] if context else []
+        return UserError(f"no such option: `{error.option_name}`", did_you_mean(error.option_name, known, help_hint))
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        name = (
+            error.param.opts[-1] if isinstance(error.param, click.Option) else error.param.metavar or error.param.name
+        )
+        if isinstance(error, click.MissingParameter):
+            return UserError(f"missing `{name}`", help_hint)
+        return UserError(f"`{name}`: {_plain(error.message)}", help_hint)
+    return UserError(_plain(error.format_message()), help_hint)
+
+
+def _plain(message: str) -> str:
+    message = message.removesuffix(".")
+    return message[:1].lower() + message[1:]
+
+
+def _unexpected(error: Exception) -> UserError:
+    hint = "run it again as `jumar --debug …` and send the traceback with a bug report"
+    return UserError(f"unexpected {type(error).__name__}: {error}", hint)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""A progress bar on stderr, for a person who has already waited a second."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+DELAY = 1.0
+
+
+class Progress:
+    """Call it with the number of files done and the number of all; rich is loaded only when the bar appears."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.wanted = not quiet and sys.stderr.isatty()
+        self.started = time.monotonic()
+        self.bar: Any = None
+        self.task: Any = None
+
+    def __call__(self, done: int, total: int) -> None:
+        if not self.wanted:
+            return
+        if self.bar is None:
+            if time.monotonic() - self.started < DELAY:
+                return
+            self._start(total)
+        self.bar.update(self.task, completed=done, total=total)
+
+    def _start(self, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self.bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        self.bar.start()
+        self.task = self.bar.add_task("reading", total=total)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()

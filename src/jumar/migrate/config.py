@@ -1,0 +1,171 @@
+"""`jumar.toml` and the command line become `Settings`; mistakes in either name the line or option."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jumar.core.errors import UserError
+from jumar.core.nearest import did_you_mean
+from jumar.migrate.rule import all_rules, units
+from jumar.migrate.settings import Settings, Style
+from jumar.tables import chips, pages, torch_releases
+from jumar.tables.names import table_names
+
+FILE = "jumar.toml"
+KEYS: dict[str, tuple[type, str]] = {
+    "to": (str, "style of the output: `npu`, `agnostic` or `import`"),
+    "torch": (str, "torch on the target"),
+    "chip": (str, "chip of the target"),
+    "unsafe": (bool, "also make the changes that a person should look at"),
+    "multi_card": (bool, "also turn a one-card training script into one for many cards"),
+    "only": (list, "ids or names of the only rules to use"),
+    "skip": (list, "ids or names of rules to leave out"),
+    "rules": (list, "Python files with rules of your own, relative to this file"),
+    "rows": (dict, "rows of your own, a table for each of Jumar's tables"),
+    "jobs": (int, "processes to use"),
+}
+_WORDS = {str: "a string", bool: "`true` or `false`", list: "a list of strings", dict: "a table", int: "a number"}
+
+
+class Config(NamedTuple):
+    path: Path | None
+    values: Mapping[str, Any]
+    """The checked `[migrate]` table."""
+    text: str = ""
+
+    def origin(self, key: str) -> str:
+        """`path:line: ` of a key, as messages begin."""
+        return f"{self.path}:{_line_of(self.text, key)}: " if self.path else ""
+
+
+def find(start: Path) -> Path | None:
+    """The nearest `jumar.toml` at or above a path."""
+    folder = start.absolute() if start.is_dir() else start.absolute().parent
+    return next((found for up in (folder, *folder.parents) if (found := up / FILE).is_file()), None)
+
+
+def load(path: Path | None) -> Config:
+    """Read and check a `jumar.toml`; None is an empty one."""
+    if path is None:
+        return Config(None, {})
+    try:
+        text = path.read_bytes().decode("utf-8")
+        document = tomllib.loads(text)
+    except OSError as error:
+        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"`{path}` is not valid TOML: {error}", "correct the file and try again") from error
+    values = document.get("migrate", {})
+    config = Config(path, values if isinstance(values, dict) else {}, text)
+    if not isinstance(values, dict):
+        raise UserError(
+            f"{config.origin('migrate')}`migrate` must be a table", "write `[migrate]` on a line of its own"
+        )
+    for key, value in values.items():
+        _check(config, key, value)
+    return config
+
+
+def settings(config: Config, given: Mapping[str, Any]) -> Settings:
+    """The settings of a run: what was given on the command line, else what the file says."""
+
+    def pick(key: str, default: Any) -> tuple[Any, str]:
+        if given.get(key) not in (None, False, ()):
+            return given[key], f"`--{key.replace('_', '-')}`: "
+        return config.values.get(key, default), config.origin(key)
+
+    plain = Settings()
+    folder = config.path.parent if config.path else Path()
+    own = tuple(str(folder / name) for name in config.values.get("rules", ()))
+    return Settings(
+        to=_style(*pick("to", plain.to)),
+        torch=_torch(*pick("torch", plain.torch)),
+        chip=_chip(*pick("chip", plain.chip)),
+        unsafe=bool(pick("unsafe", False)[0]),
+        multi_card=bool(pick("multi_card", False)[0]),
+        only=_ids(*pick("only", ()), own),
+        skip=_ids(*pick("skip", ()), own),
+        rows=config.values.get("rows", {}),
+        rule_paths=own,
+    )
+
+
+def _check(config: Config, key: str, value: object) -> None:
+    origin = config.origin(key)
+    if key not in KEYS:
+        hint = did_you_mean(key, KEYS, f"known keys: {', '.join(f'`{name}`' for name in KEYS)}")
+        raise UserError(f"{origin}unknown key `{key}` in `[migrate]`", hint)
+    kind, _ = KEYS[key]
+    good = isinstance(value, kind) and (kind is not int or not isinstance(value, bool))
+    if good and isinstance(value, list):
+        good = all(isinstance(item, str) for item in value)
+    if not good:
+        raise UserError(f"{origin}`{key}` must be {_WORDS[kind]}")
+    if isinstance(value, dict):
+        for name, rows in value.items():
+            if name not in (known := table_names()):
+                hint = did_you_mean(
+                    name, known, f"known tables: {', '.join(f'`{known_name}`' for known_name in known)}"
+                )
+                raise UserError(f"{config.origin(name)}no such table: `{name}`", hint)
+            if not isinstance(rows, dict) or not all(isinstance(text, str) for text in rows.values()):
+                raise UserError(
+                    f"{config.origin(name)}`rows.{name}` must be a table of strings",
+                    f'write `[migrate.rows.{name}]` and lines such as `"old.name" = "new.name"`',
+                )
+
+
+def _style(value: str, origin: str) -> Style:
+    try:
+        return Style(value)
+    except ValueError:
+        raise UserError(
+            f"{origin}no such style: `{value}`",
+            did_you_mean(value, list(Style), f"known styles: {', '.join(f'`{style}`' for style in Style)}"),
+        ) from None
+
+
+def _torch(value: str, origin: str) -> str:
+    found = torch_releases.find(value)
+    if found is None:
+        known = torch_releases.releases()
+        hint = did_you_mean(value, known, f"known releases: {', '.join(known)}")
+        raise UserError(f"{origin}no torch_npu release for torch `{value}`", hint)
+    return found
+
+
+def _chip(value: str, origin: str) -> str:
+    found = chips.find(value)
+    if found is None:
+        hint = did_you_mean(value.lower().removeprefix("ascend"), chips.chips(), "name a chip such as `910B3`")
+        raise UserError(f"{origin}no such chip: `{value}`", hint)
+    return found
+
+
+def _ids(values: Iterable[str], origin: str, own: tuple[str, ...]) -> frozenset[str]:
+    """Ids from ids or names, several in one word when commas stand between them."""
+    words = [word.strip() for value in values for word in value.split(",") if word.strip()]
+    if not words:
+        return frozenset()
+    known = {page.name: id_ for id_, page in pages.pages().items()}
+    known |= {unit.rule.name: unit.rule.id for unit in (*all_rules(), *units("python", own))}
+    ids = set(known.values())
+    found = set()
+    for word in words:
+        id_ = pages.renamed().get(word.upper(), word.upper())
+        id_ = id_ if id_ in ids else known.get(word.lower(), "")
+        if not id_:
+            hint = did_you_mean(word, [*ids, *known], "`jumar migrate --list` lists the rules")
+            raise UserError(f"{origin}no such rule: `{word}`", hint)
+        found.add(id_)
+    return frozenset(found)
+
+
+def _line_of(text: str, key: str) -> int:
+    pattern = re.compile(rf"""^\s*(?:\[.*\b{re.escape(key)}\b.*\]|["']?{re.escape(key)}["']?\s*=)""", re.M)
+    match = pattern.search(text)
+    return text.count("\n", 0, match.end() - len(match[0].lstrip())) + 1 if match else 1

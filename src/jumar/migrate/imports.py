@@ -1,0 +1,95 @@
+"""Where a new import goes: behind the import it belongs to, or behind the docstring and the `__future__` lines."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from jumar.core.edit import Edit
+from jumar.migrate.pyfile import PyFile
+
+
+def insert(file: PyFile, statements: list[str], after: str = "torch") -> Edit | None:
+    """One edit that adds the statements that the file does not have yet; None when it has all."""
+    missing = [statement for statement in statements if not _has(file, statement)]
+    if not missing:
+        return None
+    anchor = _first_import(file, after)
+    if anchor is None:
+        return _at_top(file, missing)
+    return _behind(file, anchor, missing)
+
+
+def _has(file: PyFile, statement: str) -> bool:
+    wanted = ast.parse(statement).body[0]
+    for node in file.index.imports:
+        if file.index.parent.get(node) is not file.tree and not _is_guarded(file, node):
+            continue
+        if type(node) is not type(wanted):
+            continue
+        if isinstance(node, ast.Import) and isinstance(wanted, ast.Import):
+            if any(alias.name == wanted.names[0].name and not alias.asname for alias in node.names):
+                return True
+        elif isinstance(node, ast.ImportFrom) and isinstance(wanted, ast.ImportFrom):
+            have = {(alias.name, alias.asname) for alias in node.names}
+            if node.module == wanted.module and {(a.name, a.asname) for a in wanted.names} <= have:
+                return True
+    return False
+
+
+def _is_guarded(file: PyFile, node: ast.stmt) -> bool:
+    """Does the import stand at module level inside `try` or `if`?"""
+    return all(isinstance(up, (ast.Try, ast.If, ast.ExceptHandler, ast.Module)) for up in file.ancestors(node))
+
+
+def _first_import(file: PyFile, package: str) -> ast.stmt | None:
+    for node in sorted(file.index.imports, key=lambda node: node.lineno):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        level = node.level if isinstance(node, ast.ImportFrom) else 0
+        if level == 0 and any(name.split(".")[0] == package for name in names) and _is_guarded(file, node):
+            return node
+    return None
+
+
+def _behind(file: PyFile, anchor: ast.stmt, statements: list[str]) -> Edit:
+    source = file.source
+    start, end = source.span(anchor)
+    line = source.line_text(source.line_of(start))
+    indent = re.match(rb"[ \t\f]*", line)
+    assert indent is not None
+    before = source.data[source.starts[anchor.lineno - 1] : start]
+    rest = source.data[end : _line_end(file, end)]
+    if before.strip() or rest.lstrip().startswith(b";"):
+        # `try: import torch` or `import torch; import os`: stay on the line.
+        return Edit(end, end, b"".join(b"; " + statement.encode() for statement in statements))
+    at = _line_end(file, end)
+    lead = indent.group(0)
+    return Edit(at, at, b"".join(source.newline + lead + statement.encode() for statement in statements))
+
+
+def _line_end(file: PyFile, offset: int) -> int:
+    line = file.source.line_of(offset)
+    return file.source.starts[line - 1] + len(file.source.line_text(line))
+
+
+def _at_top(file: PyFile, statements: list[str]) -> Edit:
+    """Behind shebang, comments at the top, docstring and `__future__` imports."""
+    source = file.source
+    last: ast.stmt | None = None
+    for position, node in enumerate(file.tree.body):
+        is_docstring = position == 0 and isinstance(node, ast.Expr) and node.value in file.docstrings
+        if is_docstring or (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
+            last = node
+        else:
+            break
+    if last is not None:
+        return _behind(file, last, statements)
+    line = 1
+    while line < len(source.starts) and re.match(rb"[ \t]*(#|$)", source.line_text(line)):
+        if file.tree.body and line >= file.tree.body[0].lineno:
+            break
+        line += 1
+    at = source.starts[min(line, len(source.starts)) - 1]
+    if at and source.data[at - 1 : at] not in (b"\n", b"\r"):
+        return Edit(at, at, b"".join(source.newline + statement.encode() for statement in statements))
+    return Edit(at, at, b"".join(statement.encode() + source.newline for statement in statements))

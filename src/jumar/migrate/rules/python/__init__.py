@@ -1,0 +1,1 @@
+"""Rules for Python sources and notebook cells."""

@@ -1,0 +1,7 @@
+"""The import that rewritten lines need; the engine adds it, this file gives it a name and a page."""
+
+from __future__ import annotations
+
+from jumar.migrate.rule import Rule
+
+RULE = Rule("PT100", "torch-npu-import", "the import that rewritten lines need", ())

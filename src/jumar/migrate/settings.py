@@ -1,0 +1,39 @@
+"""What the user asked of a migration; a plain value that every rule may read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Style(StrEnum):
+    NPU = "npu"
+    AGNOSTIC = "agnostic"
+    IMPORT = "import"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What one quick look over the whole project found; the same for every file of it."""
+
+    own_methods: frozenset[str] = frozenset()
+    """Method names such as `cuda` that a class of the project itself defines."""
+    own_modules: frozenset[str] = frozenset()
+    """Top-level module names that lie in the project and so hide packages of the same name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    to: Style = Style.NPU
+    torch: str = "2.13.0"
+    chip: str = "910B3"
+    unsafe: bool = False
+    multi_card: bool = False
+    only: frozenset[str] = frozenset()
+    skip: frozenset[str] = frozenset()
+    facts: Facts = Facts()
+    rows: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Extra rows from the user's `jumar.toml`, by table name."""
+    rule_paths: tuple[str, ...] = ()
+    """Files with the user's own rules."""

@@ -1,0 +1,147 @@
+"""The one JSON shape of a run; `docs/reference/json.md` describes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from jumar import __version__
+from jumar.core.diff import unified
+from jumar.core.errors import UserError
+from jumar.core.finding import Finding, State
+from jumar.migrate.result import FileResult, ProjectResult
+
+VERSION = 1
+"""Raised when a field changes its meaning or goes; new fields do not count."""
+
+FIELDS = {
+    "version": "version of this shape; raised when a field changes its meaning or goes",
+    "tool.name": "`jumar`",
+    "tool.version": "version of Jumar",
+    "settings.to": "style of the output",
+    "settings.torch": "torch on the target",
+    "settings.chip": "chip of the target",
+    "settings.unsafe": "were changes included that a person should look at?",
+    "settings.multi_card": "was the script turned into one for many cards?",
+    "settings.only": "ids of the only rules that were used; empty for all",
+    "settings.skip": "ids of rules that were left out",
+    "summary.scanned": "files read",
+    "summary.lines": "lines read",
+    "summary.seconds": "wall-clock time",
+    "summary.changed": "files that change",
+    "summary.new_files": "paths of files that the result needs and that are not there yet",
+    "summary.states": "number of sites by state",
+    "summary.left": "sites that a person has to look at",
+    "summary.skipped[].path": "a path that was passed over",
+    "summary.skipped[].reason": "why",
+    "files[].path": "a file with findings or changes, as reached from the paths you gave",
+    "files[].changed": "does it change?",
+    "files[].states": "number of its sites by state",
+    "files[].diff": "its unified diff (`migrate` only, changed files only)",
+    "findings[].id": "id of the rule, for `jumar explain`",
+    "findings[].level": "`error`, `warning` or `note`",
+    "findings[].state": "`rewritten`, `needs a hand`, `unsupported`, `falls back` or `benign`",
+    "findings[].message": "what was found, in one line",
+    "findings[].where.path": "the file; `where` is null for what concerns no file",
+    "findings[].where.line": "line from 1; 0 for the file as a whole",
+    "findings[].where.col": "column from 1, in characters",
+    "findings[].where.end_line": "last line",
+    "findings[].where.end_col": "column behind the last character",
+    "findings[].fix": "what to do, or null",
+    "findings[].safety": "`safe` (made by `--write`), `ask` (also needs `--unsafe`) or `show` (only told)",
+    "findings[].doc": "name of the rule, or null",
+    "findings[].subject": "the API, variable or package in question, or null",
+    "errors[].message": "why the work could not be done; the exit code is then 2",
+    "errors[].hint": "what to do next, or null",
+}
+"""Every field that can appear, for the reference page; a test compares it with what is written."""
+
+
+def render(result: ProjectResult, *, diff: bool = True) -> str:
+    """A migration's result as one document."""
+    return dump(
+        {
+            "settings": settings(result),
+            "summary": summary(result),
+            "files": [_file(file, diff) for file in result.files],
+            "findings": [finding(item) for item in result.findings()],
+            "errors": [],
+        }
+    )
+
+
+def render_error(error: UserError) -> str:
+    """A failed run: the same document with nothing but errors."""
+    return dump({"findings": [], "errors": [{"message": error.message, "hint": error.hint}]})
+
+
+def dump(fields: dict[str, Any]) -> str:
+    """Any document of ours: the version and the tool come first."""
+    head = {"version": VERSION, "tool": {"name": "jumar", "version": __version__}}
+    return json.dumps(head | fields, indent=2, ensure_ascii=False)
+
+
+def settings(result: ProjectResult) -> dict[str, Any]:
+    chosen = result.settings
+    return {
+        "to": chosen.to.value,
+        "torch": chosen.torch,
+        "chip": chosen.chip,
+        "unsafe": chosen.unsafe,
+        "multi_card": chosen.multi_card,
+        "only": sorted(chosen.only),
+        "skip": sorted(chosen.skip),
+    }
+
+
+def summary(result: ProjectResult) -> dict[str, Any]:
+    states = result.states()
+    return {
+        "scanned": result.scanned,
+        "lines": result.lines,
+        "seconds": round(result.seconds, 3),
+        "changed": sum(file.changed for file in result.files),
+        "new_files": sorted(result.new_files()),
+        "states": {state.value: states[state] for state in State},
+        "left": result.left(),
+        "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in result.skipped],
+    }
+
+
+def finding(item: Finding) -> dict[str, Any]:
+    where = item.where
+    return {
+        "id": item.id,
+        "level": item.level.value,
+        "state": item.state.value if item.state else None,
+        "message": item.message,
+        "where": None
+        if where is None
+        else {
+            "path": where.path,
+            "line": where.line,
+            "col": where.col,
+            "end_line": where.end_line,
+            "end_col": where.end_col,
+        },
+        "fix": item.fix,
+        "safety": item.safety.value,
+        "doc": item.doc,
+        "subject": item.subject or None,
+    }
+
+
+def _file(file: FileResult, diff: bool) -> dict[str, Any]:
+    fields: dict[str, Any] = {"path": file.path, "changed": file.changed, "states": _states(file.findings)}
+    if diff and file.changed:
+        fields["diff"] = unified(file.path, file.before, file.after).decode("utf-8", "replace")
+    return fields
+
+
+def _states(findings: Iterable[Finding]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for item in findings:
+        if item.state is not None:
+            counts[item.state.value] = counts.get(item.state.value, 0) + 1
+    return counts

@@ -1,0 +1,19 @@
+"""The chips by name and family."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from jumar.tables.load import table
+
+
+@cache
+def chips() -> dict[str, str]:
+    """Every chip name, without the word Ascend, and its family."""
+    return {chip: name for name, family in table("chips.toml")["families"].items() for chip in family["chips"]}
+
+
+def find(name: str) -> str | None:
+    """The chip that a user's spelling means (`Ascend910B3`, `910b3`), or None."""
+    plain = name.strip().lower().removeprefix("ascend").strip()
+    return next((chip for chip in chips() if chip.lower() == plain), None)

@@ -1,0 +1,17 @@
+"""Reads a table from `jumar/data`; each file is parsed once per process."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """The parsed content of `data/<name>`, a `.toml` kept by hand or a `.json` written by a tool."""
+    raw = files("jumar.data").joinpath(name).read_bytes()
+    loaded: dict[str, Any] = json.loads(raw) if name.endswith(".json") else tomllib.loads(raw.decode())
+    return loaded

@@ -1,0 +1,228 @@
+"""Each format of the sample result: golden files for the whole, and the promises that a schema would make."""
+
+from __future__ import annotations
+
+import csv as stdlib_csv
+import json as stdlib_json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+import sample
+
+from jumar.core.finding import Finding, Level, State, Where
+from jumar.migrate.result import FileResult, ProjectResult
+from jumar.migrate.rule import Rule, Unit, all_rules
+from jumar.migrate.settings import Settings
+from jumar.report import csv, html, json, sarif, text
+from jumar.tables.pages import Page
+
+Golden = Callable[[str, str], None]
+RULES = {
+    "CU101": Unit(Rule("CU101", "cuda-kernel", "a CUDA kernel", ()), "native"),
+    "PT102": Unit(Rule("PT102", "torch-cuda-name", "a name of `torch.cuda`", ()), "python"),
+}
+PAGES = {"PT102": Page("PT102", "torch-cuda-name", "python", "# PT102 torch-cuda-name\n\nA page.\n")}
+
+
+def test_text(golden: Golden) -> None:
+    result = sample.result()
+    lines = [*text.findings(result.findings(), list(State)), ""]
+    lines += [*text.summary(result), "", *text.summary(result, done="written")]
+    golden("report/sample.txt", "\n".join(lines) + "\n")
+
+
+def test_text_shows_only_the_states_asked_for() -> None:
+    lines = list(text.findings(sample.result().findings(), text.REST))
+    assert not any("note" in line for line in lines)
+    assert "project/train.py:6:1: PT102 error `torch.cuda.cudart` has no counterpart" in lines
+    assert lines[lines.index("project/train.py:6:1: PT102 error `torch.cuda.cudart` has no counterpart") + 1] == (
+        "    fix: use `torch_npu.profiler` instead"
+    )
+
+
+def test_colour_is_only_decoration() -> None:
+    result = sample.result()
+    plain = list(text.findings(result.findings(), list(State)))
+    painted = list(text.findings(result.findings(), list(State), colour=True))
+    strip = re.compile(r"\x1b\[\d+m")
+    assert [strip.sub("", line) for line in painted] == plain != painted
+    file = result.files[1]
+    assert strip.sub("", text.diff(file, colour=True).decode()) == text.diff(file).decode()
+
+
+def test_json(golden: Golden) -> None:
+    golden("report/sample.json", json.render(sample.result()) + "\n")
+
+
+def test_json_fields_are_all_documented() -> None:
+    document = stdlib_json.loads(json.render(sample.result()))
+    error = stdlib_json.loads(json.render_error(json.UserError("m", "h")))
+    assert set(_paths(document)) | set(_paths(error)) == set(json.FIELDS)
+
+
+def _paths(value: Any, prefix: str = "") -> list[str]:
+    if isinstance(value, dict) and not prefix.endswith(".states"):
+        return [found for key, inner in value.items() for found in _paths(inner, f"{prefix}.{key}".lstrip("."))]
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [found for inner in value for found in _paths(inner, f"{prefix}[]")]
+    if value is None or value == []:
+        return [prefix] if prefix in json.FIELDS else []
+    return [prefix]
+
+
+def test_csv(golden: Golden) -> None:
+    for name, table in csv.render(sample.result(), RULES).items():
+        golden(f"report/{name}", table)
+
+
+def test_csv_rows_have_the_columns_of_their_head() -> None:
+    for name, table in csv.render(sample.result(), RULES).items():
+        rows = list(stdlib_csv.reader(table.splitlines()))
+        assert len({len(row) for row in rows}) == 1, name
+
+
+def test_sarif_has_what_the_standard_requires() -> None:
+    log = stdlib_json.loads(sarif.render(sample.result(), RULES, PAGES))
+    assert log["version"] == "2.1.0" and log["$schema"].startswith("https://")
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"] == "jumar"
+    ids = [rule["id"] for rule in driver["rules"]]
+    assert ids == sorted(set(ids))
+    assert len(run["results"]) == len(list(sample.result().findings()))
+    for entry in run["results"]:
+        assert entry["message"]["text"]
+        assert entry["level"] in ("error", "warning", "note", "none")
+        assert ids[entry["ruleIndex"]] == entry["ruleId"]
+        (location,) = entry["locations"]
+        place = location["physicalLocation"]
+        assert not place["artifactLocation"]["uri"].startswith("/")
+        region = place.get("region")
+        if region:
+            assert region["startLine"] >= 1 and region["startColumn"] >= 1
+            assert (region["endLine"], region["endColumn"]) >= (region["startLine"], region["startColumn"])
+    help_texts = [rule["help"]["text"] for rule in driver["rules"] if "help" in rule]
+    assert help_texts == ["# PT102 torch-cuda-name\n\nA page.\n"]
+
+
+@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"], ids=["plain", "bom"])
+def test_sarif_fixes_give_the_new_text(bom: bytes) -> None:
+    """Offsets count characters, though the file holds Chinese; the made fixes together are the change."""
+    result = sample.result()
+    train = replace(result.files[1], before=bom + result.files[1].before, after=bom + result.files[1].after)
+    log = stdlib_json.loads(sarif.render(replace(result, files=(train,)), RULES, PAGES))
+    made = [
+        (spot["deletedRegion"]["charOffset"], spot["deletedRegion"]["charLength"], spot["insertedContent"]["text"])
+        for entry in log["runs"][0]["results"]
+        if entry["properties"]["state"] == "rewritten"
+        for fix in entry["fixes"]
+        for change in fix["artifactChanges"]
+        for spot in change["replacements"]
+    ]
+    words = train.before.decode("utf-8-sig")
+    for start, length, new in sorted(made, reverse=True):
+        words = words[:start] + new + words[start + length :]
+    assert words == train.after.decode("utf-8-sig")
+
+
+def test_sarif_gives_no_fix_when_the_edits_do_not_explain_the_change() -> None:
+    """Findings of a second round have offsets of a text that nobody sees."""
+    train = sample.result().files[1]
+    odd = replace(train, after=train.after + b"# more\n")
+    known = odd.exact_edits()
+    assert [item.state for item in odd.findings if id(item) in known] == [State.HAND]
+
+
+def test_sarif_escapes_paths() -> None:
+    where = Where("a b/ü.py", 1, 1, 1, 2)
+    item = Finding("PT102", Level.NOTE, "m", where, state=State.BENIGN)
+    result = ProjectResult("a b", (FileResult(where.path, b"x", b"x", (item,)),), Settings())
+    log = stdlib_json.loads(sarif.render(result, RULES, PAGES))
+    place = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "a%20b/%C3%BC.py"
+
+
+class Parsed(HTMLParser):
+    """Checks nesting and collects what could load something from elsewhere."""
+
+    VOID = frozenset({"meta", "input", "br", "link", "img", "hr"})
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.loads: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.loads += [str(found[key]) for key in ("src", "data", "action") if key in found]
+        self.ids += [str(found["id"])] if "id" in found else []
+        self.links += [str(found["href"])] if "href" in found else []
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open and self.open.pop() == tag, f"</{tag}> closes nothing"
+
+
+def _page(result: ProjectResult) -> str:
+    return html.render(result, RULES)
+
+
+def test_page_is_well_formed_and_self_contained() -> None:
+    page = _page(sample.result())
+    parsed = Parsed(page)
+    assert parsed.open == []
+    assert parsed.loads == []
+    assert len(set(parsed.ids)) == len(parsed.ids)
+    assert all(link.startswith("#") and link[1:] in parsed.ids for link in parsed.links)
+    assert "url(" not in page and "@import" not in page
+
+
+def test_page_escapes_what_users_wrote() -> None:
+    page = _page(sample.result("<i>root</i>"))
+    assert "<b>bold</b>" not in page and "&lt;b&gt;bold&lt;/b&gt;" in page
+    assert "a <script>" not in page and "a &lt;script&gt; for you" in page
+    assert "<i>root" not in page
+    assert page.count("<script>") == 1
+
+
+def test_page_shows_numbers_findings_and_marked_words() -> None:
+    page = _page(sample.result())
+    assert "<b>8</b><span>sites that depend on CUDA</span>" in page
+    assert "<b>4 sites</b> still need a person" in page
+    assert "torch.device(&#34;<mark>cuda</mark>:0&#34;)" in page
+    assert "torch.device(&#34;<mark>npu</mark>:0&#34;)" in page
+    assert 'data-state="unsupported" data-rule="PT102"' in page
+    assert "use <code>torch_npu.profiler</code> instead" in page
+    assert "run_npu.sh" in page
+
+
+def test_page_without_findings_says_so() -> None:
+    page = _page(ProjectResult("p", (), Settings(), 3, 30))
+    assert Parsed(page).open == []
+    assert "Nothing in this project depends on CUDA." in page
+
+
+def test_page_of_a_large_project_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html, "MAX_ROWS", 50)
+    monkeypatch.setattr(html, "MAX_FILE_ROWS", 8)
+    one = sample.result()
+    files = tuple(replace(one.files[1], path=f"project/f{number}.py", extra=()) for number in range(2000))
+    page = _page(replace(one, files=files))
+    assert "1,993 files of 2,000 appear without code and findings" in page
+    assert "the first 8 of " in page
+    assert len(page) < 3_000_000
+    assert Parsed(page).open == []
+
+
+def test_every_rule_has_a_plain_summary() -> None:
+    for unit in all_rules():
+        assert unit.rule.summary and not unit.rule.summary.endswith("."), unit.rule.id
+        assert "\n" not in unit.rule.summary

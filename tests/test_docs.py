@@ -1,0 +1,92 @@
+"""Registered ids and pages match in both directions, and the reference pages are current."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from jumar.migrate.rule import FAMILIES, Unit, all_rules
+from jumar.tables import pages
+
+ROOT = Path(__file__).parents[1]
+RULES = all_rules()
+PAGES = sorted((ROOT / "docs" / "rules").rglob("*.md"))
+
+
+def _tool(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"tool_{name}", ROOT / "tools" / f"{name}.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("unit", RULES, ids=lambda unit: unit.rule.id)
+def test_every_rule_has_a_page(unit: Unit) -> None:
+    path = ROOT / "docs" / "rules" / unit.family / f"{unit.rule.name}.md"
+    assert path.is_file(), f"write {path.relative_to(ROOT)}"
+    assert path.read_text().startswith(f"# {unit.rule.id} {unit.rule.name}\n")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_every_page_has_a_rule(path: Path) -> None:
+    known = {(unit.family, unit.rule.name) for unit in RULES}
+    assert (path.parent.name, path.stem) in known
+
+
+def test_ids_and_names_are_used_once_and_well_formed() -> None:
+    ids = [unit.rule.id for unit in RULES]
+    names = [unit.rule.name for unit in RULES]
+    assert sorted(set(ids)) == sorted(ids)
+    assert sorted(set(names)) == sorted(names)
+    assert all(re.fullmatch(r"[A-Z]{2}\d{3}", id_) for id_ in ids)
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name) for name in names)
+
+
+def test_rule_files_are_named_after_their_rules() -> None:
+    for family in FAMILIES:
+        folder = ROOT / "src" / "jumar" / "migrate" / "rules" / family
+        stems = {path.stem for path in folder.glob("*.py") if "RULE = Rule(" in path.read_text()}
+        names = {unit.rule.name.replace("-", "_") for unit in RULES if unit.family == family}
+        assert stems == names
+
+
+def test_renamed_ids_lead_to_pages_and_are_not_used_again() -> None:
+    used = {unit.rule.id for unit in RULES}
+    for old, new in pages.renamed().items():
+        assert old not in used and new in used
+
+
+def test_reference_pages_are_current() -> None:
+    for name, text in _tool("generate").generated().items():
+        path = ROOT / "docs" / "reference" / name
+        assert path.read_text(encoding="utf-8") == text, f"{name}: run `python tools/generate.py`"
+
+
+def test_new_rule_skeleton_is_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "src/jumar/migrate/rules/python").mkdir(parents=True)
+    (tmp_path / "src/jumar/data").mkdir()
+    (tmp_path / "src/jumar/migrate/rules/python/a_b.py").write_text('RULE = Rule(id="PT107")\n# PT900\n')
+    (tmp_path / "src/jumar/data/renamed_ids.toml").write_text('[ids]\nPT109 = "PT107"\n')
+    new = _tool("new")
+    assert new.main(["rule", "cuda-thing"], tmp_path) == 0
+    code = (tmp_path / "src/jumar/migrate/rules/python/cuda_thing.py").read_text()
+    compile(code, "cuda_thing.py", "exec")
+    assert 'id="PT110"' in code
+    assert (tmp_path / "docs/rules/python/cuda-thing.md").read_text().startswith("# PT110 cuda-thing\n")
+    with pytest.raises(SystemExit):
+        new.main(["rule", "cuda-thing"], tmp_path)
+    assert "exists" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        new.main(["rule", "CudaThing"], tmp_path)
+
+
+def test_links_in_guides_lead_somewhere() -> None:
+    for path in (ROOT / "docs").rglob("*.md"):
+        for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (path.parent / target).exists(), f"{path.relative_to(ROOT)}: {target}"

@@ -1,0 +1,136 @@
+"""Writes the reference pages under docs/reference from the code; `--check` only tells whether they are current."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import click
+
+from jumar.cli.main import VERBS, jumar
+from jumar.core.finding import State
+from jumar.migrate import config
+from jumar.migrate.rule import FAMILIES, units
+from jumar.migrate.settings import Settings
+from jumar.report import json
+from jumar.tables import pages, torch_releases
+from jumar.tables.load import table
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "docs" / "reference"
+NOTE = "<!-- written by tools/generate.py: do not edit -->\n"
+
+
+def generated() -> dict[str, str]:
+    """The text of every page by file name."""
+    return {
+        "cli.md": cli_page(),
+        "jumar-toml.md": config_page(),
+        "json.md": json_page(),
+        "rules.md": rules_page(),
+    }
+
+
+def cli_page() -> str:
+    """From the declarations, not from click's own help text: that changes with click."""
+    context = click.Context(jumar, info_name="jumar")
+    parts = [f"# Commands\n\n{NOTE}", _command("jumar", jumar, "VERB ...")]
+    verbs = "\n".join(f"| [`jumar {verb}`](#jumar-{verb}) | {text} |" for verb, text in sorted(VERBS.items()))
+    parts.append(f"| verb | what it does |\n| --- | --- |\n{verbs}\n")
+    for verb in sorted(VERBS):
+        command = jumar.get_command(context, verb)
+        assert command is not None
+        arguments = " ".join(param.metavar or "" for param in command.params if isinstance(param, click.Argument))
+        parts.append(_command(f"jumar {verb}", command, arguments))
+    codes = "0 nothing to report, 1 findings, 2 the work could not be done, 130 interrupted"
+    parts.append(f"## Exit codes\n\n{codes}.\n")
+    return "\n".join(parts)
+
+
+def _command(title: str, command: click.Command, arguments: str) -> str:
+    rows = "\n".join(_option(param) for param in command.params if isinstance(param, click.Option))
+    text = "\n".join(line.strip() for line in (command.help or "").strip().splitlines())
+    return (
+        f"## {title}\n\n```text\n{title} [OPTIONS] {arguments}\n```\n\n{text}\n\n"
+        f"| option | meaning |\n| --- | --- |\n{rows}\n"
+    )
+
+
+def _option(param: click.Option) -> str:
+    value = f" {param.metavar}" if param.metavar else ""
+    names = ", ".join(f"`{name}{value}`" for name in param.opts).replace("|", "\\|")
+    return f"| {names} | {param.help} |"
+
+
+def rules_page() -> str:
+    known = pages.pages()
+    parts = [f"# Rules\n\n{NOTE}", "`safe` changes are made by `--write`, `ask` ones also need `--unsafe`.\n"]
+    for family in FAMILIES:
+        rows = [
+            _rule_row(unit.rule.id, unit.rule.name, unit.rule.safety, unit.rule.summary, known)
+            for unit in units(family)
+        ]
+        if rows:
+            parts.append(
+                f"## {family.capitalize()}\n\n| id | name | safety | what it finds |\n| --- | --- | --- | --- |"
+            )
+            parts.append("\n".join(rows) + "\n")
+    return "\n".join(parts)
+
+
+def _rule_row(id_: str, name: str, safety: str, summary: str, known: dict[str, pages.Page]) -> str:
+    shown = f"[{name}](../rules/{known[id_].area}/{name}.md)" if id_ in known else name
+    return f"| {id_} | {shown} | {safety} | {summary.replace('|', '&#124;')} |"
+
+
+def json_page() -> str:
+    rows = "\n".join(f"| `{name}` | {text} |" for name, text in json.FIELDS.items())
+    states = ", ".join(f"`{state.value}`" for state in State)
+    return (
+        f"# JSON output\n\n{NOTE}\n"
+        f"`jumar migrate --json` and `jumar analyze --json` print one document on stdout, in this shape, version"
+        f" {json.VERSION}. A failed run prints the same with `errors` filled and exits with 2.\n\n"
+        f"States: {states}.\n\n| field | meaning |\n| --- | --- |\n{rows}\n"
+    )
+
+
+def config_page() -> str:
+    kinds = {str: "string", bool: "true or false", list: "list of strings", dict: "table", int: "number"}
+    plain = Settings()
+    rows = "\n".join(f"| `{key}` | {kinds[kind]} | {text} |" for key, (kind, text) in config.KEYS.items())
+    families = table("chips.toml")["families"]
+    chips = "\n".join(f"- {name}: {', '.join(family['chips'])}" for name, family in families.items())
+    return (
+        f"# jumar.toml\n\n{NOTE}\n"
+        "The nearest `jumar.toml` at or above the first path is read. The command line wins over it.\n\n"
+        f'```toml\n[migrate]\nto = "{plain.to}"\ntorch = "{plain.torch}"\nchip = "{plain.chip}"\n'
+        'skip = ["torch-npu-import"]\nrules = ["rules/our_launcher.py"]\n```\n\n'
+        f"## Keys of `[migrate]`\n\n| key | kind | meaning |\n| --- | --- | --- |\n{rows}\n\n"
+        f"## Releases of torch\n\n{', '.join(torch_releases.releases())}; `2.7` means the newest 2.7.\n\n"
+        f"## Chips\n\n{chips}\n"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a page is not current")
+    check = parser.parse_args().check
+    stale = []
+    for name, text in generated().items():
+        path = REFERENCE / name
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(path.relative_to(ROOT).as_posix())
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    for name in stale:
+        print(f"{'not current' if check else 'wrote'}: {name}", file=sys.stderr)
+    if stale and check:
+        print("\nhint: run `python tools/generate.py`", file=sys.stderr)
+    return 1 if stale and check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
