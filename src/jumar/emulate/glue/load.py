@@ -47,6 +47,10 @@ def install() -> int:
             f"the glue does not fit this torch: {message.value.decode(errors='replace')}",
             hint=env.TESTED,
         )
+    if os.environ.get("JUMAR_OPS"):
+        from jumar.emulate.glue import record
+
+        record.start(library)
     return count
 
 
