@@ -56,7 +56,7 @@ def shell(soc: str | None, cards: int | None, memory: str | None, words: tuple[s
     if not words:
         click.echo(f"jumar: a shell on {values['JUMAR_CARDS']} x {values['JUMAR_SOC']}; `exit` leaves it", err=True)
     os.environ["PATH"] = values["PATH"]
-    commands.execute(commands.Command(tuple(argv), values, ""))
+    return commands.execute(commands.Command(tuple(argv), values, ""))
 
 
 @command.command("prefix")
@@ -101,7 +101,9 @@ def coverage(as_json: bool, markdown: bool, name: str | None) -> int:
         if not lines:
             from jumar.core.nearest import did_you_mean
 
-            raise UserError(f"not in the list: `{name}`", did_you_mean(name, covered.names(found), "`--json` lists all"))
+            raise UserError(
+                f"not in the list: `{name}`", did_you_mean(name, covered.names(found), "`--json` lists all")
+            )
         click.echo("\n".join(lines))
     else:
         click.echo("\n".join(covered.counts(found)))

@@ -34,13 +34,15 @@ class LikePython(click.Command):
                options_metavar="[OPTIONS] SCRIPT|-m MODULE|-c CODE|PROGRAM ARGS...")  # fmt: skip
 @click.option("--soc", metavar="NAME", help="Emulated chip, such as Ascend910B3 (the default) or 310P3.")
 @click.option("--cards", type=int, metavar="N", help="Emulated cards; 8 if not given.")
-@click.option("--memory", metavar="SIZE", help="Memory of each emulated card, such as 32G; that of the chip if not given.")
+@click.option(
+    "--memory", metavar="SIZE", help="Memory of each emulated card, such as 32G; that of the chip if not given."
+)
 @click.option("--cuda", is_flag=True, help="Apply torch_npu's own run-time migration, so that CUDA code runs as it is.")
 @click.option("--ops", type=click.Path(path_type=Path), metavar="FILE",
               help="Record the operators that ran on the card: .json or .csv.")  # fmt: skip
 @click.option("--print", "only_print", is_flag=True, help="Print what would be started, as shell lines.")
 @click.pass_context
-def command(ctx: click.Context, only_print: bool, **options: Any) -> int:
+def command(ctx: click.Context, /, only_print: bool, **options: Any) -> int:
     """Run a Python script, module, code or program; the words after our options are those of `python`.
 
     JUMAR_EMULATE=0 never emulates, =1 always; without it, emulated NPUs are used where no driver and no
@@ -56,4 +58,4 @@ def command(ctx: click.Context, only_print: bool, **options: Any) -> int:
     commands.prepare(built, wish)
     click.echo(built.where, err=True)
     sys.stdout.flush()
-    commands.execute(built)
+    return commands.execute(built)

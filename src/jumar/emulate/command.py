@@ -43,9 +43,9 @@ class Command(NamedTuple):
     """One line for the user: on which NPUs it runs."""
 
 
-def build(words: Sequence[str], wish: Wish, environ: Mapping[str, str]) -> Command:
+def build(words: Sequence[str], wish: Wish, environ: Mapping[str, str], folder: Path = Path()) -> Command:
     """The command for `script.py ARGS`, `-m module ARGS`, `-c code ARGS`, `-` or a program on the path."""
-    argv = _argv(words)
+    argv = _argv(words, folder)
     real = devices() if environ.get("JUMAR_EMULATE") != "1" else []
     if environ.get("JUMAR_EMULATE") == "0" or real:
         return _on_real(argv, wish, real)
@@ -112,18 +112,18 @@ def _extras(wish: Wish) -> dict[str, str]:
     return values
 
 
-def _argv(words: Sequence[str]) -> tuple[str, ...]:
+def _argv(words: Sequence[str], folder: Path) -> tuple[str, ...]:
     flags, rest = _split(words)
     if not rest:
         raise UserError("nothing to run", "`jumar run train.py`, `jumar run -m package.train` or `jumar run -c 'code'`")
     first = rest[0]
-    if first[:2] in ("-m", "-c") or first == "-" or os.path.exists(first):
+    if first[:2] in ("-m", "-c") or first == "-" or (folder / first).exists():
         if first in ("-m", "-c") and len(rest) == 1:
             raise UserError(f"`{first}` needs a value")
         return (sys.executable, *flags, *rest)
     program = None if "/" in first or flags else _program(first)
     if program is None:
-        raise UserError(f"no such script or program: `{first}`", _nearest_file(first))
+        raise UserError(f"no such script or program: `{first}`", _nearest_file(first, folder))
     return (program, *rest[1:])
 
 
@@ -140,9 +140,9 @@ def _program(name: str) -> str | None:
     return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
 
 
-def _nearest_file(name: str) -> str:
-    folder = os.path.dirname(name) or "."
-    known = os.listdir(folder) if os.path.isdir(folder) else []
+def _nearest_file(name: str, folder: Path) -> str:
+    parent = (folder / name).parent
+    known = os.listdir(parent) if parent.is_dir() else []
     near = [os.path.join(os.path.dirname(name), file) for file in known]
     return did_you_mean(name, near, "check the path; `jumar run` takes the same words as `python`")
 
@@ -153,6 +153,4 @@ def _check_packages() -> None:
             raise UserError(f"`{package}` is not installed in this environment", INSTALL)
     torch, npu = (metadata.version(name) for name in ("torch", "torch_npu"))
     if env.base_version(torch) != env.base_version(npu):
-        raise UserError(
-            f"torch {torch} and torch_npu {npu} do not belong together", f"{env.TESTED}: {INSTALL}"
-        )
+        raise UserError(f"torch {torch} and torch_npu {npu} do not belong together", f"{env.TESTED}: {INSTALL}")

@@ -87,8 +87,9 @@ def _net_health(card: int, conf: Mapping[str, str]) -> int:
 
 
 def _tls(card: int, conf: Mapping[str, str]) -> int:
+    switch = conf.get(f"tls_switch_{card}", "0")
     return _say(
-        f"dev_id:{card}, tls switch[{conf.get(f'tls_switch_{card}', '0')}](0:disable, 1:enable), tls preconfigured[1](0:non-preset, 1:preset), "
+        f"dev_id:{card}, tls switch[{switch}](0:disable, 1:enable), tls preconfigured[1](0:non-preset, 1:preset), "
         "tls alarm time threshold[60]days"
     )
 

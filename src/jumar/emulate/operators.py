@@ -12,7 +12,7 @@ class Operator(NamedTuple):
     """Types of its tensors on the card, separated by commas."""
     how: str
     """`native`, `npu-only`, `torch_npu` (its own code, such as views), `fallback` (to the CPU) or `refused`."""
-    count: int
+    calls: int
     failed: int
     """How many of the calls raised."""
     site: str

@@ -62,7 +62,10 @@ def default_place(values: Mapping[str, str]) -> Path:
 def variables(prefix: Path, values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
     """What its `set_env.sh` sets, for a process that is started from here."""
     home, tools = f"{prefix}/ascend-toolkit/latest", f"{prefix}/bin"
-    paths = [tools, *(path for path in environ.get("PATH", os.defpath).split(":") if path != tools)]
+    found = [path for path in environ.get("PATH", os.defpath).split(":") if path != tools]
+    own = os.path.dirname(sys.executable)
+    first = next((path for path in found if os.access(f"{path}/python", os.X_OK)), "")
+    paths = [tools, *([own] if first != own else []), *found]  # plain `python` must be the one with torch_npu
     return {
         **values,
         "JUMAR_PREFIX": str(prefix),

@@ -2,8 +2,8 @@
 #define NDEBUG  // as torch itself was built: some of its classes have more fields without it
 #include "alias.cpp"
 #include "install.cpp"
+#include "record.cpp"
 #include "kernel.cpp"
 #include "memory.cpp"
 #include "plan.cpp"
 #include "random.cpp"
-#include "record.cpp"

@@ -52,7 +52,7 @@ std::string how_of(const c10::OperatorName& name) {
     const auto& states = record().states;
     const auto found = states.find(name.name.substr(6) + (name.overload_name.empty() ? "" : "." + name.overload_name));
     if (found == states.end() || found->second == "own") return "torch_npu";
-    return found->second == "missing" ? "refused" : found->second;
+    return found->second == "missing" ? "refused" : "native";
   }
   for (auto key : {c10::DispatchKey::CompositeImplicitAutograd, c10::DispatchKey::CompositeExplicitAutograd,
                    c10::DispatchKey::CompositeExplicitAutogradNonFunctional})

@@ -58,8 +58,10 @@ def add(path: Path, found: list[Operator]) -> None:
         for item in [*parse(text, path.suffix), *found]:
             key = (item.name, item.how, item.dtypes)
             old = rows.get(key)
-            rows[key] = item if old is None else old._replace(count=old.count + item.count, failed=old.failed + item.failed)
-        ordered = sorted(rows.values(), key=lambda item: (-item.count, item.name, item.dtypes))
+            rows[key] = (
+                item if old is None else old._replace(calls=old.calls + item.calls, failed=old.failed + item.failed)
+            )
+        ordered = sorted(rows.values(), key=lambda item: (-item.calls, item.name, item.dtypes))
         file.seek(0)
         file.truncate()
         file.write(render(ordered, path.suffix))
@@ -69,7 +71,7 @@ def parse(text: str, suffix: str) -> list[Operator]:
     if not text:
         return []
     rows = json.loads(text)["operators"] if suffix == ".json" else list(csv.DictReader(io.StringIO(text)))
-    return [Operator(**{**row, "count": int(row["count"]), "failed": int(row["failed"])}) for row in rows]
+    return [Operator(**{**row, "calls": int(row["calls"]), "failed": int(row["failed"])}) for row in rows]
 
 
 def render(operators: list[Operator], suffix: str) -> str:
