@@ -7,3 +7,4 @@
 #include "memory.cpp"
 #include "plan.cpp"
 #include "random.cpp"
+#include "reference.cpp"
