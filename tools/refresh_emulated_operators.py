@@ -14,7 +14,7 @@ from pathlib import Path
 
 _DATA = Path(__file__).resolve().parent.parent / "src" / "jumar" / "data"
 _OUT = _DATA / "emulated_operators.json"
-_PLAIN = {"native": "native", "own": "torch_npu", "missing": "refused", "npu-own": "npu_own"}
+_PLAIN = {"native": "native", "own": "torch_npu", "missing": "refused"}
 
 
 def main(arguments: list[str]) -> int:
@@ -51,6 +51,8 @@ def states() -> dict[str, list[str]]:
                 found.setdefault(_PLAIN[state], set()).add(name)
             elif state == "reference":
                 found.setdefault("reference" if _has_formula(f"aten::{name}") else "refused", set()).add(name)
+            elif state == "npu-own":
+                found.setdefault("npu_own", set()).add(f"npu::{name}")
             elif state == "npu":
                 found.setdefault("npu_only" if _has_formula(name) else "refused", set()).add(f"npu::{name}")
     known = json.loads((_DATA / "torch_npu.json").read_text(encoding="utf-8"))
