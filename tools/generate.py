@@ -10,6 +10,7 @@ import click
 
 from jumar.cli.main import VERBS, jumar
 from jumar.core.finding import State
+from jumar.emulate import coverage
 from jumar.migrate import config
 from jumar.migrate.rule import FAMILIES, units
 from jumar.migrate.settings import Settings
@@ -26,6 +27,7 @@ def generated() -> dict[str, str]:
     """The text of every page by file name."""
     return {
         "cli.md": cli_page(),
+        "emulator-coverage.md": coverage.page(coverage.read()),
         "jumar-toml.md": config_page(),
         "json.md": json_page(),
         "rules.md": rules_page(),
@@ -41,20 +43,28 @@ def cli_page() -> str:
     for verb in sorted(VERBS):
         command = jumar.get_command(context, verb)
         assert command is not None
-        arguments = " ".join(param.metavar or "" for param in command.params if isinstance(param, click.Argument))
-        parts.append(_command(f"jumar {verb}", command, arguments))
+        parts.append(_command(f"jumar {verb}", command, _arguments(command)))
+        if isinstance(command, click.Group):
+            parts += [
+                _command(f"jumar {verb} {name}", sub, _arguments(sub)) for name, sub in sorted(command.commands.items())
+            ]
     codes = "0 nothing to report, 1 findings, 2 the work could not be done, 130 interrupted"
     parts.append(f"## Exit codes\n\n{codes}.\n")
     return "\n".join(parts)
 
 
+def _arguments(command: click.Command) -> str:
+    if isinstance(command, click.Group):
+        return "COMMAND ..."
+    return " ".join(param.metavar or "" for param in command.params if isinstance(param, click.Argument))
+
+
 def _command(title: str, command: click.Command, arguments: str) -> str:
     rows = "\n".join(_option(param) for param in command.params if isinstance(param, click.Option))
     text = "\n".join(line.strip() for line in (command.help or "").strip().splitlines())
-    return (
-        f"## {title}\n\n```text\n{title} [OPTIONS] {arguments}\n```\n\n{text}\n\n"
-        f"| option | meaning |\n| --- | --- |\n{rows}\n"
-    )
+    usage = f"{title} {command.options_metavar} {arguments}".rstrip()
+    options = f"\n| option | meaning |\n| --- | --- |\n{rows}\n" if rows else ""
+    return f"## {title}\n\n```text\n{usage}\n```\n\n{text}\n{options}"
 
 
 def _option(param: click.Option) -> str:

@@ -29,6 +29,7 @@ def main(out: str) -> None:
     _write(target / "api.h", _declarations(tables))
     _write(target / "refusals.cpp", _bodies(tables))
     _write(target / "operators.cpp", _operators(tables["opapi"]))
+    _write(target / "symbols.cpp", _symbols(tables))
     _write(target / "socs.inc", _chips())
     print(";".join(sorted(libraries["linked"] + libraries["opened"])))
 
@@ -40,7 +41,7 @@ def read_tables(absent: set[str]) -> dict[str, dict[str, Any]]:
         if path.stem == "libraries" or path.stem in absent:
             continue
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-        for name, row in table.get("functions", {}).items():
+        for name, row in (table.get("functions", {}) | table.get("symbols", {})).items():
             if row["state"] not in _STATES:
                 raise SystemExit(f"{path.name}: {name}: unknown state `{row['state']}`")
             if row["state"] == "noop" and not row.get("reason"):
@@ -96,9 +97,18 @@ def _operators(table: dict[str, Any]) -> str:
     lines = [_HEAD, '#include "machine/error.h"', "#include <cstdint>", _OPEN]
     for name in table["operators"]:
         for symbol in (name, name + "GetWorkspaceSize"):
-            lines.append(
-                f'int32_t {symbol}() {{ return jumar::refuse("{symbol}", jumar::{table["refusal"]}); }}'
-            )
+            lines.append(f'int32_t {symbol}() {{ return jumar::refuse("{symbol}", jumar::{table["refusal"]}); }}')
+    return "\n".join([*lines, _CLOSE, ""])
+
+
+def _symbols(tables: dict[str, dict[str, Any]]) -> str:
+    """C++ functions by mangled name: callers expect objects, so a refusal throws."""
+    lines = [_HEAD, '#include "machine/error.h"', _OPEN]
+    for table in tables.values():
+        for symbol, row in table.get("symbols", {}).items():
+            if row["state"] != "works":
+                body = f'jumar::refuse_by_throwing("{row["name"]}");' if row["state"] == "refused" else ""
+                lines.append(f"void {symbol}() {{ {body} }}")
     return "\n".join([*lines, _CLOSE, ""])
 
 

@@ -1,6 +1,6 @@
 """What a torch_npu wheel needs from CANN, and whether the stand-ins have it.
 
-Usage: python tools/symbols.py WHEEL_OR_DIR [--check]
+Usage: python tools/symbols.py WHEEL_OR_DIR... [--check]
 
 Prints three lists: symbols left undefined, names looked up at run time, libraries linked or opened by name.
 With --check, prints what native/api/*.toml does not cover and exits with 1 when that is anything.
@@ -24,10 +24,10 @@ _VENDOR = re.compile(
     r"(acl(?!nn)[A-Za-z]|aclnn[A-Z]|Msprof|rt[A-Z]|Hccl[A-Z]|Hcomm?[A-Z]|Lccl|Lcal|Aml|hal[A-Z]|dcmi|mstx[A-Z]|mspti[A-Z]"
     r"|shmem_|InitHuge|UnInitHuge|ReleaseHuge|InitPTA|UnInitPTA|PTA[A-Z])[A-Za-z0-9_]*$"
 )
+# C++ functions of the graph engine, and the bounds-checked functions of libc_sec.so: linked, never looked up.
+_LINKED = re.compile(r"_ZNK?2ge\d\w+$|(v?sn?printf|mem\w+|str\w+)_s$")
 # Classes and trace labels of torch_npu look like functions; these endings and words tell them apart.
-_NOT_A_FUNCTION = re.compile(
-    r".*(Face|_SendRecv|Base|Togather)$|acl_\w*|aclProfiling\w*|aclQuery\w*|aclStressDetect$"
-)
+_NOT_A_FUNCTION = re.compile(r".*(Face|_SendRecv|Base|Togather)$|acl_\w*|aclProfiling\w*|aclQuery\w*|aclStressDetect$")
 _LABELS = {
     "HcclAllgather",
     "HcclAllreduce",
@@ -37,6 +37,7 @@ _LABELS = {
     "LcclCommInit",
     "LcclCommInitRankLocal",
 }
+_PIECE = 16
 
 
 class Needs(NamedTuple):
@@ -48,9 +49,10 @@ class Needs(NamedTuple):
 def main(arguments: list[str]) -> int:
     if not arguments:
         raise SystemExit(__doc__)
-    needs = read(Path(arguments[0]))
+    sources = [word for word in arguments if word != "--check"]
     if "--check" in arguments:
-        return _check(needs)
+        return _check(sources)
+    needs = read(Path(sources[0]))
     for title, names in zip(("linked", "by name", "libraries"), needs, strict=True):
         print(f"# {title}: {len(names)}")
         print("\n".join(sorted(names)))
@@ -70,7 +72,7 @@ def _read_tree(root: Path) -> Needs:
     # libop_plugin_atb.so is for the NNAL package: torch_npu loads it only where that is installed.
     files = [path for path in root.rglob("*.so") if "torch_npu" in str(path) and "_atb" not in path.name]
     libraries = [elf.read(path) for path in files]
-    linked = {name for item in libraries for name in item.undefined if _VENDOR.match(name)}
+    linked = {name for item in libraries for name in item.undefined if _VENDOR.match(name) or _LINKED.match(name)}
     words = {word for item in libraries for word in item.words}
     defined = {name for item in libraries for name in item.defined}
     by_name = {
@@ -83,22 +85,44 @@ def _read_tree(root: Path) -> Needs:
     return Needs(frozenset(linked), frozenset(by_name), frozenset(needed | opened))
 
 
-def _check(needs: Needs) -> int:
-    missing = sorted((needs.linked | needs.by_name) - _known())
-    for name in missing:
-        print(f"{'linked' if name in needs.linked else 'by name'} {name}")
-    print(
-        f"{len(needs.linked)} linked, {len(needs.by_name)} looked up by name, {len(missing)} not covered",
-        file=sys.stderr,
-    )
-    return 1 if missing else 0
+def _check(sources: list[str]) -> int:
+    known = _known()
+    complete = True
+    for source in sources:
+        needs = read(Path(source))
+        missing = missing_names(needs, known)
+        complete &= not missing
+        for name in missing:
+            print(f"{'linked' if name in needs.linked else 'by name'} {name}")
+        print(
+            f"{Path(source).name}: {len(needs.linked)} linked, {len(needs.by_name)} looked up by name, "
+            f"{len(missing)} not covered",
+            file=sys.stderr,
+        )
+    return 0 if complete else 1
+
+
+def missing_names(needs: Needs, known: set[str]) -> list[str]:
+    """What no list has. Names that the compiler cut into pieces are looked up by their pieces."""
+    open_names = sorted((needs.linked | needs.by_name) - known)
+    starts = {name[:_PIECE] for name in known if len(name) >= _PIECE}
+    return [name for name in open_names if not _is_pieces(name, starts)]
+
+
+def _is_pieces(word: str, starts: set[str]) -> bool:
+    """Short strings are loaded as constants of 16 bytes: their first pieces stand one after the other."""
+    pieces = [word[at : at + _PIECE] for at in range(0, len(word), _PIECE)]
+    if pieces[0] not in starts:
+        return False
+    rest = [piece for piece in pieces[1:] if len(piece) == _PIECE and _VENDOR.match(piece)]
+    return bool(rest) and all(piece in starts for piece in rest)
 
 
 def _known() -> set[str]:
     known: set[str] = set()
     for path in _API.glob("*.toml"):
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-        known.update(table.get("functions", {}))
+        known.update(table.get("functions", {}), table.get("symbols", {}))
         for name in table.get("operators", []):
             known.update((name, name + "GetWorkspaceSize"))
     return known

@@ -33,6 +33,8 @@ int32_t aclrtCreateEventExWithFlag(void** event, uint32_t) {
   return ACL_SUCCESS;
 }
 
+int32_t aclrtCreateEvent(void** event) { return aclrtCreateEventExWithFlag(event, 0); }
+
 int32_t aclrtCreateEventWithFlag(void** event, uint32_t flag) { return aclrtCreateEventExWithFlag(event, flag); }
 
 int32_t aclrtDestroyEvent(void* event) {

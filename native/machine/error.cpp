@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 #include "api.h"
@@ -53,6 +54,11 @@ int32_t refuse(const char* function, int32_t code) {
   fail(code, "jumar: `%s` is not emulated (state: refused); `jumar emulate coverage` lists what is", function);
   if (is_first(function)) std::fprintf(stderr, "%s\n", recent().text.c_str());
   return code;
+}
+
+void refuse_by_throwing(const char* function) {
+  refuse(function, ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
+  throw std::runtime_error(recent().text);
 }
 
 }  // namespace jumar

@@ -9,5 +9,6 @@ namespace jumar {
 // Both keep code and text for the calling thread and return the code.
 int32_t fail(int32_t code, const char* format, ...) __attribute__((format(printf, 2, 3)));
 int32_t refuse(const char* function, int32_t code);
+[[noreturn]] void refuse_by_throwing(const char* function);  // for C++ functions, which return no code
 
 }  // namespace jumar

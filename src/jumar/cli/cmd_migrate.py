@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumar.cli import options as common
-from jumar.cli import show
+from jumar.cli import show, verify
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
+    from jumar.core.finding import Finding
     from jumar.migrate.result import ProjectResult
 
 
-@click.command("migrate", short_help="Show or make the changes that take CUDA code to Ascend NPUs")
+@click.command(
+    "migrate", cls=verify.WithCommand, short_help="Show or make the changes that take CUDA code to Ascend NPUs"
+)
 @common.shared
 @click.option("-o", "--out", type=click.Path(path_type=Path), metavar="OUT", help="Write a migrated copy of the tree.")
 @click.option("--write", is_flag=True, help="Edit in place; with `-`, print the new text.")
@@ -23,7 +26,10 @@ if TYPE_CHECKING:
 @click.option("--diff", is_flag=True, help="Show the diff, also beside --check, --out or --write.")
 @click.option("--unsafe", is_flag=True, help="Also make the changes that a person should look at.")
 @click.option("--force", is_flag=True, help="Let --out write into a folder that is not empty.")
-def command(paths: tuple[str, ...], **options: Any) -> int:
+@click.option("--verify", "verified", is_flag=True,
+              help="Run the command after `--` on the emulator and report what happened.")  # fmt: skip
+@click.pass_context
+def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> int:
     """Show what must change below each PATH as a unified diff with findings.
 
     Nothing is written unless --write or --out says so. PATH is a file, a folder, or `-` for stdin.
@@ -32,14 +38,21 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if options["list_rules"]:
         return show.rules(as_json=options["as_json"])
     _check_options(paths, options)
+    if options["verified"]:
+        verify.check(paths, ctx.meta["verify"])
     if options["out"]:
         from jumar.migrate import output
 
         output.check_out([Path(path) for path in paths], options["out"], force=options["force"])
     result = common.run(paths, options)
     done = _carry_out(result, paths, options)
+    more = []
+    if options["verified"]:
+        more = verify.run(result, paths, ctx.meta["verify"], options["out"], options["write"])
     show.files(result, options)
-    _show(result, options, done)
+    _show(result, options, done, more)
+    if any(item.id != "EM101" for item in more):
+        return EXIT_FINDINGS
     if done or options["write"]:
         return EXIT_FINDINGS if result.left() else EXIT_OK
     return EXIT_FINDINGS if result.left() or any(file.changed for file in result.files) else EXIT_OK
@@ -72,12 +85,12 @@ def _carry_out(result: ProjectResult, paths: tuple[str, ...], options: dict[str,
     return ""
 
 
-def _show(result: ProjectResult, options: dict[str, Any], done: str) -> None:
+def _show(result: ProjectResult, options: dict[str, Any], done: str, more: list[Finding]) -> None:
     from jumar.core.finding import State
     from jumar.report import json, text
 
     if options["as_json"]:
-        click.echo(json.render(result))
+        click.echo(json.render(result, more=more))
         return
     to_stdout = options["write"] and not done
     wants_diff = options["diff"] or not (done or to_stdout or options["check"])
@@ -92,5 +105,6 @@ def _show(result: ProjectResult, options: dict[str, Any], done: str) -> None:
     if wants_diff:
         for name, data in sorted(result.new_files().items()):
             show.raw(text.new_file(name, data, colour=colour))
+    show.lines(text.findings(more, State, colour=colour))
     if not options["quiet"]:
         show.lines(text.summary(result, done=done, show_all=options["show_all"]), err=True)

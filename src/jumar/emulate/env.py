@@ -27,22 +27,29 @@ def environment(
 ) -> dict[str, str]:
     """What to add to an environment so that programs started in it run on the emulated machine."""
     before = dict(base or {})
-    chosen = soc or before.get("JUMAR_SOC") or DEFAULT_SOC
-    check_soc(chosen)
-    if cards is not None and not 1 <= cards <= 64:
-        raise UserError(f"`{cards}` is not a number of cards", hint="take 1 to 64")
-    if memory is not None and not re.fullmatch(r"[0-9]+(\.[0-9]+)?[KMGkmg]?", memory):
-        raise UserError(f"`{memory}` is not a memory size", hint="write it as `32G` or `21534M`")
     values = {
         "JUMAR_EMULATE": "1",
-        "JUMAR_SOC": chosen,
-        "JUMAR_CARDS": str(cards or before.get("JUMAR_CARDS") or DEFAULT_CARDS),
+        "JUMAR_SOC": check_soc(soc or before.get("JUMAR_SOC") or DEFAULT_SOC),
+        "JUMAR_CARDS": _check_cards(str(cards if cards is not None else before.get("JUMAR_CARDS") or DEFAULT_CARDS)),
         "LD_LIBRARY_PATH": ":".join([str(library_dir()), *_other_paths(before)]),
         **settings(before),
     }
-    if memory or before.get("JUMAR_MEMORY"):
-        values["JUMAR_MEMORY"] = memory or before["JUMAR_MEMORY"]
+    if size := memory or before.get("JUMAR_MEMORY"):
+        values["JUMAR_MEMORY"] = _check_memory(size)
     return values
+
+
+def memory_mib(values: Mapping[str, str]) -> int:
+    """Memory per card that an environment means."""
+    size = values.get("JUMAR_MEMORY")
+    if not size:
+        return int(socs()[values["JUMAR_SOC"]]["memory_mib"])
+    return int(float(size.rstrip("KMGkmg")) * {"k": 1 / 1024, "m": 1, "g": 1024}.get(size[-1].lower(), 2**-20))
+
+
+def base_version(version: str) -> str:
+    """The release that a version of torch or torch_npu belongs to: 2.7.1 for 2.7.1.post2 and 2.7.1+cpu."""
+    return re.split(r"\+|\.post|rc", version)[0]
 
 
 def settings(environ: Mapping[str, str]) -> dict[str, str]:
@@ -98,17 +105,27 @@ def socs() -> dict[str, dict[str, Any]]:
     return table
 
 
-def check_soc(name: str) -> None:
-    known = socs()
-    if name in known:
-        return
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = (
-        "did you mean " + " or ".join(f"`{item}`" for item in near)
-        if near
-        else f"for example `{DEFAULT_SOC}`"
-    )
+def check_soc(name: str) -> str:
+    """The SoC name as the vendor spells it: `910b3` means Ascend910B3."""
+    known = {soc.lower(): soc for soc in socs()}
+    plain = name.lower() if name.lower().startswith("ascend") else f"ascend{name.lower()}"
+    if plain in known:
+        return known[plain]
+    near = [known[item] for item in difflib.get_close_matches(plain, known, n=3, cutoff=0.5)]
+    hint = f"did you mean {' or '.join(f'`{item}`' for item in near)}?" if near else f"for example `{DEFAULT_SOC}`"
     raise UserError(f"unknown SoC name: `{name}`", hint=hint)
+
+
+def _check_cards(cards: str) -> str:
+    if not cards.isdecimal() or not 1 <= int(cards) <= 64:
+        raise UserError(f"`{cards}` is not a number of cards", hint="take 1 to 64")
+    return cards
+
+
+def _check_memory(memory: str) -> str:
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?[KMGkmg]?", memory) or float(memory.rstrip("KMGkmg")) == 0:
+        raise UserError(f"`{memory}` is not a memory size", hint="write it as `32G` or `21534M`")
+    return memory
 
 
 def _other_paths(environ: Mapping[str, str]) -> list[str]:

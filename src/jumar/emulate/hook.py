@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 from importlib import metadata
@@ -28,6 +29,16 @@ def prepare() -> None:
         ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
 
 
+def find_torch() -> ModuleSpec | None:
+    """The spec of torch for `jumar run --cuda`, with a loader that applies torch_npu's runtime migration."""
+    if os.environ.get("JUMAR_CUDA") != "1":
+        return None
+    spec = importlib.util.find_spec("torch")
+    if spec is not None and spec.loader is not None:
+        spec.loader = _Migrating(spec.loader)
+    return spec
+
+
 def find_torch_npu() -> ModuleSpec | None:
     """The spec of torch_npu, with a loader that connects the glue once the module has run."""
     if not env.wanted(os.environ):
@@ -42,20 +53,28 @@ def find_torch_npu() -> ModuleSpec | None:
 def _mismatch() -> UserError | None:
     """Wheels of two versions fail in many ways at import; this is the one thing worth saying about it."""
     torch, npu = metadata.version("torch").split("+")[0], metadata.version("torch_npu").split("+")[0]
-    if npu.split(".post")[0].split("rc")[0] == torch:
+    if env.base_version(npu) == env.base_version(torch):
         return None
     error = UserError(f"torch {torch} and torch_npu {npu} do not belong together", hint=env.TESTED)
     error.add_note(f"hint: {env.TESTED}")
     return error
 
 
-class _Connecting(Loader):
+class _Wrapped(Loader):
+    """A loader that does something more once the module has run."""
+
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)
 
+    def __getattr__(self, name: str) -> object:
+        # Resources and source of the package are asked of the real loader.
+        return getattr(self._loader, name)
+
+
+class _Connecting(_Wrapped):
     def exec_module(self, module: ModuleType) -> None:
         try:
             self._loader.exec_module(module)
@@ -67,6 +86,8 @@ class _Connecting(Loader):
 
         load.connect()
 
-    def __getattr__(self, name: str) -> object:
-        # Resources and source of the package are asked of the real loader.
-        return getattr(self._loader, name)
+
+class _Migrating(_Wrapped):
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+        importlib.import_module("torch_npu.contrib.transfer_to_npu")

@@ -25,7 +25,7 @@ class _Watch:
             if name == "torch_npu":
                 return hook.find_torch_npu()
             hook.before_torch()
-            return None
+            return hook.find_torch()
         finally:
             self.busy = False
 

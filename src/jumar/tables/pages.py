@@ -6,6 +6,7 @@ import re
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ class Page(NamedTuple):
 def pages() -> dict[str, Page]:
     """Every page whose title is an id and a name, by id."""
     found = {}
-    for area, text in _texts(_root(), ""):
+    for area, text in [*_texts(_root("rules", "pages"), ""), *_findings()]:
         title = _TITLE.match(text)
         if title is not None:
             found[title[1]] = Page(title[1], title[2], area, text)
@@ -39,11 +40,21 @@ def renamed() -> dict[str, str]:
     return ids
 
 
-def _root() -> Traversable:
-    installed = files("jumar").joinpath("pages")
+def _findings() -> list[tuple[str, str]]:
+    """The sections about findings: a page of an area holds one for each id."""
+    found = []
+    for area, text in _texts(_root("findings", "findings"), ""):
+        name = text.partition("\n")[0].removeprefix("# Findings of ").strip("`").removeprefix("jumar ")
+        starts = [match.start() for match in re.finditer(r"^## [A-Z]{2}\d{3} ", text, re.M)]
+        found += [(area or name, text[at:end].rstrip() + "\n") for at, end in pairwise([*starts, len(text)])]
+    return found
+
+
+def _root(folder: str, installed_as: str) -> Traversable:
+    installed = files("jumar").joinpath(installed_as)
     if installed.is_dir():
         return installed
-    return Path(__file__).parents[3] / "docs" / "rules"
+    return Path(__file__).parents[3] / "docs" / folder
 
 
 def _texts(folder: Traversable, area: str) -> list[tuple[str, str]]:

@@ -23,6 +23,8 @@ def connect() -> None:
     def start_with_glue(*args: Any, **kwargs: Any) -> Any:
         try:
             install()
+            if os.environ.get("JUMAR_OPS"):
+                _record()
         except UserError as error:
             if error.hint:
                 error.add_note(f"hint: {error.hint}")  # plain `python` shows a traceback: the hint ends it
@@ -50,6 +52,13 @@ def install() -> int:
             hint=env.TESTED,
         )
     return count
+
+
+@functools.cache
+def _record() -> None:
+    from jumar.emulate.glue import record
+
+    record.start(_open(build.library()))
 
 
 def report() -> dict[str, list[str]]:

@@ -1,0 +1,61 @@
+"""`jumar run`: start a program on NPUs, the real ones if there are any, otherwise emulated ones."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from jumar.core.errors import EXIT_OK
+
+
+class LikePython(click.Command):
+    """Our options end at the first word that is not one of them; all the rest is for the program."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = {name: param for param in self.params if isinstance(param, click.Option) for name in param.opts}
+        at = 0
+        while at < len(args) and args[at].startswith("--"):
+            if args[at] == "--":
+                break
+            name, _, value = args[at].partition("=")
+            at += 1 if value or name not in known or known[name].is_flag else 2
+        if args[at : at + 1] in (["-h"], ["-V"]):
+            at += 1
+        rest = args[at + 1 :] if args[at : at + 1] == ["--"] else args[at:]
+        ctx.meta["words"] = rest
+        return super().parse_args(ctx, args[:at])
+
+
+@click.command("run", cls=LikePython, short_help="Run a script on NPUs, emulated ones if there are no real ones",
+               options_metavar="[OPTIONS] SCRIPT|-m MODULE|-c CODE|PROGRAM ARGS...")  # fmt: skip
+@click.option("--soc", metavar="NAME", help="Emulated chip, such as Ascend910B3 (the default) or 310P3.")
+@click.option("--cards", type=int, metavar="N", help="Emulated cards; 8 if not given.")
+@click.option(
+    "--memory", metavar="SIZE", help="Memory of each emulated card, such as 32G; that of the chip if not given."
+)
+@click.option("--cuda", is_flag=True, help="Apply torch_npu's own run-time migration, so that CUDA code runs as it is.")
+@click.option("--ops", type=click.Path(path_type=Path), metavar="FILE",
+              help="Record the operators that ran on the card: .json or .csv.")  # fmt: skip
+@click.option("--print", "only_print", is_flag=True, help="Print what would be started, as shell lines.")
+@click.pass_context
+def command(ctx: click.Context, /, only_print: bool, **options: Any) -> int:
+    """Run a Python script, module, code or program; the words after our options are those of `python`.
+
+    JUMAR_EMULATE=0 never emulates, =1 always; without it, emulated NPUs are used where no driver and no
+    /dev/davinci* is found. Exit code, signals and standard streams are those of the program.
+    """
+    from jumar.emulate import command as commands
+
+    wish = commands.Wish(**options)
+    built = commands.build(ctx.meta["words"], wish, os.environ)
+    if only_print:
+        click.echo("\n".join(commands.shown(built)))
+        return EXIT_OK
+    commands.prepare(built, wish)
+    click.echo(built.where, err=True)
+    sys.stdout.flush()
+    return commands.execute(built)

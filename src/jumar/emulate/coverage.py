@@ -1,0 +1,159 @@
+"""The public list of what is emulated: functions of the stand-in libraries, operators per torch_npu version."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jumar.tables.load import table
+
+STATES = {"works": "works", "noop": "no-op", "refused": "refused"}
+OPERATORS = {
+    "native": "the CPU kernel, on the card's memory",
+    "torch_npu": "torch_npu's own code, which needs no kernel: allocation, views",
+    "reference": "has no CPU kernel; written from its definition",
+    "npu_only": "NPU-only, written from its public formula",
+    "npu_own": "NPU-only, torch_npu's own code needs no kernel",
+    "fallback": "torch_npu has no kernel: its own fallback runs it on the CPU and warns, as on a device",
+    "refused": "fails with its name",
+}
+
+
+class Function(NamedTuple):
+    library: str
+    name: str
+    symbol: str
+    use: str
+    state: str
+    reason: str
+
+
+class Coverage(NamedTuple):
+    functions: tuple[Function, ...]
+    absent: dict[str, str]
+    """Libraries that are not there on purpose, and why."""
+    operators: dict[str, dict[str, list[str]]]
+    """Names by state, by torch_npu version."""
+
+
+@cache
+def read() -> Coverage:
+    lists = _lists()
+    libraries = tomllib.loads(lists.joinpath("libraries.toml").read_text(encoding="utf-8"))
+    functions: list[Function] = []
+    for entry in sorted(lists.iterdir(), key=lambda entry: entry.name):
+        library = entry.name.removesuffix(".toml")
+        if entry.name.endswith(".toml") and library != "libraries" and library not in libraries["absent"]:
+            functions += _functions(library, tomllib.loads(entry.read_text(encoding="utf-8")))
+    recorded = table("emulated_operators.json")["versions"]
+    return Coverage(tuple(functions), libraries["absent"], recorded)
+
+
+def _functions(library: str, rows: dict[str, Any]) -> Iterator[Function]:
+    for name, row in {**rows.get("functions", {}), **rows.get("symbols", {})}.items():
+        shown = row.get("name", name)
+        yield Function(f"lib{library}.so", shown, name, row["use"], row["state"], row.get("reason", ""))
+    for name in rows.get("operators", []):
+        yield Function(f"lib{library}.so", name, name, "by name", "refused", "")
+
+
+def document(found: Coverage) -> dict[str, Any]:
+    """For `--json`."""
+    return {
+        "functions": [item._asdict() for item in found.functions],
+        "absent_libraries": found.absent,
+        "operators": found.operators,
+    }
+
+
+def counts(found: Coverage) -> Iterator[str]:
+    """A few lines for a terminal."""
+    states = Counter(item.state for item in found.functions)
+    shown = ", ".join(f"{states[state]} {word}" for state, word in STATES.items())
+    yield f"{len(found.functions)} functions of {len({item.library for item in found.functions})} libraries: {shown}"
+    for version, operators in found.operators.items():
+        yield f"operators of torch_npu {version}:"
+        for state, meaning in OPERATORS.items():
+            if operators.get(state):
+                yield f"  {state:<10}{len(operators[state]):>6}  {meaning}"
+    yield "`jumar emulate coverage NAME` tells about one, `--json` and `--markdown` list all"
+
+
+def about(found: Coverage, name: str) -> list[str]:
+    """What the list says about a function or an operator; nothing when it is not in it."""
+    lines = []
+    for item in found.functions:
+        if name in (item.name, item.symbol):
+            reason = f": {item.reason}" if item.reason else ""
+            lines.append(f"{item.name} of {item.library}: {STATES[item.state]}{reason}")
+    bare = name.removeprefix("aten::")
+    for version, operators in found.operators.items():
+        for state, names in operators.items():
+            near = [known for known in names if known == bare or known.split(".")[0] == bare]
+            lines += [f"{known} in torch_npu {version}: {state}: {OPERATORS[state]}" for known in near]
+    return lines
+
+
+def names(found: Coverage) -> list[str]:
+    operators = [name for states in found.operators.values() for known in states.values() for name in known]
+    return [*(item.name for item in found.functions), *operators]
+
+
+def page(found: Coverage) -> str:
+    """docs/reference/emulator-coverage.md."""
+    parts = [
+        "# What the emulator covers\n\n<!-- written by tools/generate.py: do not edit -->\n",
+        "Works: does what the vendor's does. No-op: returns success and does nothing, for the reason given. Refused: "
+        "fails with the vendor's error code and its own name. `jumar emulate coverage NAME` prints one row.\n",
+    ]
+    for version, operators in found.operators.items():
+        parts += _operator_part(version, operators)
+    parts.append("## Functions of the stand-in libraries\n")
+    parts += _function_part(found)
+    if found.absent:
+        rows = "\n".join(f"| lib{name}.so | {reason} |" for name, reason in sorted(found.absent.items()))
+        parts.append(f"## Libraries that are not there\n\n| library | reason |\n| --- | --- |\n{rows}\n")
+    return "\n".join(parts)
+
+
+def _operator_part(version: str, operators: dict[str, list[str]]) -> Iterator[str]:
+    rows = "\n".join(
+        f"| {state} | {len(operators[state])} | {meaning} |"
+        for state, meaning in OPERATORS.items()
+        if operators.get(state)
+    )
+    yield f"## Operators of torch_npu {version}\n\n| state | operators | meaning |\n| --- | --- | --- |\n{rows}\n"
+    for state in OPERATORS:
+        if operators.get(state):
+            listed = ", ".join(f"`{name}`" for name in operators[state])
+            yield f"### {state}, {version}\n\n{listed}\n"
+
+
+def _function_part(found: Coverage) -> Iterator[str]:
+    for library in sorted({item.library for item in found.functions}):
+        rows = [item for item in found.functions if item.library == library]
+        states = Counter(item.state for item in rows)
+        shown = ", ".join(f"{states[state]} {word}" for state, word in STATES.items() if states[state])
+        yield f"### {library}\n\n{shown}.\n"
+        if library == "libopapi.so":
+            listed = ", ".join(f"`{item.name}`" for item in rows)
+            yield (
+                "Operator calls, each with its `…GetWorkspaceSize`. The operators run above them (see the lists of "
+                f"operators); only code that calls one of these directly is refused.\n\n{listed}\n"
+            )
+            continue
+        lines = "\n".join(
+            f"| `{item.name}` | {STATES[item.state]} | {item.reason.replace('|', '&#124;')} |" for item in rows
+        )
+        yield f"| function | state | reason |\n| --- | --- | --- |\n{lines}\n"
+
+
+def _lists() -> Traversable:
+    installed = files("jumar.emulate").joinpath("api")
+    return installed if installed.is_dir() else Path(__file__).parents[3] / "native" / "api"

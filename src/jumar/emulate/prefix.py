@@ -1,0 +1,222 @@
+"""The virtual CANN directory: what `/usr/local/Ascend` holds on a machine, as a value and on disk.
+
+Layout and files: CANN 8.1.RC1 and 8.5.0, drivers 24.1 to 25.3 as seen in public repositories (2026-11-15); the home
+moved from `ascend-toolkit/<version>` to `cann-<version>` at 8.5.0.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import NamedTuple
+
+from jumar import __version__
+from jumar.core.errors import UserError
+from jumar.emulate import env, hccn_tool
+from jumar.emulate.glue.build import cache_dir
+from jumar.tables.load import table
+
+CANN = "9.2.0"
+MARK = "etc/jumar"
+"""A file that says the folder is ours."""
+COMPONENTS = ("compiler", "hccl", "opp", "opp_kernel", "runtime", "toolkit")
+_RENAMED = (8, 5)
+_BRIDGE = "tools/ms_fmk_transplt/torch_npu_bridge/transfer_to_npu.py"
+
+
+class Entry(NamedTuple):
+    """A file with its text, or a link to another path."""
+
+    text: str = ""
+    link: str = ""
+    executable: bool = False
+
+
+def build(prefix: Path, values: Mapping[str, str]) -> dict[str, Entry]:
+    """Every file of the directory by its path below `prefix`, for the machine that `values` describe."""
+    version = values.get("JUMAR_CANN") or CANN
+    home = f"cann-{version}" if _is_new(version) else f"ascend-toolkit/{version}"
+    return {
+        MARK: Entry(_mark(prefix, values)),
+        **_links(home, version),
+        **_home(prefix, home, version, values),
+        **_driver(prefix),
+        **_tools(prefix, values),
+        "etc/hccn.conf": Entry(hccn_tool.default_conf(int(values["JUMAR_CARDS"]))),
+    }
+
+
+def default_place(values: Mapping[str, str]) -> Path:
+    """Where `jumar run` and `jumar emulate env` keep the directory of a machine."""
+    key = "-".join([values["JUMAR_SOC"], values["JUMAR_CARDS"], values.get("JUMAR_MEMORY", "own")])
+    return Path(os.path.abspath(cache_dir())) / "prefix" / key
+
+
+def variables(prefix: Path, values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    """What its `set_env.sh` sets, for a process that is started from here."""
+    home, tools = f"{prefix}/ascend-toolkit/latest", f"{prefix}/bin"
+    found = [path for path in environ.get("PATH", os.defpath).split(":") if path != tools]
+    own = os.path.dirname(sys.executable)
+    first = next((path for path in found if os.access(f"{path}/python", os.X_OK)), "")
+    paths = [tools, *([own] if first != own else []), *found]  # plain `python` must be the one with torch_npu
+    return {
+        **values,
+        "JUMAR_PREFIX": str(prefix),
+        "ASCEND_HOME_PATH": home,
+        "ASCEND_TOOLKIT_HOME": home,
+        "ASCEND_OPP_PATH": f"{home}/opp",
+        "PATH": ":".join(paths),
+    }
+
+
+def prepare(values: Mapping[str, str]) -> None:
+    """Write the directory at its default place, unless it is there and current."""
+    place = default_place(values)
+    try:
+        current = (place / MARK).read_text(encoding="utf-8")
+    except OSError:
+        current = ""
+    if current != _mark(place, values):
+        write(place, build(place, values))
+
+
+def write(prefix: Path, entries: Mapping[str, Entry]) -> None:
+    """Write the directory; a new one appears when it is complete, one of ours is brought up to date."""
+    prefix = Path(os.path.abspath(prefix))
+    if prefix.exists() and not (prefix / MARK).exists() and (not prefix.is_dir() or any(prefix.iterdir())):
+        raise UserError(f"`{prefix}` exists and is not one of ours", "name a new folder")
+    scratch = None
+    try:
+        prefix.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{prefix.name}.", dir=prefix.parent))
+        for name, entry in entries.items():
+            _write_entry(scratch / name, entry)
+        os.chmod(scratch, 0o755)
+        _put(scratch, prefix)
+    except OSError as error:
+        raise UserError(f"cannot write `{prefix}`: {error.strerror or error}", "name another folder") from error
+    finally:
+        if scratch is not None:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _mark(prefix: Path, values: Mapping[str, str]) -> str:
+    parts = [values["JUMAR_SOC"], values["JUMAR_CARDS"], values.get("JUMAR_MEMORY", ""), values.get("JUMAR_CANN", ""),
+             __version__, sys.executable, str(Path(__file__).parents[2]), str(prefix)]  # fmt: skip
+    return "\n".join(parts) + "\n"
+
+
+def _put(scratch: Path, prefix: Path) -> None:
+    if not prefix.exists():
+        try:
+            os.rename(scratch, prefix)
+            return
+        except OSError:
+            if not (prefix / MARK).exists():  # another process may have written the same one
+                raise
+    for path in sorted(scratch.rglob("*")):
+        target = prefix / path.relative_to(scratch)
+        if path.is_dir() and not path.is_symlink():
+            target.mkdir(parents=True, exist_ok=True)
+        elif not (target.exists() and target.name == "hccn.conf"):  # addresses that somebody set stay
+            os.replace(path, target)
+
+
+def _write_entry(path: Path, entry: Entry) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if entry.link:
+        path.symlink_to(entry.link)
+        return
+    path.write_text(entry.text, encoding="utf-8")
+    path.chmod(0o755 if entry.executable else 0o644)
+
+
+def _links(home: str, version: str) -> dict[str, Entry]:
+    if _is_new(version):
+        links = {"cann": home, "ascend-toolkit/latest": "../cann"}
+    else:
+        links = {"ascend-toolkit/latest": version}
+    return {name: Entry(link=target) for name, target in links.items()}
+
+
+def _home(prefix: Path, home: str, version: str, values: Mapping[str, str]) -> dict[str, Entry]:
+    arch = platform.machine()
+    info = (
+        f"package_name=Ascend-cann-toolkit\nversion={version}\narch={arch}\nos=linux\n"
+        f"path={prefix}/{home}/{arch}-linux\n"
+    )
+    latest = f"{prefix}/ascend-toolkit/latest"
+    set_env = Entry(_render("set_env.sh", prefix, values, home=latest))
+    found = {
+        f"{home}/set_env.sh": set_env,
+        "ascend-toolkit/set_env.sh": set_env,
+        f"{home}/lib64": Entry(link=str(env.library_dir())),
+        f"{home}/{arch}-linux/ascend_toolkit_install.info": Entry(info),
+        f"{home}/{arch}-linux/ascend_ops_install.info": Entry(info.replace("toolkit", "ops", 1)),
+        f"{home}/version.cfg": Entry(f"# version: 1.0\nruntime_running_version=[{version}:{version}]\n"),
+        f"{home}/tools/ms_fmk_transplt/pytorch_gpu2npu.sh": Entry(
+            _render("pytorch_gpu2npu.sh", prefix, values), executable=True
+        ),
+        f"{home}/{_BRIDGE}": Entry("from torch_npu.contrib import transfer_to_npu  # noqa: F401\n"),
+    }
+    # The guides are written for Arm servers: their paths lead to the same files.
+    other = {"x86_64": "aarch64", "aarch64": "x86_64"}.get(arch)
+    if other:
+        found[f"{home}/{other}-linux"] = Entry(link=f"{arch}-linux")
+    for part in COMPONENTS:
+        found[f"{home}/{part}/version.info"] = Entry(f"Version={version}\nversion_dir={version}\n")
+    return found
+
+
+def _driver(prefix: Path) -> dict[str, Entry]:
+    driver = table("npu_smi.json")["driver"]
+    version = f"Version={driver['version']}\npackage_version={driver['version']}\n"
+    install = (
+        "UserName=HwHiAiUser\nUserGroup=HwHiAiUser\nFirmware_Install_Type=full\n"
+        f"Firmware_Install_Path_Param={prefix}\nDriver_Install_Type=full\nDriver_Install_Path_Param={prefix}\n"
+        "Driver_Install_For_All=yes\nDriver_Install_Mode=normal\nDriver_Install_Status=complete\n"
+    )
+    return {
+        "driver/version.info": Entry(version),
+        "firmware/version.info": Entry(f"Version={driver['firmware']}\npackage_version={driver['version']}\n"),
+        "etc/ascend_install.info": Entry(install),
+    }
+
+
+def _tools(prefix: Path, values: Mapping[str, str]) -> dict[str, Entry]:
+    tools = {
+        "npu-smi": ("jumar.emulate.smi.main", ["bin/npu-smi"]),
+        "hccn_tool": ("jumar.emulate.hccn_tool", ["bin/hccn_tool", "driver/tools/hccn_tool"]),
+    }
+    return {
+        place: Entry(_render("tool.sh", prefix, values, tool=tool, module=module), executable=True)
+        for tool, (module, places) in tools.items()
+        for place in places
+    }
+
+
+def _render(name: str, prefix: Path, values: Mapping[str, str], **more: str) -> str:
+    memory = values.get("JUMAR_MEMORY")
+    text = files("jumar.emulate").joinpath("templates", name).read_text(encoding="utf-8")
+    filled = Template(text).substitute(
+        prefix=prefix,
+        soc=values["JUMAR_SOC"],
+        cards=values["JUMAR_CARDS"],
+        memory_line=f'export JUMAR_MEMORY="${{JUMAR_MEMORY:-{memory}}}"' if memory else "",
+        python=sys.executable,
+        packages=Path(__file__).parents[2],
+        **more,
+    )
+    return filled.replace("\n\n", "\n")
+
+
+def _is_new(version: str) -> bool:
+    numbers = version.split(".")
+    return tuple(int(part) if part.isdecimal() else 0 for part in numbers[:2]) >= _RENAMED

@@ -1,0 +1,156 @@
+"""`jumar migrate --verify` and `jumar run` on the real wheel: what happened, at which line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumar.core.finding import Where
+from jumar.emulate import verify
+from jumar.emulate.glue import record
+from jumar.emulate.operators import Operator
+from jumar.tables import pages
+
+Jumar = Callable[..., Any]
+_SCRIPT = """import sys
+import torch
+
+x = torch.randn(4, 4, device="cuda", requires_grad=True)
+(x @ x).sum().backward()
+torch.linalg.eigvalsh((x.t() @ x).detach())
+print(x.grad.device, sys.argv[1:], sys.stdin.readline().strip())
+sys.exit(int(sys.argv[1]))
+"""
+
+
+def _outcome(code: int = 0, error: str = "", refused: str = "", operators: tuple[Operator, ...] = ()) -> verify.Outcome:
+    return verify.Outcome(code, 1.5, error, ("a.py", 3) if code else None, refused, operators)
+
+
+def _place(name: str, line: int) -> Where:
+    return Where(name, line, 1, line, 1)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "shown"),
+    [
+        (_outcome(), [("EM105", "the command finished, but nothing ran on a card")]),
+        (
+            _outcome(operators=(Operator("aten::mm", "float32", "native", 1200, 0, ""),)),
+            [("EM101", "the command finished on the emulator in 1.5 s: 1 operators, 1,200 calls")],
+        ),
+        (_outcome(1, "ValueError: x"), [("EM104", "the command ended with exit code 1: ValueError: x")]),
+        (_outcome(-9), [("EM104", "the command ended with exit code -9: no traceback")]),
+        (
+            _outcome(1, "RuntimeError: 561112", "aclnnFooGetWorkspaceSize"),
+            [("EM103", "`aclnnFoo` is not emulated; the command ended there with exit code 1")],
+        ),
+        (
+            _outcome(1, "x", operators=(Operator("aten::foo", "int64", "fallback", 2, 0, ""),)),
+            [
+                ("EM102", "`aten::foo` (int64) has no NPU kernel and ran on the CPU, 2 times"),
+                ("EM104", "the command ended with exit code 1: x"),
+            ],
+        ),
+    ],
+)
+def test_each_outcome_is_a_finding(outcome: verify.Outcome, shown: list[tuple[str, str]], tmp_path: Path) -> None:
+    assert [(item.id, item.message) for item in verify.findings(outcome, tmp_path, _place)] == shown
+
+
+def test_every_id_has_a_page() -> None:
+    known = {id_: page.name for id_, page in pages.pages().items() if id_.startswith("EM")}
+    assert known == verify.IDS
+
+
+def test_last_traceback_names_the_innermost_own_line(tmp_path: Path) -> None:
+    (tmp_path / "a.py").touch()
+    text = f"""warning
+[rank1]: Traceback (most recent call last):
+[rank1]:   File "{tmp_path}/a.py", line 7, in <module>
+[rank1]:     go()
+[rank1]:   File "/usr/lib/python3/torch.py", line 9, in go
+[rank1]: RuntimeError: call aclnnFoo failed, error code is 561112
+[ERROR] 2026 ERR00100 PTA call acl api failed.
+jumar: `aclnnFoo` is not emulated (state: refused); `jumar emulate coverage` lists what is
+"""
+    error, site, refused = verify.last_traceback(text.splitlines(keepends=True), tmp_path)
+    assert error == "RuntimeError: call aclnnFoo failed, error code is 561112"
+    assert site == ("a.py", 7)
+    assert refused == "aclnnFoo"
+    assert verify.last_traceback(["all is well\n"], tmp_path) == ("", None, "")
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+def test_records_of_several_processes_are_added(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"ops{suffix}"
+    record.begin(path)
+    record.add(path, [Operator("aten::mm", "float32", "native", 2, 1, "a.py:1")])
+    record.add(
+        path, [Operator("aten::mm", "float32", "native", 3, 0, "b.py:1"), Operator("aten::z", "", "fallback", 1, 0, "")]
+    )
+    rows = record.parse(path.read_text(), suffix)
+    assert rows == [
+        Operator("aten::mm", "float32", "native", 5, 1, "a.py:1"),
+        Operator("aten::z", "", "fallback", 1, 0, ""),
+    ]
+
+
+def test_run_is_like_python(emulator: None, machine: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(_SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "-m", "jumar", "run", "--cuda", "--cards", "2", "--ops", "ops.csv", "train.py", "7", "--soc"],
+        cwd=tmp_path, env={**os.environ, "JUMAR_MACHINE": machine}, input="from stdin\n", capture_output=True,
+        text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 7, done.stderr
+    assert done.stdout == "npu:0 ['7', '--soc'] from stdin\n"
+    assert "jumar: no NPU found, emulating 2 x Ascend910B3 with 65536 MiB each\n" in done.stderr
+    with open(tmp_path / "ops.csv", encoding="utf-8") as file:
+        rows = {row["name"]: row for row in csv.DictReader(file)}
+    assert rows["aten::_linalg_eigh.eigenvalues"]["how"] == "fallback"
+    assert rows["aten::_linalg_eigh.eigenvalues"]["site"].endswith("train.py:6")
+    assert rows["aten::sum"]["how"] == "native"
+    assert rows["aten::mm"]["site"].endswith("train.py:5")
+    assert rows["aten::sum"]["dtypes"] == "float32"
+
+
+def test_signals_reach_the_program(emulator: None, machine: str) -> None:
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"
+    done = subprocess.run(
+        [sys.executable, "-m", "jumar", "run", "-c", code], env={**os.environ, "JUMAR_MACHINE": machine}, check=False
+    )
+    assert done.returncode == -signal.SIGTERM
+
+
+def test_missing_compiler_ends_with_2(emulator: None, jumar: Jumar, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jumar.emulate.glue import build
+
+    build.library.cache_clear()
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    done = jumar("run", "-c", "pass")
+    assert done.code == 2
+    assert "hint: sudo apt install g++" in done.err
+
+
+def test_migrated_project_is_run(emulator: None, jumar: Jumar, machine: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JUMAR_MACHINE", machine)
+    (tmp_path / "net").mkdir()
+    (tmp_path / "net" / "train.py").write_text(_SCRIPT.replace("sys.stdin.readline().strip()", "0"))
+    done = jumar("migrate", "net", "--json", "--verify", "--", "python", "train.py", "0")
+    assert done.code == 1, done.err
+    found = {item["id"]: item for item in json.loads(done.out)["findings"]}
+    assert found["EM101"]["message"].startswith("the command finished on the emulator")
+    assert found["EM102"]["where"] == {"path": "net/train.py", "line": 6, "col": 1, "end_line": 6, "end_col": 1}
+    assert "cuda" in (tmp_path / "net" / "train.py").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["net"]
