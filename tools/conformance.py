@@ -1,0 +1,213 @@
+"""Runs a folder of the vendor's own tests on the emulator and says what passed, what failed and why.
+
+Usage: python tools/conformance.py DIR [--jobs N] [--timeout S] [--filter TEXT] [--json OUT]
+
+DIR is a folder (or a file) of op-plugin's or torch_npu's tests, for example `test/test_base_ops` of a clone of
+Ascend/op-plugin. Each file runs in a process of its own, forked from one that has imported torch already. A case
+that kills its process or runs out of time counts as failed; the rest of its file goes on in a new process. Rules
+that tell a case which needs what a CPU cannot have from one that should pass are in conformance.toml.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import tempfile
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import conformance_worker
+
+_RULES = Path(__file__).with_suffix(".toml")
+_MOST_RESTARTS = 40
+_FORK = multiprocessing.get_context("forkserver")
+
+
+@dataclass(frozen=True)
+class Case:
+    file: str
+    name: str
+    state: str  # passed, failed, skipped
+    cause: str = ""  # why it failed; starts with `cannot: ` when a CPU cannot have it
+    detail: str = ""
+
+
+class Rules(NamedTuple):
+    cannot: list[tuple[re.Pattern[str], re.Pattern[str], str]]
+    causes: list[tuple[re.Pattern[str], str]]
+
+
+def main() -> int:
+    options = _options()
+    folder = Path(options.folder).resolve()
+    files = [folder] if folder.is_file() else sorted(folder.rglob("test*.py"))
+    files = [path for path in files if options.filter in str(path)]
+    if not files:
+        print(f"error: no tests in `{options.folder}`", file=sys.stderr)
+        return 2
+    _prepare(options.jobs)
+    rules = read_rules(_RULES)
+    cases: list[Case] = []
+    with ThreadPoolExecutor(options.jobs) as pool, tempfile.TemporaryDirectory() as scratch:
+        for done in pool.map(lambda path: run_file(path, options.timeout, Path(scratch), rules), files):
+            cases += done
+            if options.verbose:
+                print(_line(done), file=sys.stderr, flush=True)
+    if options.json:
+        rows = [asdict(case) for case in cases]
+        Path(options.json).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    print(summary(cases))
+    return 1 if any(case.state == "failed" and not case.cause.startswith("cannot: ") for case in cases) else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="run the vendor's tests on the emulator")
+    parser.add_argument("folder")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--timeout", type=float, default=180, help="seconds for a file without a new result")
+    parser.add_argument("--filter", default="", help="only files whose path contains this")
+    parser.add_argument("--json", help="every case, as a list of objects")
+    parser.add_argument("--verbose", action="store_true", help="a line per file while it runs")
+    return parser.parse_args()
+
+
+def _prepare(jobs: int) -> None:
+    os.environ["JUMAR_EMULATE"] = "1"
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // jobs)))
+    os.environ.setdefault("JUMAR_MACHINE", f"conformance-{os.getpid()}")
+    _FORK.set_forkserver_preload(["conformance_worker", "torch", "torch_npu", "pytest"])
+
+
+def run_file(path: Path, limit: float, scratch: Path, rules: Rules) -> list[Case]:
+    """All cases of one file, over as many processes as it takes."""
+    done: dict[str, Case] = {}
+    for attempt in range(_MOST_RESTARTS):
+        log = scratch / f"{path.stem}-{abs(hash(path))}-{attempt}"
+        code = _run_once(path, limit, log, sorted(done))
+        running = ""
+        for record in _records(log):
+            if record["state"] == "started":
+                running = record["name"]
+                continue
+            running = ""
+            done[record["name"]] = _judge(path, record, rules)
+        if code is not None and code >= 0 and not running:
+            break
+        what = "ran out of time" if code is None else f"killed by {_signal(code)}"
+        if not running:  # nothing more starts: the file itself cannot be read
+            done["(file)"] = Case(path.name, "(file)", "failed", what, _tail(log))
+            break
+        record = {"name": running, "state": "failed", "text": f"{what}\n{_tail(log)}"}
+        done[running] = _judge(path, record, rules)
+    return list(done.values())
+
+
+def _run_once(path: Path, limit: float, log: Path, done: list[str]) -> int | None:
+    process = _FORK.Process(target=conformance_worker.run, args=(str(path), str(log), done))
+    process.start()
+    seen = -1.0
+    while True:
+        process.join(limit)
+        if not process.is_alive():
+            return process.exitcode
+        now = log.stat().st_mtime if log.exists() else 0.0
+        if now == seen or seen < 0 and not log.exists():
+            break
+        seen = now
+    if process.pid is not None:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)  # a test may have started processes of its own
+        except ProcessLookupError:
+            process.kill()
+    process.join()
+    return None
+
+
+def _records(log: Path) -> list[dict[str, Any]]:
+    if not log.exists():
+        return []
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def _tail(log: Path) -> str:
+    output = log.with_suffix(".out")
+    return output.read_text(encoding="utf-8", errors="replace")[-1500:] if output.exists() else ""
+
+
+def _signal(code: int) -> str:
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"exit code {code}"
+
+
+def read_rules(path: Path) -> Rules:
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    return Rules(
+        [
+            (re.compile(row.get("case", "")), re.compile(row.get("text", "")), row["reason"])
+            for row in table["cannot"]
+        ],
+        [(re.compile(row["text"], re.S), row["cause"]) for row in table["cause"]],
+    )
+
+
+def _judge(path: Path, record: dict[str, Any], rules: Rules) -> Case:
+    text = record.get("text", "")
+    cause = find_cause(f"{path.parent.name}/{path.name}::{record['name']}", text, rules)
+    if record["state"] != "failed":
+        cause = text.strip().splitlines()[-1][:160] if record["state"] == "skipped" and text.strip() else ""
+    return Case(path.name, record["name"], record["state"], cause, text[-3000:] if cause else "")
+
+
+def find_cause(case: str, text: str, rules: Rules) -> str:
+    for names, texts, reason in rules.cannot:
+        if names.search(case) and texts.search(text):
+            return f"cannot: {reason}"
+    for pattern, cause in rules.causes:
+        if found := pattern.search(text):
+            return found.expand(cause)
+    lines = [line[2:].strip() for line in text.splitlines() if line.startswith("E ")]
+    return (lines or text.strip().splitlines() or ["no output"])[0][:120]
+
+
+def summary(cases: list[Case]) -> str:
+    """The figures, then the causes with their number of cases and one example each."""
+    states = collections.Counter(case.state for case in cases)
+    failed = [case for case in cases if case.state == "failed"]
+    cannot = [case for case in failed if case.cause.startswith("cannot: ")]
+    refused = [case for case in failed if case.cause.startswith("refused: ")]
+    counted = states["passed"] + len(failed) - len(cannot)
+    share = 100 * states["passed"] / counted if counted else 0.0
+    lines = [
+        f"passed {states['passed']} of {counted} ({share:.1f} %), failed {counted - states['passed'] - len(refused)}, "
+        f"refused {len(refused)}; skipped by the tests {states['skipped']}, "
+        f"needs what a CPU cannot have {len(cannot)}"
+    ]
+    groups: dict[str, list[Case]] = collections.defaultdict(list)
+    for case in failed:
+        groups[case.cause].append(case)
+    for cause, members in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+        files = sorted({case.file for case in members})
+        lines.append(f"{len(members):5}  {cause}")
+        lines.append(f"       {', '.join(files[:4])}{' …' if len(files) > 4 else ''}")
+    return "\n".join(lines)
+
+
+def _line(cases: list[Case]) -> str:
+    counts = collections.Counter(case.state for case in cases)
+    return f"{cases[0].file if cases else '?'}: " + ", ".join(f"{n} {state}" for state, n in counts.items())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
