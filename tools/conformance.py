@@ -13,10 +13,7 @@ from __future__ import annotations
 import argparse
 import collections
 import json
-import multiprocessing
-import os
 import re
-import signal
 import sys
 import tempfile
 import tomllib
@@ -26,10 +23,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import conformance_worker
+import forked
 
 _RULES = Path(__file__).with_suffix(".toml")
 _MOST_RESTARTS = 40
-_FORK = multiprocessing.get_context("forkserver")
+# Imported once for all files: what their imports cost is most of the time of a small test. None starts a device.
+_PRELOADED = (
+    "conformance_worker",
+    "torch",
+    "torch_npu",
+    "torch_npu.testing.testcase",
+    "pytest",
+    "hypothesis",
+    "scipy",
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ def main() -> int:
     if not files:
         print(f"error: no tests in `{options.folder}`", file=sys.stderr)
         return 2
-    _prepare(options.jobs)
+    forked.prepare(options.jobs, "conformance", _PRELOADED)
     rules = read_rules(_RULES)
     cases: list[Case] = []
     with ThreadPoolExecutor(options.jobs) as pool, tempfile.TemporaryDirectory() as scratch:
@@ -80,75 +87,26 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _prepare(jobs: int) -> None:
-    os.environ["JUMAR_EMULATE"] = "1"
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // jobs)))
-    os.environ.setdefault("JUMAR_MACHINE", f"conformance-{os.getpid()}")
-    _FORK.set_forkserver_preload(["conformance_worker", "torch", "torch_npu", "pytest"])
-
-
 def run_file(path: Path, limit: float, scratch: Path, rules: Rules) -> list[Case]:
     """All cases of one file, over as many processes as it takes."""
     done: dict[str, Case] = {}
     for attempt in range(_MOST_RESTARTS):
         log = scratch / f"{path.stem}-{abs(hash(path))}-{attempt}"
-        code = _run_once(path, limit, log, sorted(done))
+        code = forked.run(conformance_worker.run, (str(path), str(log), sorted(done)), log, limit)
         running = ""
-        for record in _records(log):
-            if record["state"] == "started":
-                running = record["name"]
-                continue
-            running = ""
-            done[record["name"]] = _judge(path, record, rules)
-        if code is not None and code >= 0 and not running:
+        for record in forked.records(log):
+            running = record["name"] if record["state"] == "started" else ""
+            if not running:
+                done[record["name"]] = _judge(path, record, rules)
+        if code == 0:
             break
-        what = "ran out of time" if code is None else f"killed by {_signal(code)}"
-        if not running:  # nothing more starts: the file itself cannot be read
-            done["(file)"] = Case(path.name, "(file)", "failed", what, _tail(log))
+        # With nothing running it is the file itself that cannot be read, or the end of its process.
+        name = running or "(file)"
+        text = f"{forked.how_it_ended(code)}\n{forked.tail(log)}"
+        done[name] = _judge(path, {"name": name, "state": "failed", "text": text}, rules)
+        if not running:
             break
-        record = {"name": running, "state": "failed", "text": f"{what}\n{_tail(log)}"}
-        done[running] = _judge(path, record, rules)
     return list(done.values())
-
-
-def _run_once(path: Path, limit: float, log: Path, done: list[str]) -> int | None:
-    process = _FORK.Process(target=conformance_worker.run, args=(str(path), str(log), done))
-    process.start()
-    seen = -1.0
-    while True:
-        process.join(limit)
-        if not process.is_alive():
-            return process.exitcode
-        now = log.stat().st_mtime if log.exists() else 0.0
-        if now == seen or seen < 0 and not log.exists():
-            break
-        seen = now
-    if process.pid is not None:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)  # a test may have started processes of its own
-        except ProcessLookupError:
-            process.kill()
-    process.join()
-    return None
-
-
-def _records(log: Path) -> list[dict[str, Any]]:
-    if not log.exists():
-        return []
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    return [json.loads(line) for line in lines if line.endswith("}")]
-
-
-def _tail(log: Path) -> str:
-    output = log.with_suffix(".out")
-    return output.read_text(encoding="utf-8", errors="replace")[-1500:] if output.exists() else ""
-
-
-def _signal(code: int) -> str:
-    try:
-        return signal.Signals(-code).name
-    except ValueError:
-        return f"exit code {code}"
 
 
 def read_rules(path: Path) -> Rules:
