@@ -160,14 +160,16 @@ int32_t aclsysGetVersionStr(char*, char* version) {
   return ACL_SUCCESS;
 }
 
-int32_t halGetDeviceInfo(uint32_t device, int32_t, int32_t, int64_t* value) {
+int32_t halGetDeviceInfo(uint32_t device, int32_t module, int32_t item, int64_t* value) {
   // torch_npu asks for the counter frequency only: the emulated clock counts nanoseconds, given in kHz.
+  constexpr int32_t kFrequency = 24;
+  if (module != 0 || item != kFrequency) return refuse("halGetDeviceInfo", ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
   if (!is_device(static_cast<int32_t>(device))) return bad_device("halGetDeviceInfo", static_cast<int32_t>(device));
   *value = 1000000;
   return ACL_SUCCESS;
 }
 
 int32_t halGetAPIVersion(int32_t* version) {
-  *version = 0x071909;
+  *version = 0x071905;  // the first one with a counter, which is what torch_npu asks this for
   return ACL_SUCCESS;
 }

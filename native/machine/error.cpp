@@ -3,6 +3,9 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "api.h"
@@ -21,6 +24,18 @@ Recent& recent() {
   return value;
 }
 
+// Clients swallow some errors and fail later with another one, so each refusal is also said once on stderr.
+// Operator calls are not: torch_npu always raises them, with our text. JUMAR_REFUSALS=0 is silent, =1 says all.
+bool is_first(const char* function) {
+  static const char* const choice = std::getenv("JUMAR_REFUSALS");
+  if (choice != nullptr) return *choice == '1';
+  if (std::strncmp(function, "aclnn", 5) == 0) return false;
+  static auto& mutex = *new std::mutex;
+  static auto& said = *new std::set<std::string>;
+  std::lock_guard<std::mutex> guard(mutex);
+  return said.insert(function).second;
+}
+
 }  // namespace
 
 int32_t fail(int32_t code, const char* format, ...) {
@@ -35,10 +50,9 @@ int32_t fail(int32_t code, const char* format, ...) {
 }
 
 int32_t refuse(const char* function, int32_t code) {
-  // Clients often swallow an error: JUMAR_REFUSALS=1 shows each one where it happens.
-  static const bool shown = std::getenv("JUMAR_REFUSALS") != nullptr;
-  if (shown) std::fprintf(stderr, "jumar: refused `%s`\n", function);
-  return fail(code, "jumar: `%s` is not emulated (state: refused); `jumar emulate coverage` lists what is", function);
+  fail(code, "jumar: `%s` is not emulated (state: refused); `jumar emulate coverage` lists what is", function);
+  if (is_first(function)) std::fprintf(stderr, "%s\n", recent().text.c_str());
+  return code;
 }
 
 }  // namespace jumar

@@ -114,6 +114,13 @@ def test_bfloat16_is_refused_where_the_chip_has_none(run: Run) -> None:
 
 
 def test_a_call_nobody_wrote_refuses_by_name(run: Run) -> None:
-    done = run("import torch; torch.npu.NPUGraph().capture_begin()", check=False)
+    program = "import torch\nwith torch.npu.stream(torch.npu.Stream()): torch.npu.NPUGraph().capture_begin()"
+    done = run(program, check=False)
     assert "`aclmdlRICaptureBegin` is not emulated" in done.stderr
     assert "`jumar emulate coverage`" in done.stderr
+
+
+def test_an_operator_without_a_cpu_kernel_refuses_by_name(run: Run) -> None:
+    done = run("import torch; torch.ops.aten.batch_norm_stats(torch.ones(2, 3).npu(), 1e-5)", check=False)
+    assert done.returncode != 0
+    assert "jumar emulate coverage" in done.stderr

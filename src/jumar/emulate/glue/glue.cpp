@@ -5,3 +5,4 @@
 #include "memory.cpp"
 #include "plan.cpp"
 #include "random.cpp"
+#include "reference.cpp"

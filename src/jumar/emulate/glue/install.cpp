@@ -10,6 +10,7 @@
 #include "kernel.h"
 #include "memory.h"
 #include "plan.h"
+#include "reference.h"
 
 namespace jumar {
 namespace {
@@ -98,13 +99,15 @@ int take_over() {
 }  // namespace jumar
 
 // Called by load.py through ctypes: the number of operators, or -1 with the reason in `message`.
-extern "C" __attribute__((visibility("default"))) int jumar_glue_install(int bfloat16, char* message, size_t room) {
+extern "C" __attribute__((visibility("default"))) int jumar_glue_install(int bfloat16, jumar::LoadReference load,
+                                                                         char* message, size_t room) {
   try {
     jumar::Quiet quiet;
     const c10::WarningUtils::WarningHandlerGuard guard(&quiet);
     jumar::set_bfloat16(bfloat16 != 0);
     jumar::install_allocator();
     jumar::take_over_composites();
+    jumar::take_over_npu(load, jumar::report());
     return jumar::take_over();
   } catch (const std::exception& error) {
     std::snprintf(message, room, "%s", error.what());

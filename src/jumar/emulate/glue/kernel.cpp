@@ -160,19 +160,24 @@ class Call {
 void set_bfloat16(bool supported) { has_bfloat16 = supported; }
 
 void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
-  Call call(plan_, op, stack);
+  execute(plan_, op, op, stack);
+}
+
+void execute(const Plan& plan, const c10::OperatorHandle& op, const c10::OperatorHandle& target,
+             torch::jit::Stack* stack) {
+  Call call(plan, op, stack);
   call.replace_arguments();
   const c10::OptionalDeviceGuard on(call.device());
   std::optional<DefaultGenerator> generator;
-  if (plan_.has_generator) {
+  if (plan.has_generator) {
     call.replace_generator();
-  } else if (plan_.random) {
+  } else if (plan.random) {
     generator.emplace(call.device());
   }
   const DeviceMemory memory;
   {
     const c10::impl::ExcludeDispatchKeyGuard below(kAbove);
-    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+    target.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   }
   call.replace_results();
 }

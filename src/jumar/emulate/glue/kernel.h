@@ -9,6 +9,10 @@
 
 namespace jumar {
 
+// Runs `target` on CPU tensors over the memory of the arguments of `op`, which has the same schema.
+void execute(const Plan& plan, const c10::OperatorHandle& op, const c10::OperatorHandle& target,
+             torch::jit::Stack* stack);
+
 class Kernel final : public c10::OperatorKernel {
  public:
   explicit Kernel(Plan plan) : plan_(std::move(plan)) {}

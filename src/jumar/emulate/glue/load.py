@@ -40,7 +40,9 @@ def install() -> int:
     soc = env.socs().get(os.environ.get("JUMAR_SOC") or env.DEFAULT_SOC, {})
     message = ctypes.create_string_buffer(4096)
     count = int(
-        library.jumar_glue_install(int(soc.get("bf16", True)), message, ctypes.c_size_t(len(message)))
+        library.jumar_glue_install(
+            int(soc.get("bf16", True)), _load_reference, message, ctypes.c_size_t(len(message))
+        )
     )
     if count < 0:
         raise UserError(
@@ -54,7 +56,8 @@ def report() -> dict[str, list[str]]:
     """Operators by what the dispatcher of this process does with them.
 
     `native`: the CPU kernel on the card's memory; `own`: left to torch_npu; `missing`: no CPU kernel,
-    torch_npu's own one refuses; `composed`: also differentiated by torch's own composition.
+    torch_npu's own one refuses; `composed`: also differentiated by torch's own composition; `npu`: NPU-only,
+    answered by jumar.emulate.ops; `npu-own`: NPU-only, left to torch_npu.
     """
     install()
     library = _open(build.library())
@@ -64,6 +67,19 @@ def report() -> dict[str, list[str]]:
         state, name = line.split(" ", 1)
         states.setdefault(state, []).append(name)
     return {state: sorted(names) for state, names in sorted(states.items())}
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
+def _load_reference(name: bytes, message: int, room: int) -> int:
+    """Called by the glue when a program first uses an NPU-only operator."""
+    from jumar.emulate.ops import registry
+
+    try:
+        return int(registry.load(name.decode()))
+    except Exception as error:  # nothing may travel through the C caller
+        text = str(error).encode()[: room - 1] + b"\0"
+        ctypes.memmove(message, text, len(text))
+        return -1
 
 
 @functools.cache

@@ -1,0 +1,32 @@
+// NPU-only operators (npu::): the boxed kernel that finds its reference implementation (jumar.emulate.ops) on first use.
+#pragma once
+
+#include <ATen/core/boxing/OperatorKernel.h>
+
+#include <atomic>
+#include <string>
+
+#include "plan.h"
+
+namespace jumar {
+
+// Defines the operator `jumar_npu::NAME` with a CPU kernel: 0, 1 when it draws random numbers, -1 with the reason.
+using LoadReference = int (*)(const char* name, char* message, size_t room);
+
+class Reference final : public c10::OperatorKernel {
+ public:
+  Reference(std::string name, Plan plan) : name_(std::move(name)), plan_(std::move(plan)) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+
+ private:
+  const c10::OperatorHandle& target();
+
+  const std::string name_;  // with the overload, without the namespace
+  Plan plan_;
+  std::atomic<const c10::OperatorHandle*> target_{nullptr};
+};
+
+// Takes over torch_npu's own operators; "npu NAME" or "npu-own NAME" per operator is added to `report`.
+void take_over_npu(LoadReference load, std::string& report);
+
+}  // namespace jumar

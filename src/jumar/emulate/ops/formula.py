@@ -1,0 +1,77 @@
+"""What the families share: the precision they compute in, gradients by differentiation, data type codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_ABOVE = (
+    torch._C.DispatchKey.AutogradCPU,
+    torch._C.DispatchKey.AutogradOther,
+    torch._C.DispatchKey.ADInplaceOrView,
+)
+
+# Numbers beyond torch's own data types are those of ACL plus 256 (torch_npu.float4_e2m1fn_x2 and others).
+_CODES = {
+    258: torch.int8, 285: torch.int32, 287: torch.bfloat16, 291: torch.float8_e5m2, 292: torch.float8_e4m3fn,
+    293: torch.float8_e8m0fnu, 296: torch.float4_e2m1fn_x2,
+}  # fmt: skip
+
+
+def wide(tensor: Tensor) -> Tensor:
+    """At least float32: device kernels compute half precision in float32 and round once at the end."""
+    return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.float()
+
+
+def wide_or_none(tensor: Tensor | None) -> Tensor | None:
+    return None if tensor is None else wide(tensor)
+
+
+def gradients(
+    formula: Callable[..., Any], inputs: Sequence[Tensor | None], grads: Sequence[Tensor | None] | Tensor
+) -> list[Tensor | None]:
+    """The gradients of `formula(*inputs)`, by torch's own differentiation on wide copies; dtypes of the inputs."""
+    exclude = torch._C._dispatch_tls_local_exclude_set()
+    for key in _ABOVE:
+        exclude = exclude.remove(key)
+    with torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), exclude), torch.enable_grad():
+        leaves = [None if t is None else wide(t.detach()).clone().requires_grad_() for t in inputs]
+        results = formula(*leaves)
+        results = [results] if isinstance(results, Tensor) else list(results)
+        wanted = [grads] if isinstance(grads, Tensor) else list(grads)
+        pairs = [(r, wide(g).to(r.dtype)) for r, g in zip(results, wanted, strict=False) if g is not None]
+        found = torch.autograd.grad(
+            [r for r, _ in pairs], [t for t in leaves if t is not None], [g for _, g in pairs], allow_unused=True
+        )
+    left = iter(found)
+    out: list[Tensor | None] = []
+    for tensor in inputs:
+        gradient = None if tensor is None else next(left)
+        if tensor is not None:
+            gradient = torch.zeros_like(tensor) if gradient is None else gradient.to(tensor.dtype)
+        out.append(gradient)
+    return out
+
+
+def data_type(code: int | torch.dtype | None, default: torch.dtype) -> torch.dtype:
+    """The torch type for a number that an operator takes as `dtype`, `dst_type` or `output_dtype`."""
+    if code is None:
+        return default
+    if isinstance(code, torch.dtype):
+        return code
+    if code in _CODES:
+        return _CODES[code]
+    return _scalar_types()[code]
+
+
+def _scalar_types() -> list[torch.dtype]:
+    # c10::ScalarType, in its order.
+    return [
+        torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32,
+        torch.float64, torch.complex32, torch.complex64, torch.complex128, torch.bool, torch.qint8,
+        torch.quint8, torch.qint32, torch.bfloat16, torch.quint4x2, torch.quint2x4, torch.bits1x8,
+        torch.bits2x4, torch.bits4x2, torch.bits8, torch.bits16, torch.float8_e5m2, torch.float8_e4m3fn,
+    ]  # fmt: skip

@@ -1,0 +1,114 @@
+"""Which NPU-only operators have a reference implementation, and how the glue gets it on first use."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+Function = Callable[..., Any]
+
+# Operators of torch.ops.npu and torch.ops.atb that speak to other cards while they compute.
+_NEEDS_HCCL = (
+    "all_to_all", "alltoall", "all_gather", "all_reduce", "reduce_scatter", "moe_distribute", "attention_to_ffn",
+    "ffn_to_attention", "distribute_barrier",
+)  # fmt: skip
+
+
+class Entry(NamedTuple):
+    function: Function
+    random: bool
+    source: str
+
+
+_TABLE: dict[str, Entry] = {}
+_LOADED: dict[str, int] = {}
+_LIBRARY: list[Any] = []
+
+
+def operator(*names: str, random: bool = False) -> Callable[[Function], Function]:
+    """Declares the function as the operator `npu::NAME`; without names, as the one of its own name.
+
+    `random` gives torch's default generator the state of the card's generator during the call.
+    """
+
+    def declare(function: Function) -> Function:
+        for name in names or (function.__name__,):
+            _TABLE[name] = Entry(function, random, function.__module__.rsplit(".", 1)[-1])
+        return function
+
+    return declare
+
+
+def load(name: str) -> int:
+    """Defines `jumar_npu::NAME` for CPU tensors; 1 when it draws random numbers. Refuses by name."""
+    import torch
+
+    if name in _LOADED:
+        return _LOADED[name]
+    entry = find(name)
+    if entry is None:
+        raise NotImplementedError(refusal(name))
+    if not _LIBRARY:
+        _LIBRARY.append(torch.library.Library("jumar_npu", "FRAGMENT"))
+    base, _, overload = name.partition(".")
+    schema = str(torch._C._get_schema(f"npu::{base}", overload)).removeprefix("npu::")
+    _LIBRARY[0].define(schema)
+    _LIBRARY[0].impl(name, entry.function, "CPU")
+    _LOADED[name] = int(entry.random)
+    return _LOADED[name]
+
+
+def find(name: str) -> Entry | None:
+    """The implementation of an operator, its out= and in-place forms made from the plain one."""
+    table = implemented()
+    if name in table:
+        return table[name]
+    base, _, overload = name.partition(".")
+    if base.endswith("_") and not overload and base[:-1] in table:
+        plain = table[base[:-1]]
+        return plain._replace(function=_in_place(plain.function))
+    if overload == "out" and base in table:
+        return table[base]._replace(function=_into(table[base].function))
+    return None
+
+
+@functools.cache
+def implemented() -> dict[str, Entry]:
+    """All declared operators. Importing the families takes some 50 ms, so it waits for the first one."""
+    import jumar.emulate.ops as package
+
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+    return _TABLE
+
+
+def refusal(name: str) -> str:
+    """What a program is told that calls an operator without an implementation."""
+    if any(part in name for part in _NEEDS_HCCL):
+        return (
+            f"npu::{name} exchanges data with other cards inside one kernel, which the emulator does not do; "
+            "`jumar emulate coverage` lists what it does"
+        )
+    return f"npu::{name} is not implemented by the emulator; `jumar emulate coverage` lists what is"
+
+
+def _in_place(function: Function) -> Function:
+    def call(target: Any, *args: Any, **kwargs: Any) -> Any:
+        return target.copy_(function(target, *args, **kwargs))
+
+    return call
+
+
+def _into(function: Function) -> Function:
+    def call(*args: Any, out: Any, workspace: Any = None, **kwargs: Any) -> Any:
+        results = function(*args, **kwargs)
+        if not isinstance(out, list):
+            return out.resize_(results.shape).copy_(results)
+        for target, result in zip(out, results, strict=False):
+            target.resize_(result.shape).copy_(result)
+        return tuple(out)
+
+    return call
