@@ -17,6 +17,8 @@ const std::set<std::string> kOwn = {
     "npu_ciou",           "npu_dropout_gen_mask",  "npu_fused_attention_score", "npu_moe_token_unpermute",
     "npu_moe_token_unpermute_with_routing_map",    "dropout_with_byte_mask",   "print_npugraph_tensor",
     "save_npugraph_tensor", "set_op_timeout_ms",   "super_kernel_scope_begin", "super_kernel_scope_end",
+    "npu_format_cast",    "npu_format_cast_",      "_npu_format_cast",         "empty_with_format",
+    "unsafe_empty_with_format",                    "empty_with_swapped_memory",
 };
 
 LoadReference load_reference = nullptr;
@@ -29,10 +31,10 @@ const c10::OperatorHandle& Reference::target() {
   const int loaded = load_reference(name_.c_str(), message, sizeof message);
   TORCH_CHECK_NOT_IMPLEMENTED(loaded >= 0, message);
   if (loaded == 1) plan_.random = true;
-  const size_t dot = name_.find('.');
-  const std::string overload = dot == std::string::npos ? "" : name_.substr(dot + 1);
-  const auto handle =
-      c10::Dispatcher::singleton().findSchemaOrThrow(("jumar_npu::" + name_.substr(0, dot)).c_str(), overload.c_str());
+  const std::string full = "jumar_" + (name_.rfind("aten::", 0) == 0 ? name_ : "npu::" + name_);
+  const size_t dot = full.find('.');
+  const std::string overload = dot == std::string::npos ? "" : full.substr(dot + 1);
+  const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(full.substr(0, dot).c_str(), overload.c_str());
   const auto* kept = new c10::OperatorHandle(handle);  // kernels live as long as the process
   target_.store(kept, std::memory_order_release);
   return *kept;
