@@ -67,13 +67,16 @@ def main() -> int:
     with ThreadPoolExecutor(options.jobs) as pool, tempfile.TemporaryDirectory() as scratch:
         for done in pool.map(lambda path: run_file(path, options.timeout, Path(scratch), rules), files):
             cases += done
+            if options.json:  # after each file: a run that is stopped has something to show
+                _write(Path(options.json), cases)
             if options.verbose:
                 print(_line(done), file=sys.stderr, flush=True)
-    if options.json:
-        rows = [asdict(case) for case in cases]
-        Path(options.json).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     print(summary(cases))
     return 1 if any(case.state == "failed" and not case.cause.startswith("cannot: ") for case in cases) else 0
+
+
+def _write(path: Path, cases: list[Case]) -> None:
+    path.write_text(json.dumps([asdict(case) for case in cases], indent=1) + "\n", encoding="utf-8")
 
 
 def _options() -> argparse.Namespace:
@@ -112,10 +115,7 @@ def run_file(path: Path, limit: float, scratch: Path, rules: Rules) -> list[Case
 def read_rules(path: Path) -> Rules:
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     return Rules(
-        [
-            (re.compile(row.get("case", "")), re.compile(row.get("text", "")), row["reason"])
-            for row in table["cannot"]
-        ],
+        [(re.compile(row.get("case", "")), re.compile(row.get("text", "")), row["reason"]) for row in table["cannot"]],
         [(re.compile(row["text"], re.S), row["cause"]) for row in table["cause"]],
     )
 
@@ -135,8 +135,8 @@ def find_cause(case: str, text: str, rules: Rules) -> str:
     for pattern, cause in rules.causes:
         if found := pattern.search(text):
             return found.expand(cause)
-    lines = [line[2:].strip() for line in text.splitlines() if line.startswith("E ")]
-    return (lines or text.strip().splitlines() or ["no output"])[0][:120]
+    lines = [line for line in text.strip().splitlines() if line and not line.startswith((" ", "["))]
+    return (lines or ["no output"])[-1][:120]
 
 
 def summary(cases: list[Case]) -> str:

@@ -41,8 +41,7 @@ def main() -> int:
     rows: list[Row] = []
     with ThreadPoolExecutor(options.jobs) as pool, tempfile.TemporaryDirectory() as scratch:
         work = [
-            pool.submit(run_operator, *key, dtypes, options.samples, options.timeout, Path(scratch))
-            for key in names
+            pool.submit(run_operator, *key, dtypes, options.samples, options.timeout, Path(scratch)) for key in names
         ]
         for future in work:
             rows += future.result()
@@ -53,9 +52,7 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description="compare the emulated card with the CPU, operator by operator"
-    )
+    parser = argparse.ArgumentParser(description="compare the emulated card with the CPU, operator by operator")
     parser.add_argument("--only", default="", help="names of operators")
     parser.add_argument("--dtypes", default="", help="for example float32,int64")
     parser.add_argument("--samples", type=int, default=8, help="at most so many per dtype")
@@ -66,14 +63,11 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def run_operator(
-    name: str, variant: str, dtypes: list[str], samples: int, limit: float, scratch: Path
-) -> list[Row]:
+def run_operator(name: str, variant: str, dtypes: list[str], samples: int, limit: float, scratch: Path) -> list[Row]:
     """All rows of one operator. A dtype that kills the process is left out of the next one."""
     done: dict[tuple[str, str], Row] = {}
     left = dtypes or sorted(
-        str(dtype).removeprefix("torch.")
-        for dtype in opinfo_worker.database()[name, variant].supported_dtypes("cpu")
+        str(dtype).removeprefix("torch.") for dtype in opinfo_worker.database()[name, variant].supported_dtypes("cpu")
     )
     for attempt in range(_MOST_RESTARTS):
         log = scratch / f"{name}-{variant}-{attempt}".replace("/", "_")

@@ -193,9 +193,7 @@ def _backward(op: Any, sample: Any) -> Any:
     results = _forward(op, sample)
     if sample.output_process_fn_grad is not None:
         results = sample.output_process_fn_grad(results)
-    results = [
-        item for item in _pytree.tree_leaves(results) if isinstance(item, torch.Tensor) and item.requires_grad
-    ]
+    results = [item for item in _pytree.tree_leaves(results) if isinstance(item, torch.Tensor) and item.requires_grad]
     generator = torch.Generator().manual_seed(1)
     weights = [
         torch.randn(item.shape, generator=generator, dtype=torch.double).to(item.dtype).to(item.device)

@@ -22,9 +22,7 @@ def register() -> None:
     _LIBRARY.append(library)
 
 
-def _lstm_cell(
-    input_gates: Any, hidden_gates: Any, cx: Any, input_bias: Any = None, hidden_bias: Any = None
-) -> Any:
+def _lstm_cell(input_gates: Any, hidden_gates: Any, cx: Any, input_bias: Any = None, hidden_bias: Any = None) -> Any:
     gates = _biased(hidden_gates, hidden_bias) + _biased(input_gates, input_bias)
     into, forget, cell, out = gates.unsafe_chunk(4, 1)
     cy = forget.sigmoid() * cx + into.sigmoid() * cell.tanh()

@@ -57,8 +57,8 @@ def install() -> int:
 def report() -> dict[str, list[str]]:
     """Operators by what the dispatcher of this process does with them.
 
-    `native`: the CPU kernel on the card's memory; `own`: left to torch_npu; `reference`: no CPU
-    kernel, answered by jumar.emulate.ops or refused; `composed`: also differentiated by torch's own composition; `npu`: NPU-only,
+    `native`: the CPU kernel on the card's memory; `own`: left to torch_npu; `reference`: no CPU kernel, answered by
+    jumar.emulate.ops or refused; `composed`: also differentiated by torch's own composition; `npu`: NPU-only,
     answered by jumar.emulate.ops; `npu-own`: NPU-only, left to torch_npu.
     """
     install()

@@ -62,9 +62,7 @@ def baddbmm_out(
 
 
 @operator("aten::matmul_backward")
-def matmul_backward(
-    grad: Tensor, self: Tensor, other: Tensor, mask: list[bool]
-) -> tuple[Tensor | None, Tensor | None]:
+def matmul_backward(grad: Tensor, self: Tensor, other: Tensor, mask: list[bool]) -> tuple[Tensor | None, Tensor | None]:
     first, second = gradients(torch.matmul, (self, other), grad)
     return (first if mask[0] else None, second if mask[1] else None)
 
