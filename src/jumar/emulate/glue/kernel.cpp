@@ -163,6 +163,11 @@ void set_bfloat16(bool supported) { has_bfloat16 = supported; }
 void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
   Wider wider(plan_, *stack);
   const size_t below = stack->size() - plan_.arguments.size();
+  if (wider.needed()) {
+    stack->resize(below);
+    wider.run(op, stack);
+    return;
+  }
   try {
     execute(plan_, op, op, stack);
   } catch (const c10::Error& error) {

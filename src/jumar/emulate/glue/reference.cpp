@@ -13,12 +13,27 @@ namespace {
 // torch_npu's own kernels do these without an operator of the device, or by calling other npu:: operators above
 // autograd, which must stay visible to it.
 const std::set<std::string> kOwn = {
-    "copy_memory_",       "get_npu_format",        "get_storage_size",         "npu_change_data_ptr",
-    "npu_ciou",           "npu_dropout_gen_mask",  "npu_fused_attention_score", "npu_moe_token_unpermute",
-    "npu_moe_token_unpermute_with_routing_map",    "dropout_with_byte_mask",   "print_npugraph_tensor",
-    "save_npugraph_tensor", "set_op_timeout_ms",   "super_kernel_scope_begin", "super_kernel_scope_end",
-    "npu_format_cast",    "npu_format_cast_",      "_npu_format_cast",         "empty_with_format",
-    "unsafe_empty_with_format",                    "empty_with_swapped_memory",
+    "_npu_format_cast",
+    "copy_memory_",
+    "dropout_with_byte_mask",
+    "empty_with_format",
+    "empty_with_swapped_memory",
+    "get_npu_format",
+    "get_storage_size",
+    "npu_change_data_ptr",
+    "npu_ciou",
+    "npu_dropout_gen_mask",
+    "npu_format_cast",
+    "npu_format_cast_",
+    "npu_fused_attention_score",
+    "npu_moe_token_unpermute",
+    "npu_moe_token_unpermute_with_routing_map",
+    "print_npugraph_tensor",
+    "save_npugraph_tensor",
+    "set_op_timeout_ms",
+    "super_kernel_scope_begin",
+    "super_kernel_scope_end",
+    "unsafe_empty_with_format",
 };
 
 LoadReference load_reference = nullptr;

@@ -40,6 +40,11 @@ at::Tensor narrowed(const at::Tensor& tensor, at::ScalarType type, const std::ve
   return tensor.scalar_type() == at::kFloat ? tensor.to(type) : tensor;
 }
 
+// Statistics and the gradients of the affine part of a batch normalisation are float32 whatever the input is.
+bool stays_wide(const std::string& name, size_t result) {
+  return result > 0 && name.rfind("aten::native_batch_norm", 0) == 0;
+}
+
 }  // namespace
 
 Wider::Wider(const Plan& plan, const torch::jit::Stack& stack) : plan_(plan) {
@@ -74,9 +79,11 @@ void Wider::run(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     if (pair.narrow.sizes() != pair.wide.sizes()) pair.narrow.resize_(pair.wide.sizes());
     pair.narrow.copy_(pair.wide);
   }
+  size_t index = 0;
   for (c10::IValue& value : call) {
+    const bool narrow = !stays_wide(op.operator_name().name, index++);
     if (value.isTensor()) {
-      stack->emplace_back(narrowed(value.toTensor(), *narrow_, pairs));
+      stack->emplace_back(narrow ? narrowed(value.toTensor(), *narrow_, pairs) : value.toTensor());
     } else if (value.isTensorList()) {
       c10::List<at::Tensor> list;
       for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(narrowed(tensor, *narrow_, pairs));

@@ -1,0 +1,149 @@
+"""Suppression of overlapping boxes, plain and rotated, and the overlap of rotated boxes."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from jumar.emulate.ops.registry import operator
+
+_Point = tuple[float, float]
+
+
+def _overlap(boxes: Tensor) -> Tensor:
+    low = torch.maximum(boxes[:, None, :2], boxes[None, :, :2])
+    high = torch.minimum(boxes[:, None, 2:], boxes[None, :, 2:])
+    inner = (high - low).clamp(min=0).prod(-1)
+    sizes = (boxes[:, 2:] - boxes[:, :2]).clamp(min=0).prod(-1)
+    return inner / (sizes[:, None] + sizes[None] - inner).clamp(min=1e-12)
+
+
+def _suppress(order: list[int], overlap: Tensor, threshold: float) -> list[int]:
+    kept: list[int] = []
+    for i in order:
+        if all(overlap[i, j] <= threshold for j in kept):
+            kept.append(i)
+    return kept
+
+
+@operator()
+def npu_nms_v4(
+    input: Tensor,
+    scores: Tensor,
+    max_output_size: int,
+    iou_threshold: Tensor,
+    scores_threshold: Tensor,
+    pad_to_max_output_size: bool = False,
+) -> tuple[Tensor, Tensor]:
+    corners = input.float()
+    boxes = torch.cat([torch.minimum(corners[:, :2], corners[:, 2:]), torch.maximum(corners[:, :2], corners[:, 2:])], 1)
+    order = [i for i in scores.argsort(descending=True, stable=True).tolist() if scores[i] > scores_threshold]
+    kept = _suppress(order, _overlap(boxes), float(iou_threshold))[: int(max_output_size)]
+    out = torch.zeros(int(max_output_size), dtype=torch.int32)
+    out[: len(kept)] = torch.tensor(kept, dtype=torch.int32)
+    return out, torch.tensor(len(kept), dtype=torch.int32)
+
+
+@operator()
+def npu_nms_with_mask(input: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Boxes come sorted by score, in the fifth column."""
+    kept = _suppress(list(range(input.shape[0])), _overlap(input[:, :4].float()), float(iou_threshold))
+    mask = torch.zeros(input.shape[0], dtype=torch.uint8)
+    mask[kept] = 1
+    return input.clone(), torch.arange(input.shape[0], dtype=torch.int32), mask
+
+
+@operator()
+def npu_nms_rotated(
+    input: Tensor,
+    scores: Tensor,
+    iou_threshold: float,
+    scores_threshold: float = 0.0,
+    max_output_size: int = -1,
+    mode: int = 0,
+) -> tuple[Tensor, Tensor]:
+    boxes = [_polygon(row, mode == 1) for row in input.double().tolist()]
+    order = [i for i in scores.argsort(descending=True, stable=True).tolist() if scores[i] >= scores_threshold]
+    kept: list[int] = []
+    for i in order:
+        if all(_ratio(boxes[i], boxes[j]) <= iou_threshold for j in kept):
+            kept.append(i)
+    if max_output_size > 0:
+        kept = kept[:max_output_size]
+    return torch.tensor(kept, dtype=torch.int32), torch.tensor([len(kept)], dtype=torch.int32)
+
+
+@operator()
+def npu_rotated_iou(
+    input: Tensor,
+    query_boxes: Tensor,
+    trans: bool = False,
+    mode: int = 0,
+    is_cross: bool = True,
+    v_threshold: float = 0.0,
+    e_threshold: float = 0.0,
+) -> Tensor:
+    return _each(input, query_boxes, trans, is_cross, mode, ratio=True)
+
+
+@operator()
+def npu_rotated_overlaps(input: Tensor, query_boxes: Tensor, trans: bool = False) -> Tensor:
+    # Boxes lie in columns here: (batch, 5, boxes).
+    return _each(input.transpose(1, 2), query_boxes.transpose(1, 2), trans, True, 0, ratio=False)
+
+
+def _each(input: Tensor, query: Tensor, trans: bool, is_cross: bool, mode: int, *, ratio: bool) -> Tensor:
+    out = []
+    for ours, theirs in zip(input.double().tolist(), query.double().tolist(), strict=True):
+        one, two = ([_polygon(box, not trans) for box in boxes] for boxes in (ours, theirs))
+        measure = (lambda a, b: _ratio(a, b, mode)) if ratio else _common
+        if is_cross:
+            out.append([[measure(a, b) for b in two] for a in one])
+        else:
+            out.append([measure(a, b) for a, b in zip(one, two, strict=True)])
+    return torch.tensor(out, dtype=torch.float64).to(input.dtype)
+
+
+def _polygon(box: list[float], centred: bool) -> list[_Point]:
+    """The corners, counter-clockwise, of (x, y, w, h, degrees) or of (x1, y1, x2, y2, degrees)."""
+    if centred:
+        cx, cy, w, h = box[:4]
+    else:
+        cx, cy, w, h = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2, box[2] - box[0], box[3] - box[1]
+    angle = math.radians(box[4])
+    c, s = math.cos(angle), math.sin(angle)
+    half = ((-w / 2, -h / 2), (w / 2, -h / 2), (w / 2, h / 2), (-w / 2, h / 2))
+    points = [(cx + x * c - y * s, cy + x * s + y * c) for x, y in half]
+    return points if _area(points) >= 0 else points[::-1]
+
+
+def _area(points: list[_Point]) -> float:
+    return sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(points, points[1:] + points[:1], strict=True)) / 2
+
+
+def _ratio(a: list[_Point], b: list[_Point], mode: int = 0) -> float:
+    inner = _common(a, b)
+    whole = _area(a) if mode == 1 else _area(a) + _area(b) - inner
+    return inner / whole if whole > 0 else 0.0
+
+
+def _common(a: list[_Point], b: list[_Point]) -> float:
+    """The area two convex polygons share: one is cut by each side of the other."""
+    points = a
+    for start, end in zip(b, b[1:] + b[:1], strict=True):
+        if not points:
+            return 0.0
+        side = [(end[0] - start[0]) * (y - start[1]) - (end[1] - start[1]) * (x - start[0]) for x, y in points]
+        cut: list[_Point] = []
+        for i, point in enumerate(points):
+            before = i - 1
+            if (side[i] >= 0) != (side[before] >= 0):
+                t = side[before] / (side[before] - side[i])
+                old = points[before]
+                cut.append((old[0] + t * (point[0] - old[0]), old[1] + t * (point[1] - old[1])))
+            if side[i] >= 0:
+                cut.append(point)
+        points = cut
+    return abs(_area(points)) if len(points) > 2 else 0.0
