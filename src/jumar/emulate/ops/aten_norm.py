@@ -53,7 +53,7 @@ def batch_norm_gather_stats_with_counts(
     if running_var is not None:
         unbiased = variance * total / (total - 1)
         running_var.mul_(1 - momentum).add_(unbiased.to(running_var.dtype), alpha=momentum)
-    return overall, torch.rsqrt(variance + eps)
+    return overall.to(mean.dtype), torch.rsqrt(variance + eps).to(mean.dtype)
 
 
 @operator("aten::batch_norm_backward_reduce")
