@@ -1,4 +1,7 @@
-// Descriptors, attributes and options of the older operator interface; the operators themselves refuse by type.
+// Descriptors, attributes and options of the older operator interface. One operator works: `Identity`, torch_npu's
+// cast between formats; every other one refuses by its type.
+#include <algorithm>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
@@ -43,6 +46,22 @@ int32_t refuse_operator(const char* function, const char* type) {
   return fail(ACL_ERROR_OP_NOT_FOUND,
               "jumar: operator `%s` (%s) is not emulated (state: refused); `jumar emulate coverage` lists what is",
               type != nullptr ? type : "?", function);
+}
+
+// A private format here is a name and a padded size: the data stays plain, at the front of the buffer.
+int32_t cast_format(int32_t inputs, const void* const* in, int32_t outputs, const void* const* out) {
+  if (inputs != 1 || outputs != 1) return fail(ACL_ERROR_INVALID_PARAM, "Identity: one input and one output wanted");
+  const auto* from = static_cast<const Buffer*>(in[0]);
+  const auto* to = static_cast<const Buffer*>(out[0]);
+  const size_t count = std::min(from->size, to->size);
+  if (count != 0) std::memmove(to->data, from->data, count);
+  return ACL_SUCCESS;
+}
+
+int32_t run_operator(const char* function, const char* type, int32_t inputs, const void* const* in, int32_t outputs,
+                     const void* const* out) {
+  if (type != nullptr && std::strcmp(type, "Identity") == 0) return cast_format(inputs, in, outputs, out);
+  return refuse_operator(function, type);
 }
 
 }  // namespace
@@ -102,14 +121,14 @@ int32_t aclopSetAttrListListInt(void* a, const char* n, int32_t, const int32_t*,
   return name_attribute(a, n);
 }
 
-int32_t aclopCompileAndExecute(const char* type, int32_t, const void**, const void**, int32_t, const void**, void**,
-                               const void*, int32_t, int32_t, const char*, void*) {
-  return refuse_operator("aclopCompileAndExecute", type);
+int32_t aclopCompileAndExecute(const char* type, int32_t inputs, const void**, const void** in, int32_t outputs,
+                               const void**, void** out, const void*, int32_t, int32_t, const char*, void*) {
+  return run_operator("aclopCompileAndExecute", type, inputs, in, outputs, out);
 }
 
-int32_t aclopCompileAndExecuteV2(const char* type, int32_t, void**, void**, int32_t, void**, void**, void*, int32_t,
-                                 int32_t, const char*, void*) {
-  return refuse_operator("aclopCompileAndExecuteV2", type);
+int32_t aclopCompileAndExecuteV2(const char* type, int32_t inputs, void**, void** in, int32_t outputs, void**,
+                                 void** out, void*, int32_t, int32_t, const char*, void*) {
+  return run_operator("aclopCompileAndExecuteV2", type, inputs, in, outputs, out);
 }
 
 int32_t aclSetCompileopt(int32_t option, const char* value) {

@@ -8,3 +8,4 @@
 #include "plan.cpp"
 #include "random.cpp"
 #include "reference.cpp"
+#include "widen.cpp"

@@ -20,8 +20,11 @@ const std::set<std::string> kLeft = {
     "_pin_memory", "_reshape_alias", "alias",  "as_strided",   "as_strided_", "empty",        "empty_like",
     "empty_strided", "is_pinned",    "is_set_to", "new_empty_strided", "record_stream", "resize_", "resize_as_",
     "set_",        "squeeze",        "unfold", "unsqueeze",    "view",        "view_as_complex", "view_as_real",
-    "contiguous",
+    "contiguous",  "_copy_from_and_resize", "to_padded_tensor",
 };
+
+// The CPU kernel lacks data types or asserts; a reference implementation stands in (jumar.emulate.ops.aten_*).
+const std::set<std::string> kReferenced = {"_add_relu", "_add_relu_"};
 
 // torch_npu's versions cast through NPU-only operators; the general ones allocate and copy.
 const std::set<std::string> kDecomposed = {"_to_copy"};
@@ -46,8 +49,8 @@ torch::CppFunction kernel_for(const c10::OperatorHandle& op) {
   return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(make_plan(op)));
 }
 
-// One line per operator: "native NAME", "own NAME" (left to torch_npu), "missing NAME" (no CPU kernel) or
-// "composed NAME" (differentiated by torch's own composition).
+// One line per operator: "native NAME", "own NAME" (left to torch_npu), "reference NAME" (no CPU kernel:
+// jumar.emulate.ops, or a refusal) or "composed NAME" (differentiated by torch's own composition).
 std::string& report() {
   static auto* const text = new std::string;
   return *text;
@@ -86,10 +89,13 @@ int take_over() {
     const auto op = dispatcher.findSchema(name);
     if (!op.has_value() || !op->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) continue;
     const std::string full = name.name.substr(6) + (name.overload_name.empty() ? "" : "." + name.overload_name);
-    const char* state = kLeft.count(name.name.substr(6)) != 0 ? "own" : has_cpu_kernel(*op) ? "native" : "missing";
-    report() += std::string(state) + " " + full + "\n";
-    if (std::string(state) != "native") continue;
-    library->impl(full.c_str(), kernel_for(*op));
+    const std::string base = name.name.substr(6);
+    const bool own = kLeft.count(base) != 0, native = kReferenced.count(base) == 0 && has_cpu_kernel(*op);
+    report() += (own ? "own " : native ? "native " : "reference ") + full + "\n";
+    if (own) continue;
+    library->impl(full.c_str(), native ? kernel_for(*op)
+                                       : torch::CppFunction::makeFromBoxedFunctor(
+                                             std::make_unique<Reference>("aten::" + full, make_plan(*op))));
     ++count;
   }
   return count;

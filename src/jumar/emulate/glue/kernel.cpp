@@ -8,6 +8,7 @@
 #include "alias.h"
 #include "memory.h"
 #include "random.h"
+#include "widen.h"
 
 namespace jumar {
 namespace {
@@ -160,7 +161,20 @@ class Call {
 void set_bfloat16(bool supported) { has_bfloat16 = supported; }
 
 void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
-  execute(plan_, op, op, stack);
+  Wider wider(plan_, *stack);
+  const size_t below = stack->size() - plan_.arguments.size();
+  if (wider.needed()) {
+    stack->resize(below);
+    wider.run(op, stack);
+    return;
+  }
+  try {
+    execute(plan_, op, op, stack);
+  } catch (const c10::Error& error) {
+    if (!wider.may_help(error.what_without_backtrace())) throw;
+    stack->resize(below);
+    wider.run(op, stack);
+  }
 }
 
 void execute(const Plan& plan, const c10::OperatorHandle& op, const c10::OperatorHandle& target,

@@ -10,7 +10,7 @@ from typing import Any
 
 from jumar.core.errors import UserError
 from jumar.emulate import env
-from jumar.emulate.glue import build, probe
+from jumar.emulate.glue import build, composite, probe
 
 
 def connect() -> None:
@@ -46,7 +46,9 @@ def install() -> int:
             int(soc.get("bf16", True)), _load_reference, message, ctypes.c_size_t(len(message))
         )
     )
-    if count < 0:
+    if count >= 0:
+        composite.register()
+    else:
         raise UserError(
             f"the glue does not fit this torch: {message.value.decode(errors='replace')}",
             hint=env.TESTED,
@@ -64,8 +66,8 @@ def _record() -> None:
 def report() -> dict[str, list[str]]:
     """Operators by what the dispatcher of this process does with them.
 
-    `native`: the CPU kernel on the card's memory; `own`: left to torch_npu; `missing`: no CPU kernel,
-    torch_npu's own one refuses; `composed`: also differentiated by torch's own composition; `npu`: NPU-only,
+    `native`: the CPU kernel on the card's memory; `own`: left to torch_npu; `reference`: no CPU kernel, answered by
+    jumar.emulate.ops or refused; `composed`: also differentiated by torch's own composition; `npu`: NPU-only,
     answered by jumar.emulate.ops; `npu-own`: NPU-only, left to torch_npu.
     """
     install()

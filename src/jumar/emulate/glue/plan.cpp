@@ -2,6 +2,7 @@
 
 #include <ATen/core/enum_tag.h>
 
+#include <set>
 #include <string>
 
 namespace jumar {
@@ -15,6 +16,27 @@ bool mixes_devices(const std::string& name) {
   for (const char* part : kParts)
     if (name.find(part) != std::string::npos) return true;
   return false;
+}
+
+// The chip multiplies float16 into float32 sums and has single kernels for these losses; the CPU rounds in between.
+bool computes_wide(const std::string& name) {
+  static const std::set<std::string> kNames = {
+      "addbmm",      "addmm",           "addmv",
+      "baddbmm",     "binary_cross_entropy_with_logits", "binary_cross_entropy_with_logits_backward",
+      "bmm",         "conv_tbc",        "convolution",
+      "convolution_backward",           "convolution_backward_overrideable", "convolution_overrideable",
+      "dot",         "linear",          "mm",
+      "mv",          "native_batch_norm", "native_batch_norm_backward",
+      "slow_conv3d", "slow_conv_dilated2d", "slow_conv_transpose2d", "slow_conv_transpose3d", "thnn_conv2d",
+      "vdot",
+  };
+  return kNames.count(name.substr(name.find("::") + 2)) != 0;
+}
+
+// Changed in place although the schema does not say so.
+bool is_running_statistic(const std::string& op, const std::string& argument) {
+  return argument.rfind("running_", 0) == 0 && op.find("batch_norm") != std::string::npos &&
+         op.find("backward") == std::string::npos;
 }
 
 Kind kind_of(const c10::Type& type) {
@@ -41,13 +63,15 @@ Plan make_plan(const c10::OperatorHandle& op) {
   Plan plan;
   for (const auto& argument : op.schema().arguments()) {
     const Kind kind = kind_of(*argument.real_type());
-    const bool written = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+    const bool written = (argument.alias_info() != nullptr && argument.alias_info()->isWrite()) ||
+                         is_running_statistic(op.operator_name().name, argument.name());
     plan.arguments.push_back(kind);
     plan.written.push_back(written);
     plan.writes |= written;
     plan.has_generator |= kind == Kind::kGenerator;
   }
   plan.random = plan.has_generator || op.hasTag(at::Tag::nondeterministic_seeded);
+  plan.wide = computes_wide(op.operator_name().name);
   plan.same_device = !mixes_devices(op.operator_name().name);
   return plan;
 }

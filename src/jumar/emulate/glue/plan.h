@@ -15,6 +15,7 @@ struct Plan {
   bool writes = false;
   bool random = false;
   bool has_generator = false;
+  bool wide = false;  // float16 is computed in float32 and rounded once, as the chip does it
   bool same_device = true;  // a tensor of another device is an error, as on the real machine
 };
 

@@ -32,7 +32,8 @@ uint64_t next_seed(const std::optional<at::Generator>& npu, c10::Device device) 
 }  // namespace
 
 at::Generator next_generator(const std::optional<at::Generator>& npu, c10::Device device) {
-  if (npu.has_value() && npu->defined() && npu->device().type() == c10::kCPU) return *npu;
+  TORCH_CHECK(!npu.has_value() || !npu->defined() || npu->device().type() == c10::DeviceType::PrivateUse1,
+              "Expected a 'npu' device type for generator but found '", npu->device().type(), "'");
   return at::make_generator<at::CPUGeneratorImpl>(next_seed(npu, device));
 }
 

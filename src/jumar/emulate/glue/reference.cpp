@@ -16,6 +16,8 @@ const std::set<std::string> kOwn = {
     "_npu_format_cast",
     "copy_memory_",
     "dropout_with_byte_mask",
+    "empty_with_format",
+    "empty_with_swapped_memory",
     "get_npu_format",
     "get_storage_size",
     "npu_change_data_ptr",
@@ -31,6 +33,7 @@ const std::set<std::string> kOwn = {
     "set_op_timeout_ms",
     "super_kernel_scope_begin",
     "super_kernel_scope_end",
+    "unsafe_empty_with_format",
 };
 
 LoadReference load_reference = nullptr;
@@ -43,13 +46,13 @@ const c10::OperatorHandle& Reference::target() {
   const int loaded = load_reference(name_.c_str(), message, sizeof message);
   TORCH_CHECK_NOT_IMPLEMENTED(loaded >= 0, message);
   // Tags of torch_npu's schemas do not say it: implementations that keep the seed draw it themselves.
-  plan_.random = loaded == 1;
+  if (loaded == 1) plan_.random = true;
   // Lengths and seeds of this one are host tensors, on the device as well.
   if (name_.rfind("npu_fusion_attention", 0) == 0 && name_.find("_v3") != std::string::npos) plan_.same_device = false;
-  const size_t dot = name_.find('.');
-  const std::string overload = dot == std::string::npos ? "" : name_.substr(dot + 1);
-  const auto handle =
-      c10::Dispatcher::singleton().findSchemaOrThrow(("jumar_npu::" + name_.substr(0, dot)).c_str(), overload.c_str());
+  const std::string full = "jumar_" + (name_.rfind("aten::", 0) == 0 ? name_ : "npu::" + name_);
+  const size_t dot = full.find('.');
+  const std::string overload = dot == std::string::npos ? "" : full.substr(dot + 1);
+  const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(full.substr(0, dot).c_str(), overload.c_str());
   const auto* kept = new c10::OperatorHandle(handle);  // kernels live as long as the process
   target_.store(kept, std::memory_order_release);
   return *kept;

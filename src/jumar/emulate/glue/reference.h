@@ -1,4 +1,5 @@
-// NPU-only operators (npu::): the boxed kernel that finds its reference implementation (jumar.emulate.ops) on first use.
+// Operators without a CPU kernel (npu:: and a few of aten::): the boxed kernel that finds its reference implementation
+// (jumar.emulate.ops) on first use.
 #pragma once
 
 #include <ATen/core/boxing/OperatorKernel.h>
@@ -10,7 +11,7 @@
 
 namespace jumar {
 
-// Defines the operator `jumar_npu::NAME` with a CPU kernel: 0, 1 when it draws random numbers, -1 with the reason.
+// Defines the operator `jumar_npu::NAME` (or `jumar_aten::NAME`) with a CPU kernel: 0, 1 when it draws random numbers, -1 with the reason.
 using LoadReference = int (*)(const char* name, char* message, size_t room);
 
 class Reference final : public c10::OperatorKernel {
@@ -21,7 +22,7 @@ class Reference final : public c10::OperatorKernel {
  private:
   const c10::OperatorHandle& target();
 
-  const std::string name_;  // with the overload, without the namespace
+  const std::string name_;  // with the overload; without the namespace when it is npu
   Plan plan_;
   std::atomic<const c10::OperatorHandle*> target_{nullptr};
 };

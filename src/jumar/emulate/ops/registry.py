@@ -26,11 +26,11 @@ class Entry(NamedTuple):
 
 _TABLE: dict[str, Entry] = {}
 _LOADED: dict[str, int] = {}
-_LIBRARY: list[Any] = []
+_LIBRARIES: dict[str, Any] = {}
 
 
 def operator(*names: str, random: bool = False) -> Callable[[_F], _F]:
-    """Declares the function as the operator `npu::NAME`; without names, as the one of its own name.
+    """Declares the function as the operator `npu::NAME` or `aten::NAME`; without names, as the `npu` one of its own.
 
     `random` gives torch's default generator the state of the card's generator during the call.
     """
@@ -44,7 +44,10 @@ def operator(*names: str, random: bool = False) -> Callable[[_F], _F]:
 
 
 def load(name: str) -> int:
-    """Defines `jumar_npu::NAME` for CPU tensors; 1 when it draws random numbers. Refuses by name."""
+    """Defines `jumar_npu::NAME` (`jumar_aten::NAME` for one of aten) for CPU tensors; 1 when it draws random numbers.
+
+    Refuses by name.
+    """
     import torch
 
     if name in _LOADED:
@@ -52,12 +55,14 @@ def load(name: str) -> int:
     entry = find(name)
     if entry is None:
         raise NotImplementedError(refusal(name))
-    if not _LIBRARY:
-        _LIBRARY.append(torch.library.Library("jumar_npu", "FRAGMENT"))
-    base, _, overload = name.partition(".")
-    schema = str(torch._C._get_schema(f"npu::{base}", overload)).removeprefix("npu::")
-    _LIBRARY[0].define(schema)
-    _LIBRARY[0].impl(name, entry.function, "CPU")
+    space = "aten" if name.startswith("aten::") else "npu"
+    if space not in _LIBRARIES:
+        _LIBRARIES[space] = torch.library.Library(f"jumar_{space}", "FRAGMENT")
+    short = name.removeprefix("aten::")
+    base, _, overload = short.partition(".")
+    schema = str(torch._C._get_schema(f"{space}::{base}", overload)).removeprefix(f"{space}::")
+    _LIBRARIES[space].define(schema)
+    _LIBRARIES[space].impl(short, entry.function, "CPU")
     _LOADED[name] = int(entry.random)
     return _LOADED[name]
 
@@ -93,7 +98,8 @@ def refusal(name: str) -> str:
             f"npu::{name} exchanges data with other cards inside one kernel, which the emulator does not do; "
             "`jumar emulate coverage` lists what it does"
         )
-    return f"npu::{name} is not implemented by the emulator; `jumar emulate coverage` lists what is"
+    full = name if name.startswith("aten::") else f"npu::{name}"
+    return f"{full} is not implemented by the emulator; `jumar emulate coverage` lists what is"
 
 
 def not_emulated(what: str) -> NotImplementedError:

@@ -1,0 +1,43 @@
+"""Recurrent cells: torch sends those of a device to fused kernels, which the CPU does not have.
+
+Here they are the operators that torch uses for cells on the CPU, above autograd, so that gradients come by themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_LIBRARY: list[Any] = []
+
+
+def register() -> None:
+    import torch
+
+    if _LIBRARY:
+        return
+    library = torch.library.Library("aten", "IMPL")
+    for key in ("AutogradPrivateUse1", "PrivateUse1"):
+        library.impl("_thnn_fused_lstm_cell", _lstm_cell, key)
+        library.impl("_thnn_fused_gru_cell", _gru_cell, key)
+    _LIBRARY.append(library)
+
+
+def _lstm_cell(input_gates: Any, hidden_gates: Any, cx: Any, input_bias: Any = None, hidden_bias: Any = None) -> Any:
+    gates = _biased(hidden_gates, hidden_bias) + _biased(input_gates, input_bias)
+    into, forget, cell, out = gates.unsafe_chunk(4, 1)
+    cy = forget.sigmoid() * cx + into.sigmoid() * cell.tanh()
+    # The third result is work space for the fused backward kernel, which is not used.
+    return out.sigmoid() * cy.tanh(), cy, cy.new_empty(0)
+
+
+def _gru_cell(input_gates: Any, hidden_gates: Any, hx: Any, input_bias: Any = None, hidden_bias: Any = None) -> Any:
+    of_input = _biased(input_gates, input_bias).unsafe_chunk(3, 1)
+    of_hidden = _biased(hidden_gates, hidden_bias).unsafe_chunk(3, 1)
+    reset = (of_hidden[0] + of_input[0]).sigmoid()
+    update = (of_hidden[1] + of_input[1]).sigmoid()
+    new = (of_input[2] + of_hidden[2] * reset).tanh()
+    return (hx - new) * update + new, hx.new_empty(0)
+
+
+def _biased(gates: Any, bias: Any) -> Any:
+    return gates if bias is None else gates + bias

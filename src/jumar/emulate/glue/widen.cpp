@@ -1,0 +1,97 @@
+#include "widen.h"
+
+#include <ATen/core/List.h>
+#include <ATen/core/Tensor.h>
+
+#include <cstring>
+
+namespace jumar {
+namespace {
+
+bool is_half(const at::Tensor& tensor) {
+  return tensor.defined() && (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16);
+}
+
+std::optional<at::ScalarType> half_type(const c10::IValue& value, Kind kind) {
+  if (kind == Kind::kTensor && value.isTensor() && is_half(value.toTensor())) return value.toTensor().scalar_type();
+  if (kind == Kind::kTensors && value.isTensorList())
+    for (const at::Tensor& tensor : value.toTensorVector())
+      if (is_half(tensor)) return tensor.scalar_type();
+  return std::nullopt;
+}
+
+struct Pair {
+  at::Tensor narrow, wide;
+  bool written;
+};
+
+at::Tensor widened(const at::Tensor& tensor, bool written, std::vector<Pair>& pairs) {
+  if (!is_half(tensor)) return tensor;
+  for (const Pair& pair : pairs)
+    if (pair.narrow.is_same(tensor)) return pair.wide;
+  pairs.push_back({tensor, tensor.to(at::kFloat), written});
+  return pairs.back().wide;
+}
+
+at::Tensor narrowed(const at::Tensor& tensor, at::ScalarType type, const std::vector<Pair>& pairs) {
+  if (!tensor.defined()) return tensor;
+  for (const Pair& pair : pairs)
+    if (pair.wide.is_same(tensor)) return pair.narrow;
+  return tensor.scalar_type() == at::kFloat ? tensor.to(type) : tensor;
+}
+
+// Statistics and the gradients of the affine part of a batch normalisation are float32 whatever the input is.
+bool stays_wide(const std::string& name, size_t result) {
+  return result > 0 && name.rfind("aten::native_batch_norm", 0) == 0;
+}
+
+}  // namespace
+
+Wider::Wider(const Plan& plan, const torch::jit::Stack& stack) : plan_(plan) {
+  const size_t count = plan.arguments.size(), first = stack.size() - count;
+  for (size_t i = 0; i < count && !narrow_.has_value(); ++i) narrow_ = half_type(stack[first + i], plan.arguments[i]);
+  if (narrow_.has_value()) arguments_.assign(stack.end() - static_cast<ptrdiff_t>(count), stack.end());
+}
+
+bool Wider::may_help(const char* what) const {
+  return narrow_.has_value() && (std::strstr(what, "not implemented for 'Half'") != nullptr ||
+                                 std::strstr(what, "not implemented for 'BFloat16'") != nullptr);
+}
+
+void Wider::run(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  std::vector<Pair> pairs;
+  torch::jit::Stack call;
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const c10::IValue& value = arguments_[i];
+    if (plan_.arguments[i] == Kind::kTensor && value.isTensor()) {
+      call.emplace_back(widened(value.toTensor(), plan_.written[i], pairs));
+    } else if (plan_.arguments[i] == Kind::kTensors && value.isTensorList()) {
+      c10::List<at::Tensor> list;
+      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(widened(tensor, plan_.written[i], pairs));
+      call.emplace_back(std::move(list));
+    } else {
+      call.push_back(value);
+    }
+  }
+  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), &call);
+  for (const Pair& pair : pairs) {
+    if (!pair.written) continue;
+    if (pair.narrow.sizes() != pair.wide.sizes()) pair.narrow.resize_(pair.wide.sizes());
+    pair.narrow.copy_(pair.wide);
+  }
+  size_t index = 0;
+  for (c10::IValue& value : call) {
+    const bool narrow = !stays_wide(op.operator_name().name, index++);
+    if (value.isTensor()) {
+      stack->emplace_back(narrow ? narrowed(value.toTensor(), *narrow_, pairs) : value.toTensor());
+    } else if (value.isTensorList()) {
+      c10::List<at::Tensor> list;
+      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(narrowed(tensor, *narrow_, pairs));
+      stack->emplace_back(std::move(list));
+    } else {
+      stack->push_back(std::move(value));
+    }
+  }
+}
+
+}  // namespace jumar

@@ -1,0 +1,31 @@
+// Data types that a device kernel has and the CPU kernel has not: half precision is computed in float32.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include "plan.h"
+
+namespace jumar {
+
+// The arguments of a call that has half-precision tensors, kept until it is known that the CPU kernel takes them.
+class Wider {
+ public:
+  Wider(const Plan& plan, const torch::jit::Stack& stack);
+
+  // True for an operator that the chip always computes so.
+  bool needed() const { return plan_.wide && narrow_ == at::kHalf; }
+
+  // True when `what` is the CPU's way to say that it has no such kernel.
+  bool may_help(const char* what) const;
+
+  // The same call in float32 on the card; results and changed arguments are rounded once, at the end.
+  void run(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
+ private:
+  const Plan& plan_;
+  std::optional<at::ScalarType> narrow_;
+  std::vector<c10::IValue> arguments_;
+};
+
+}  // namespace jumar

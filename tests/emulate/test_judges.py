@@ -1,0 +1,108 @@
+"""The judges: the vendor's tests (tools/conformance.py) and PyTorch's operator database (tools/opinfo.py)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib import util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+_TOOLS = Path(__file__).resolve().parents[2] / "tools"
+
+_SUITE = """
+import os, time, unittest
+import torch
+
+class TestCard(unittest.TestCase):
+    def test_adds(self):
+        self.assertEqual(torch.ones(2).npu().sum().item(), 2)
+    def test_differs(self):
+        self.fail("result error")
+    def test_refused(self):
+        raise RuntimeError("jumar: `aclnnAbs` is not emulated (state: refused)")
+    @unittest.skip("not on this chip")
+    def test_skipped(self):
+        pass
+    def test_crashes(self):
+        os.abort()
+    def test_waits(self):
+        time.sleep(600)
+"""
+
+
+def _run(name: str, machine: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(_TOOLS / name), *arguments],
+        env={**os.environ, "JUMAR_MACHINE": machine, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
+    )
+
+
+def _tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(_TOOLS))
+    spec = util.spec_from_file_location("conformance", _TOOLS / "conformance.py")
+    assert spec is not None and spec.loader is not None
+    module = util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "conformance", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.slow
+def test_each_case_counts_once_whatever_happens(emulator: None, machine: str, tmp_path: Path) -> None:
+    (tmp_path / "test_card.py").write_text(_SUITE, encoding="utf-8")
+    out = tmp_path / "out.json"
+    done = _run("conformance.py", machine, str(tmp_path), "--jobs", "1", "--timeout", "8", "--json", str(out))
+    found = {case["name"].split(".")[-1]: case for case in json.loads(out.read_text(encoding="utf-8"))}
+    assert {name: case["state"] for name, case in found.items()} == {
+        "test_adds": "passed",
+        "test_differs": "failed",
+        "test_refused": "failed",
+        "test_skipped": "skipped",
+        "test_crashes": "failed",
+        "test_waits": "failed",
+    }
+    assert found["test_refused"]["cause"] == "refused: aclnnAbs"
+    assert found["test_crashes"]["cause"] == "killed by SIGABRT"
+    assert found["test_waits"]["cause"] == "ran out of time"
+    assert "passed 1 of 5 (20.0 %), failed 3, refused 1; skipped by the tests 1" in done.stdout
+
+
+def test_causes_are_read_from_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = _tool(monkeypatch)
+    rules = tool.read_rules(_TOOLS / "conformance.toml")
+    cases = {
+        "jumar: `aclnnAbsGetWorkspaceSize` is not emulated": "refused: aclnnAbs",
+        "NotImplementedError: npu::npu_iou is not implemented by the emulator": "refused: npu::npu_iou",
+        "AssertionError: result error": "numbers differ: result error",
+        "ModuleNotFoundError: No module named 'torchvision'": "missing package: torchvision",
+        "Traceback\n  File x\nValueError: seven": "ValueError: seven",
+    }
+    assert {text: tool.find_cause("folder/test_x.py::T.t", text, rules) for text in cases} == cases
+
+
+def test_folder_without_tests_is_an_error(machine: str, tmp_path: Path) -> None:
+    done = _run("conformance.py", machine, str(tmp_path))
+    assert (done.returncode, done.stderr) == (2, f"error: no tests in `{tmp_path}`\n")
+
+
+def test_a_sample_of_the_operator_database(emulator: None, machine: str) -> None:
+    names = (
+        "add,mul,sum,max,sort,matmul,cat,index_select,where,softmax,nn.functional.conv2d,nn.functional.layer_norm,"
+        "nn.functional.cross_entropy,cumsum,view_as_complex,fft.rfft,linalg.qr"
+    )
+    done = _run("opinfo.py", machine, "--only", names, "--samples", "3", "--jobs", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_unknown_operator_is_an_error(emulator: None, machine: str) -> None:
+    done = _run("opinfo.py", machine, "--only", "ad")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, "error: not in the database: ad")
