@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from conftest import Run
 
-_CASTS = """
-import torch, torch_npu
-torch.npu.config.allow_internal_format = True
-"""
-
 
 def test_casts_keep_the_data_and_report_the_format(run: Run) -> None:
-    program = (
-        _CASTS
-        + """
+    program = """
+import io
+import torch, torch_npu
+off = torch_npu.npu_format_cast(torch.ones(3, 4).npu(), 29)
+assert "NZ" not in str(torch_npu.get_npu_format(off))  # torch_npu's own default: no private formats
+torch.npu.config.allow_internal_format = True
 for shape in ((3, 4), (4, 3, 5, 5)):
     x = torch.randn(shape)
     for number, name in ((2, "ND"), (29, "FRACTAL_NZ"), (3, "NC1HWC0"), (4, "FRACTAL_Z")):
@@ -25,39 +23,11 @@ for shape in ((3, 4), (4, 3, 5, 5)):
         assert torch.equal(y.cpu(), x * 2)
         y.copy_(x)
         assert torch.equal(y.cpu(), x)
+        file = io.BytesIO()
+        torch.save(y, file)
+        for place in (None, "cpu"):
+            file.seek(0)
+            assert torch.equal(torch.load(file, map_location=place).cpu(), x)
+print(torch_npu.npu_format_cast(torch.ones(3, 4).npu(), 29).untyped_storage().nbytes())
 """
-    )
-    run(program)
-
-
-def test_padded_formats_take_their_memory(run: Run) -> None:
-    program = _CASTS + (
-        "y = torch_npu.npu_format_cast(torch.ones(3, 4).npu(), 29); print(y.untyped_storage().nbytes())"
-    )
-    assert run(program).stdout == "1024\n"
-
-
-def test_saved_tensors_come_back(run: Run) -> None:
-    program = (
-        _CASTS
-        + """
-import io
-x = torch.randn(4, 3, 5, 5)
-file = io.BytesIO()
-torch.save(torch_npu.npu_format_cast(x.npu(), 3), file)
-file.seek(0)
-assert torch.equal(torch.load(file).cpu(), x)
-file.seek(0)
-assert torch.equal(torch.load(file, map_location="cpu"), x)
-"""
-    )
-    run(program)
-
-
-def test_formats_are_off_by_default_as_in_torch_npu(run: Run) -> None:
-    program = """
-import torch, torch_npu
-y = torch_npu.npu_format_cast(torch.ones(3, 4).npu(), 29)
-print(torch_npu.get_npu_format(y))
-"""
-    assert "FRACTAL_NZ" not in run(program).stdout
+    assert run(program).stdout == "1024\n"  # 3 x 4 numbers, padded to 16 x 16

@@ -45,7 +45,8 @@ bool has_cpu_kernel(const c10::OperatorHandle& op) {
 
 torch::CppFunction kernel_for(const c10::OperatorHandle& op) {
   if (kDecomposed.count(op.operator_name().name.substr(6)) != 0)
-    return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Decomposed>(c10::DispatchKeySet(c10::DispatchKey::CPU)));
+    return torch::CppFunction::makeFromBoxedFunctor(
+        std::make_unique<Decomposed>(make_plan(op), c10::DispatchKeySet(c10::DispatchKey::CPU)));
   return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(make_plan(op)));
 }
 
@@ -75,7 +76,7 @@ void take_over_composites() {
     // torch's derivative formula, followed by the composition: both are those of AutogradCPU and CPU.
     const c10::DispatchKeySet keys = implicit ? c10::DispatchKeySet(c10::DispatchKey::CPU)
                                               : c10::DispatchKeySet({c10::DispatchKey::AutogradCPU, c10::DispatchKey::CPU});
-    library->impl(full.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Decomposed>(keys)));
+    library->impl(full.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Decomposed>(make_plan(*op), keys)));
   }
 }
 

@@ -21,6 +21,8 @@ constexpr auto kNpu = c10::DeviceType::PrivateUse1;
 const c10::DispatchKeySet kAbove =
     c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset;
 
+const c10::DispatchKeySet kCard(c10::DispatchKey::PrivateUse1);
+
 // One call: arguments on the way in, results on the way out.
 class Call {
  public:
@@ -165,7 +167,7 @@ void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torc
   const size_t below = stack->size() - plan_.arguments.size();
   if (wider.needed()) {
     stack->resize(below);
-    wider.run(op, stack);
+    wider.run(op, kCard, stack);
     return;
   }
   try {
@@ -173,8 +175,20 @@ void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torc
   } catch (const c10::Error& error) {
     if (!wider.may_help(error.what_without_backtrace())) throw;
     stack->resize(below);
-    wider.run(op, stack);
+    wider.run(op, kCard, stack);
   }
+}
+
+void Decomposed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  if (plan_.wide) {
+    Wider wider(plan_, *stack);
+    if (wider.needed()) {
+      stack->resize(stack->size() - plan_.arguments.size());
+      wider.run(op, keys_, stack);
+      return;
+    }
+  }
+  op.redispatchBoxed(keys_, stack);
 }
 
 void execute(const Plan& plan, const c10::OperatorHandle& op, const c10::OperatorHandle& target,

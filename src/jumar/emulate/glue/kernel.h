@@ -25,12 +25,11 @@ class Kernel final : public c10::OperatorKernel {
 // For operators whose general implementation is made of other operators: those then run on the card.
 class Decomposed final : public c10::OperatorKernel {
  public:
-  explicit Decomposed(c10::DispatchKeySet keys) : keys_(keys) {}
-  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
-    op.redispatchBoxed(keys_, stack);
-  }
+  Decomposed(Plan plan, c10::DispatchKeySet keys) : plan_(std::move(plan)), keys_(keys) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack);
 
  private:
+  const Plan plan_;
   const c10::DispatchKeySet keys_;  // where the general implementation is registered
 };
 

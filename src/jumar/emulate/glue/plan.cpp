@@ -22,7 +22,7 @@ bool mixes_devices(const std::string& name) {
 bool computes_wide(const std::string& name) {
   static const std::set<std::string> kNames = {
       "addbmm",      "addmm",           "addmv",
-      "baddbmm",     "binary_cross_entropy_with_logits", "binary_cross_entropy_with_logits_backward",
+      "baddbmm",     "cdist",           "binary_cross_entropy_with_logits", "binary_cross_entropy_with_logits_backward",
       "bmm",         "conv_tbc",        "convolution",
       "convolution_backward",           "convolution_backward_overrideable", "convolution_overrideable",
       "dot",         "linear",          "mm",

@@ -58,7 +58,7 @@ bool Wider::may_help(const char* what) const {
                                  std::strstr(what, "not implemented for 'BFloat16'") != nullptr);
 }
 
-void Wider::run(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+void Wider::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   std::vector<Pair> pairs;
   torch::jit::Stack call;
   for (size_t i = 0; i < arguments_.size(); ++i) {
@@ -73,7 +73,7 @@ void Wider::run(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
       call.push_back(value);
     }
   }
-  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), &call);
+  op.redispatchBoxed(keys, &call);
   for (const Pair& pair : pairs) {
     if (!pair.written) continue;
     if (pair.narrow.sizes() != pair.wide.sizes()) pair.narrow.resize_(pair.wide.sizes());

@@ -19,8 +19,8 @@ class Wider {
   // True when `what` is the CPU's way to say that it has no such kernel.
   bool may_help(const char* what) const;
 
-  // The same call in float32 on the card; results and changed arguments are rounded once, at the end.
-  void run(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+  // The same call in float32, at `keys`; results and changed arguments are rounded once, at the end.
+  void run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 
  private:
   const Plan& plan_;
