@@ -8,18 +8,26 @@ TORCH := 2.13.0
 SOURCES := $(shell find src native docs/rules docs/findings -type f -not -name '*.pyc' 2>/dev/null)
 WORKERS ?= auto
 
-.PHONY: demo test check bench clean help
+.PHONY: demo test slow check bench conformance clean help
 
 help:
 	@sed -n 's/^## //p' Makefile
 
-## make demo    migrate the example project and show the diff and the report
+## make demo    migrate the example, train it on an emulated NPU, compare with the CPU, show the report
 demo: $(VENV)/jumar
 	@$(BIN)/python tools/demo.py
 
 ## make test    lint, types and the whole test suite
 test: $(VENV)/jumar check
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+
+## make slow    the tests that `make test` leaves out: sanitizer builds, many processes at once
+slow: $(VENV)/jumar
+	$(BIN)/python -m pytest -m slow
+
+## make conformance DIR=…  a folder of op-plugin's or torch_npu's own tests on the emulator
+conformance: $(VENV)/jumar
+	$(BIN)/python tools/conformance.py $(DIR)
 
 ## make check   lint, types and generated pages only
 check: $(VENV)/jumar
@@ -31,6 +39,7 @@ check: $(VENV)/jumar
 ## make bench   the benchmarks (a table each; ratios, not limits)
 bench: $(VENV)/jumar
 	$(BIN)/python bench/migrate.py
+	$(BIN)/python bench/emulate.py
 
 ## make clean   remove everything that the other targets made
 clean:
@@ -45,7 +54,10 @@ $(VENV)/torch: Makefile
 	$(PIP) torch_npu==$(TORCH) numpy pyyaml
 	@touch $@
 
-$(VENV)/jumar: $(VENV)/torch pyproject.toml CMakeLists.txt $(SOURCES)
-	$(PIP) --upgrade --force-reinstall --no-deps .
+$(VENV)/packages: $(VENV)/torch pyproject.toml
 	$(PIP) '.[emulator,dev]'
+	@touch $@
+
+$(VENV)/jumar: $(VENV)/packages CMakeLists.txt $(SOURCES)
+	$(PIP) --force-reinstall --no-deps .
 	@touch $@
