@@ -78,7 +78,8 @@ def _ciou(boxes: Tensor, targets: Tensor, trans: bool, is_cross: bool, mode: int
 def npu_giou(
     input: Tensor, gtboxes: Tensor, trans: bool = False, is_cross: bool = False, mode: int = 0
 ) -> Tensor:
-    return _giou(wide(input), wide(gtboxes), trans, is_cross, mode).to(input.dtype)
+    _check_backward("giou", trans, is_cross, mode)  # torch_npu asks it of the forward as well
+    return _giou(wide(input), wide(gtboxes), trans, is_cross, mode).t().to(input.dtype)
 
 
 @operator()
@@ -106,7 +107,9 @@ def npu_giou_backward(
     grad: Tensor, bboxes: Tensor, gtboxes: Tensor, trans: bool = False, is_cross: bool = False, mode: int = 0
 ) -> tuple[Tensor, Tensor]:
     _check_backward("giou", trans, is_cross, mode)
-    dboxes, dtargets = gradients(lambda b, t: _giou(b, t, trans, is_cross, mode), [bboxes, gtboxes], grad)
+    dboxes, dtargets = gradients(
+        lambda b, t: _giou(b, t, trans, is_cross, mode), [bboxes, gtboxes], grad.reshape(1, -1)
+    )
     return dboxes, dtargets
 
 

@@ -66,7 +66,7 @@ def npu_nms_rotated(
     max_output_size: int = -1,
     mode: int = 0,
 ) -> tuple[Tensor, Tensor]:
-    boxes = [_polygon(row, mode == 1) for row in input.double().tolist()]
+    boxes = [_polygon(row, mode == 0) for row in input.double().tolist()]
     order = [
         i for i in scores.argsort(descending=True, stable=True).tolist() if scores[i] >= scores_threshold
     ]
@@ -114,7 +114,7 @@ def _polygon(box: list[float], centred: bool) -> list[_Point]:
         cx, cy, w, h = box[:4]
     else:
         cx, cy, w, h = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2, box[2] - box[0], box[3] - box[1]
-    angle = math.radians(box[4])
+    angle = math.radians(box[4] if centred else -box[4])  # the form with corners turns the other way
     c, s = math.cos(angle), math.sin(angle)
     half = ((-w / 2, -h / 2), (w / 2, -h / 2), (w / 2, h / 2), (-w / 2, h / 2))
     points = [(cx + x * c - y * s, cy + x * s + y * c) for x, y in half]
