@@ -10,7 +10,10 @@ torch.manual_seed(0)
 
 def check(function, *inputs):
     leaves = [t.double().npu().requires_grad_() for t in inputs]
-    assert torch.autograd.gradcheck(function, leaves, eps=1e-6, atol=1e-5, rtol=1e-4, nondet_tol=0.0)
+    # Missing gradients are not passed to operators of the device, so they are not tried.
+    assert torch.autograd.gradcheck(
+        function, leaves, eps=1e-6, atol=1e-5, rtol=1e-4, check_undefined_grad=False
+    )
 
 {checks}
 """

@@ -164,7 +164,8 @@ def npu_nsa_select_attention(
     places, seen = _selected(
         query, key, topk_indices, select_block_size, atten_mask, actual_seq_qlen, actual_seq_kvlen
     )
-    out, top, total = _select(wide(query), wide(key), wide(value), places, seen, scale_value)
+    rounded = query.dtype  # the probabilities go into the second product in the type of the inputs
+    out, top, total = _select(wide(query), wide(key), wide(value), places, seen, scale_value, rounded)
     eight = (*top.shape[:2], 8)
     return (
         out.to(query.dtype),
@@ -229,7 +230,13 @@ def _selected(
 
 
 def _select(
-    q: Tensor, k: Tensor, v: Tensor, places: Tensor, seen: Tensor, scale: float
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    places: Tensor,
+    seen: Tensor,
+    scale: float,
+    rounded: torch.dtype | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     tokens, heads = q.shape[:2]
     key_heads = k.shape[1]
@@ -241,5 +248,6 @@ def _select(
     top = x.amax(-1, keepdim=True)
     weights = torch.exp(x - top)
     total = weights.sum(-1, keepdim=True)
-    out = (weights / total) @ values
+    shares = weights / total
+    out = (shares if rounded is None else shares.to(rounded).to(shares.dtype)) @ values
     return out.flatten(1, 2), top.flatten(1, 2), total.flatten(1, 2)

@@ -221,6 +221,10 @@ def npu_grouped_matmul_swiglu_quant(
     bias: Tensor | None = None,
     offset: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    if weight.dtype != torch.int8:
+        raise not_emulated("npu_grouped_matmul_swiglu_quant with a weight that is not int8")
+    if weight.dim() == 5:  # the 16 x 32 tiles of a private format, seen as such
+        weight = weight.permute(0, 2, 3, 1, 4).flatten(3).flatten(1, 2)
     out = torch.zeros(x.shape[0], weight_scale.shape[-1] // 2, dtype=torch.int8)
     scales = torch.zeros(x.shape[0])
     start = 0
@@ -260,6 +264,4 @@ def npu_grouped_matmul_swiglu_quant_v2(
         raise not_emulated("npu_grouped_matmul_swiglu_quant_v2 other than eight bits per channel and token")
     ends = torch.tensor(group_ends(group_list, group_list_type))
     whole = [t[0] if len(t) == 1 else torch.stack(list(t)) for t in (weight, weight_scale)]
-    if whole[0].dim() == 5:  # the 16 x 32 tiles of a private format, seen as such
-        whole[0] = whole[0].permute(0, 2, 3, 1, 4).flatten(3).flatten(1, 2)
     return npu_grouped_matmul_swiglu_quant(x, whole[0], ends, whole[1], x_scale)[:2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from jumar.emulate.ops.formula import wide
 from jumar.emulate.ops.registry import operator
 
 
@@ -123,4 +124,5 @@ def repeat_interleave_backward_tensor(
     source = input.reshape(-1) if dim is None else input
     counts = repeats.long().expand(source.shape[along]) if repeats.numel() == 1 else repeats.long()
     owner = torch.arange(source.shape[along]).repeat_interleave(counts)
-    return torch.zeros(source.shape, dtype=grad.dtype).index_add_(along, owner, grad).view(input.shape)
+    total = torch.zeros(source.shape, dtype=wide(grad).dtype).index_add_(along, owner, wide(grad))
+    return total.view(input.shape).to(grad.dtype)
