@@ -44,7 +44,7 @@ def test_ids_and_names_are_used_once_and_well_formed() -> None:
     assert sorted(set(ids)) == sorted(ids)
     assert sorted(set(names)) == sorted(names)
     assert all(re.fullmatch(r"[A-Z]{2}\d{3}", id_) for id_ in ids)
-    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name) for name in names)
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) for name in names)
 
 
 def test_rule_files_are_named_after_their_rules() -> None:

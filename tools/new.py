@@ -92,7 +92,7 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("name", help="what it finds, in lower-case words with hyphens: cuda-device-string")
     parser.add_argument("--family", choices=sorted(PREFIXES), default="python")
     given = parser.parse_args(argv)
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)+", given.name):
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", given.name):
         parser.error(f"`{given.name}` is not of the form `cuda-device-string`")
     made = rule(given.name, given.family, root)
     for path in made:

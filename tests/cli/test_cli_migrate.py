@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -157,7 +158,7 @@ def test_list_of_rules(jumar: Run) -> None:
 
 
 def test_only_and_skip(jumar: Run, project: Path) -> None:
-    assert jumar("migrate", "project", "--skip", "PT101").out == ""
+    assert "PT101" not in jumar("analyze", "project", "--skip", "PT101").out
     assert "PT101" in jumar("analyze", "project", "--only", "cuda-device-string").out
     done = jumar("migrate", "project", "--only", "cuda-device-sting,PT102")
     assert done.err == (
@@ -222,3 +223,40 @@ def test_progress_appears_only_on_a_terminal_and_after_a_while(monkeypatch: pyte
         assert bar.bar is not None
         bar(3, 10)
         assert bar.bar.tasks[0].completed == 3
+
+
+def test_out_writes_a_copy(jumar: Run, project: Path, tmp_path: Path) -> None:
+    (project / "link.py").symlink_to("train.py")
+    done = jumar("migrate", "project", "-o", "copy", "--diff")
+    assert done.code == 0
+    assert done.out.startswith("--- a/project/train.py\n")
+    assert done.err.endswith("written to `copy`\n")
+    assert (tmp_path / "copy/train.py").read_bytes() == NPU
+    assert (tmp_path / "copy/picture.png").read_bytes() == b"\x89PNG\0"
+    assert (tmp_path / "copy/link.py").is_symlink()
+    again = jumar("migrate", "project", "-o", "copy")
+    assert (again.code, again.out) == (2, "")
+    assert again.err == (
+        "error: `copy` is not empty\n\nhint: name a new folder, or use `--force` to write over what is there\n"
+    )
+    assert jumar("migrate", "project", "-o", "project/copy").err.startswith(
+        "error: `project/copy` lies inside `project`"
+    )
+
+
+def test_what_cannot_be_copied_is_said(jumar: Run, project: Path) -> None:
+    os.mkfifo(project / "pipe")
+    done = jumar("migrate", "project", "-o", "copy")
+    assert "warning: not copied: `project/pipe`\n" in done.err
+
+
+def test_new_files_are_part_of_the_diff(jumar: Run, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jumar.migrate import project as walk
+    from jumar.migrate.result import FileResult, ProjectResult
+    from jumar.migrate.settings import Settings
+
+    file = FileResult("project/train.py", CUDA, CUDA, (), (("helper.py", b"x = 1\n"),))
+    monkeypatch.setattr(walk, "migrate", lambda *args, **more: ProjectResult("project", (file,), Settings(), 1, 3))
+    done = jumar("migrate", "project")
+    assert done.out == "--- /dev/null\n+++ b/project/helper.py\n@@ -0,0 +1 @@\n+x = 1\n"
+    assert "1 new file: `project/helper.py`\n" in done.err

@@ -166,3 +166,26 @@ def test_in_place_when_a_file_has_gone(tree: Path) -> None:
     (tree / "run.sh").unlink()
     with pytest.raises(UserError, match=r"cannot read `p/run.sh`"):
         output.in_place(_result(CHANGE))
+
+
+def test_a_file_where_the_copys_folder_should_be(tree: Path) -> None:
+    Path("p2").write_text("")
+    with pytest.raises(UserError, match=r"cannot make `p2/x/out`: `.*/p2` is not a folder"):
+        output.copy(_result(CHANGE), [tree], Path("p2/x/out"))
+
+
+def test_no_place_for_the_copy(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**more: object) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(output.tempfile, "mkdtemp", full)
+    with pytest.raises(UserError, match="cannot write `out`: No space left on device"):
+        output.copy(_result(CHANGE), [tree], Path("out"))
+
+
+def test_new_file_that_is_there_already_is_not_written_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tree / "helper.py").write_bytes(b"h = 1\n")
+    written: list[Path] = []
+    monkeypatch.setattr(write, "replace", lambda path, data: written.append(path))
+    output.in_place(_result(CHANGE))
+    assert written == [Path("p/run.sh")]

@@ -8,11 +8,13 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 import sample
 
+from jumar.core.edit import Edit
 from jumar.core.finding import Finding, Level, State, Where
 from jumar.migrate.result import FileResult, ProjectResult
 from jumar.migrate.rule import Rule, Unit, all_rules
@@ -226,3 +228,35 @@ def test_every_rule_has_a_plain_summary() -> None:
     for unit in all_rules():
         assert unit.rule.summary and not unit.rule.summary.endswith("."), unit.rule.id
         assert "\n" not in unit.rule.summary
+
+
+def test_text_of_an_unchanged_file_is_read_when_it_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("one\ntwo\nthree\n")
+    item = Finding("PT102", Level.WARNING, "look", Where(str(path), 2, 1, 2, 4), state=State.HAND)
+    result = ProjectResult(str(tmp_path), (FileResult(str(path), b"", b"", (item,)),), Settings(), 1, 3)
+    assert "<td>three</td>" in _page(result)
+    path.unlink()
+    assert "three" not in _page(result) and "look" in _page(result)
+
+
+def test_overlapping_edits_give_no_exact_fix() -> None:
+    train = sample.result().files[1]
+    first = train.findings[1]
+    other = replace(first, edits=(Edit(first.edits[0].start + 1, first.edits[0].end, b""),))
+    assert id(first) not in replace(train, findings=(first, other)).exact_edits()
+
+
+def test_unreadable_text_gives_no_exact_fix() -> None:
+    assert sample.result().files[2].exact_edits() == {}
+    assert sample.result().files[2].texts() == (b"\0", b"\0")
+
+
+def test_csv_tells_deletions_and_findings_without_a_place() -> None:
+    gone = Finding(
+        "PT102", Level.NOTE, "gone", Where("p/a.py", 3, 1, 3, 9), state=State.REWRITTEN, edits=(Edit(0, 4, b""),)
+    )
+    nowhere = Finding("PT102", Level.ERROR, "no", None, state=State.UNSUPPORTED)
+    tables = csv.render(ProjectResult("p", (FileResult("p/a.py", b"abcd", b"", (gone, nowhere)),), Settings()), RULES)
+    assert tables["change_list.csv"].splitlines()[1] == "a.py,3,3,DELETE,gone"
+    assert tables["unsupported_api.csv"].splitlines()[1] == "NA,NA,NA,PT102,no"

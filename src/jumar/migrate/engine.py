@@ -1,6 +1,6 @@
-"""Runs the rules over one Python text: cheap filter, one parse, one walk; repeats until nothing changes.
+"""Runs the rules over one Python text: cheap filter, one parse, one walk.
 
-Two rules may want to change the same bytes; the first by position wins and the other gets its turn in the next
+Two rules may want to change the same bytes; the first by position wins and the other gets its turn in another
 round, on the changed text. Positions of later rounds are given in terms of the text the user knows.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
@@ -15,14 +16,17 @@ from typing import NamedTuple
 from jumar.core.edit import Claims, Edit, apply, map_back, ordered
 from jumar.core.finding import Finding, Level, Safety, State
 from jumar.core.source import Source
-from jumar.migrate import imports, suppress
+from jumar.migrate import imports, suppress, targets
 from jumar.migrate.document import Document
+from jumar.migrate.multicard import launch
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Unit, units
 from jumar.migrate.rules.python import not_python, torch_npu_import
 from jumar.migrate.settings import Settings
 
 MAX_ROUNDS = 8
+_WORD = re.compile(rb"\w+")
+MULTI_CARD = "PT300"
 
 
 RoundRunner = Callable[[Source], tuple[list[Finding], list[Finding]]]
@@ -39,21 +43,55 @@ class Outcome(NamedTuple):
 
 def migrate_python(source: Source, settings: Settings) -> Outcome:
     """All findings in a Python text, and the text with the allowed edits made."""
+    if targets.is_generated(source):
+        return Outcome([], source.data)
     active = select(units("python", settings.rule_paths), source.data, settings)
     if not active:
         return Outcome([], source.data)
-    return until_stable(source, lambda current: _round(current, settings, active))
+    first = [unit for unit in active if unit.rule.multi_card]
+    if first:
+        return _multi_card_first(source, settings, first)
+    outcome = until_stable(source, lambda current: python_round(current, settings, active))
+    if outcome.data != source.data and not _parses(outcome.data, source.path):
+        found, _ = python_round(source, settings, active)
+        return Outcome([_withdrawn(finding) for finding in found], source.data)
+    if not targets.wants_files(settings, outcome.data):
+        return outcome
+    after = Source(source.path, outcome.data, source.encoding, source.bom)
+    return outcome._replace(
+        extra=targets.extra_files(PyFile(after, settings, parse(after.data, after.path), frozenset()))
+    )
+
+
+def _multi_card_first(source: Source, settings: Settings, active: list[Unit]) -> Outcome:
+    """One round of the multi-card rules, then all others on what they wrote."""
+    findings, chosen = python_round(source, settings, active)
+    edits = ordered(edit for finding in chosen for edit in finding.edits)
+    between = Source(source.path, apply(source.data, edits), source.encoding, source.bom)
+    then = migrate_python(between, dataclasses.replace(settings, multi_card=False))
+    findings += [_original(finding, source, between, [edits]) for finding in then.findings]
+    return Outcome(_distinct(findings), then.data, then.extra + (launch.files() if chosen else ()))
 
 
 def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]:
     """The rules that can have something to say about this text."""
     lowered = data.lower()
+    words: set[bytes] = set()
     seen: dict[bytes, bool] = {}
     active = []
     for unit in found:
         rule = unit.rule
-        if (settings.only and rule.id not in settings.only) or rule.id in settings.skip:
+        # The multi-card rules write one program together: they are chosen or left out as one.
+        name = MULTI_CARD if rule.multi_card else rule.id
+        if (settings.only and name not in settings.only) or name in settings.skip:
             continue
+        if rule.multi_card and not settings.multi_card:
+            continue
+        if unit.words:
+            words = words or set(_WORD.findall(lowered))
+            if not unit.words.isdisjoint(words):
+                active.append(unit)
+                continue
         for word in unit.keywords:
             if word not in seen:
                 seen[word] = word in lowered
@@ -64,7 +102,7 @@ def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]
 
 
 def until_stable(source: Source, run_round: RoundRunner) -> Outcome:
-    """Repeat a round of rules until no allowed edit is left; the first round's view counts for reports."""
+    """Repeat a round of rules until no edit had to wait; the first round's view counts for reports."""
     findings: list[Finding] = []
     history: list[list[Edit]] = []
     current = source
@@ -79,6 +117,8 @@ def until_stable(source: Source, run_round: RoundRunner) -> Outcome:
             break
         history.append(edits)
         current = Source(source.path, apply(current.data, edits), source.encoding, source.bom)
+        if not any(finding.edits and finding.state is State.REWRITTEN and id(finding) not in made for finding in found):
+            break
     return Outcome(_distinct(findings), current.data)
 
 
@@ -91,7 +131,8 @@ def choose(findings: list[Finding], settings: Settings) -> list[Finding]:
     ]
 
 
-def _round(source: Source, settings: Settings, active: list[Unit]) -> tuple[list[Finding], list[Finding]]:
+def python_round(source: Source, settings: Settings, active: list[Unit]) -> tuple[list[Finding], list[Finding]]:
+    """One round of the Python rules: all findings, and those whose edits are to be made."""
     try:
         tree = parse(source.data, source.path)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -112,9 +153,19 @@ def _round(source: Source, settings: Settings, active: list[Unit]) -> tuple[list
 
 
 def parse(data: bytes, path: str) -> ast.Module:
+    """The tree of a UTF-8 text; a coding line in it speaks of the file, not of this text, and must not be followed."""
+    text = data.decode() if b"coding" in data[:400] else data
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(data, path)
+        return ast.parse(text, path)
+
+
+def _parses(data: bytes, path: str) -> bool:
+    try:
+        parse(data, path)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def wanted_types(active: list[Unit]) -> frozenset[type[ast.AST]]:
@@ -179,8 +230,21 @@ def _unparsed(source: Source, error: BaseException) -> Finding:
     )
 
 
+def _withdrawn(finding: Finding) -> Finding:
+    if not finding.edits:
+        return finding
+    return dataclasses.replace(
+        finding,
+        level=Level.WARNING,
+        state=State.HAND,
+        safety=Safety.SHOW,
+        edits=(),
+        fix="make this change by hand: with all changes of this file together it would no longer be Python",
+    )
+
+
 def _original(finding: Finding, first: Source, current: Source, history: list[list[Edit]]) -> Finding:
-    """The finding in terms of the first text; edits stay only where they are valid."""
+    """The finding in terms of the first text; its edits stay in terms of the text they were made for."""
     if not history or finding.where is None:
         return finding
     where = finding.where

@@ -15,15 +15,19 @@ def insert(file: PyFile, statements: list[str], after: str = "torch") -> Edit | 
     if not missing:
         return None
     anchor = _first_import(file, after)
-    if anchor is None:
+    if anchor is not None:
+        return _behind(file, anchor, missing)
+    late = _first_import(file, after, inside=True)
+    if late is None:
         return _at_top(file, missing)
-    return _behind(file, anchor, missing)
+    return _behind(file, late, missing) if isinstance(late, ast.Import) else _before(file, late, missing)
 
 
 def _has(file: PyFile, statement: str) -> bool:
     wanted = ast.parse(statement).body[0]
+    late = _first_import(file, "torch") is None
     for node in file.index.imports:
-        if file.index.parent.get(node) is not file.tree and not _is_guarded(file, node):
+        if not late and file.index.parent.get(node) is not file.tree and not _is_guarded(file, node):
             continue
         if type(node) is not type(wanted):
             continue
@@ -42,13 +46,23 @@ def _is_guarded(file: PyFile, node: ast.stmt) -> bool:
     return all(isinstance(up, (ast.Try, ast.If, ast.ExceptHandler, ast.Module)) for up in file.ancestors(node))
 
 
-def _first_import(file: PyFile, package: str) -> ast.stmt | None:
+def _first_import(file: PyFile, package: str, *, inside: bool = False) -> ast.stmt | None:
+    """The first import of a package at module level, or `inside` a function: who imports late has a reason."""
     for node in sorted(file.index.imports, key=lambda node: node.lineno):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
         level = node.level if isinstance(node, ast.ImportFrom) else 0
-        if level == 0 and any(name.split(".")[0] == package for name in names) and _is_guarded(file, node):
+        if level == 0 and any(name.split(".")[0] == package for name in names) and (inside or _is_guarded(file, node)):
             return node
     return None
+
+
+def _before(file: PyFile, anchor: ast.stmt, statements: list[str]) -> Edit:
+    """In front of a `from torch… import` inside a function, which may already ask for a name that torch_npu adds."""
+    start, _ = file.source.span(anchor)
+    lead = file.source.data[file.source.starts[anchor.lineno - 1] : start]
+    if lead.strip():
+        return Edit(start, start, b"".join(statement.encode() + b"; " for statement in statements))
+    return Edit(start, start, b"".join(statement.encode() + file.source.newline + lead for statement in statements))
 
 
 def _behind(file: PyFile, anchor: ast.stmt, statements: list[str]) -> Edit:

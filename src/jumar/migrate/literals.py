@@ -14,6 +14,7 @@ from typing import NamedTuple
 from jumar.core.source import Source
 
 _OPEN = re.compile(rb"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
+_PREFIX = re.compile(rb"(?<![\w])[A-Za-z]{1,2}$")
 _GAP = re.compile(rb"(?:[ \t\f]|\\\r?\n|\\\r|\r\n?|\n|#[^\r\n]*)*")
 
 
@@ -57,7 +58,7 @@ def pieces(source: Source, node: ast.Constant | ast.JoinedStr) -> list[Piece] | 
         if match is None:
             return None
         prefix, quote = match.group(1).decode().lower(), match.group(2)
-        stop = _close(data, match.end(), end, quote)
+        stop = _close(data, match.end(), end, quote, is_format="f" in prefix)
         if stop is None:
             return None
         found.append(Piece(prefix, quote, match.end(), stop))
@@ -66,7 +67,11 @@ def pieces(source: Source, node: ast.Constant | ast.JoinedStr) -> list[Piece] | 
     return found or None
 
 
-def _close(data: bytes, at: int, end: int, quote: bytes) -> int | None:
+def _close(data: bytes, at: int, end: int, quote: bytes, *, is_format: bool) -> int | None:
+    """Where the literal ends; the fields of an f-string may hold the same quotes (Python 3.12)."""
+    if is_format:
+        found = _scan_text(data, at, end, [], nested=False, quote=quote)
+        return found if 0 <= found < end else None
     while at < end:
         if data[at : at + 1] == b"\\":
             at += 2
@@ -86,10 +91,13 @@ def segments(source: Source, piece: Piece) -> list[Segment] | None:
     return found if at == piece.end else None
 
 
-def _scan_text(data: bytes, at: int, end: int, found: list[Segment], *, nested: bool) -> int:
+def _scan_text(data: bytes, at: int, end: int, found: list[Segment], *, nested: bool, quote: bytes = b"") -> int:
+    """Scan text up to `quote`, up to the brace that ends a format spec (`nested`), or to the end; -1 if it breaks."""
     start = at
     while at < end:
         char = data[at : at + 1]
+        if quote and data.startswith(quote, at):
+            break
         if char == b"{" and data[at + 1 : at + 2] == b"{" and not nested:
             at += 2
         elif char == b"{":
@@ -115,19 +123,15 @@ def _scan_text(data: bytes, at: int, end: int, found: list[Segment], *, nested: 
 
 def _scan_field(data: bytes, at: int, end: int, found: list[Segment]) -> int:
     """Scan `expression!r:spec}` behind an opening brace; returns the offset behind the closing one, or -1."""
-    start, depth, quote = at, 0, b""
+    start, depth = at, 0
     while at < end:
         char = data[at : at + 1]
-        if quote:
-            if data.startswith(quote, at):
-                at += len(quote)
-                quote = b""
-                continue
-        elif char in (b"'", b'"'):
-            quote = char * 3 if data.startswith(char * 3, at) else char
-            at += len(quote)
+        if char in (b"'", b'"'):
+            at = _skip_string(data, at, end)
+            if at < 0:
+                return -1
             continue
-        elif char in (b"(", b"[", b"{"):
+        if char in (b"(", b"[", b"{"):
             depth += 1
         elif char == b"}" and depth == 0:
             found.append(Segment(False, start, _trim(data, start, at)))
@@ -142,6 +146,16 @@ def _scan_field(data: bytes, at: int, end: int, found: list[Segment]) -> int:
     return -1
 
 
+def _skip_string(data: bytes, at: int, end: int) -> int:
+    """The offset behind a string inside a field, or -1; its prefix stands before `at`."""
+    char = data[at : at + 1]
+    quote = char * 3 if data.startswith(char * 3, at) else char
+    prefix = _PREFIX.search(data, max(at - 3, 0), at)
+    is_format = prefix is not None and b"f" in prefix.group().lower()
+    stop = _close(data, at + len(quote), end, quote, is_format=is_format)
+    return -1 if stop is None else stop + len(quote)
+
+
 _CONVERSION = re.compile(rb"(?:(?<![=!<>])=\s*)?(?:![rsa])?\s*$")
 
 
@@ -154,7 +168,10 @@ def _trim(data: bytes, start: int, end: int) -> int:
 def relocate(source: Source, strings: list[ast.JoinedStr]) -> set[ast.AST]:
     """Give nodes inside f-strings their true positions; returns the nodes for which that was not possible."""
     lost: set[ast.AST] = set()
+    specs = {id(field.format_spec) for string in strings for field in _fields(string)}
     for string in strings:
+        if id(string) in specs:
+            continue
         fields = list(_fields(string))
         if not fields:
             continue

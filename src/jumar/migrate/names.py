@@ -73,6 +73,7 @@ class Index:
         self.nodes: dict[type[ast.AST], list[ast.AST]] = {kind: [] for kind in wanted}
         self.module = Scope(tree, None)
         self.imports: list[ast.Import | ast.ImportFrom] = []
+        self.classes: list[ast.ClassDef] = []
         self._resolved: dict[tuple[int, str], str | None] = {}
         self._walk(tree)
 
@@ -139,7 +140,7 @@ class Index:
 
     def _is_import_fallback(self, node: ast.AST) -> bool:
         """Is this `torch = None` in the `except` after a guarded import?"""
-        at: ast.AST | None = node
+        at = self.parent.get(node)
         while at is not None and not isinstance(at, (*FUNCTIONS, ast.Module)):
             if isinstance(at, ast.ExceptHandler):
                 return True
@@ -162,7 +163,7 @@ class Index:
 
 def _bind_name(index: Index, node: ast.AST, scope: Scope) -> None:
     assert isinstance(node, ast.Name)
-    if isinstance(node.ctx, ast.Load):
+    if not isinstance(node.ctx, ast.Store):
         return
     up = index.parent.get(node)
     value = None
@@ -180,8 +181,11 @@ def _bind_name(index: Index, node: ast.AST, scope: Scope) -> None:
 
 
 def _owner(scope: Scope, name: str) -> Scope:
-    if scope.elsewhere.get(name) == "global":
+    declared = scope.elsewhere.get(name)
+    if declared == "global":
         return scope.module()
+    if declared == "nonlocal" and scope.parent is not None:
+        return scope.parent
     return scope
 
 
@@ -209,6 +213,8 @@ def _bind_import_from(index: Index, node: ast.AST, scope: Scope) -> None:
 
 def _bind_def(index: Index, node: ast.AST, scope: Scope) -> None:
     assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    if isinstance(node, ast.ClassDef):
+        index.classes.append(node)
     _owner(scope, node.name).bind(node.name, None, None, node)
 
 

@@ -68,6 +68,8 @@ def check_out(paths: Sequence[Path], out: Path, *, force: bool) -> None:
     if out.is_dir() and any(out.iterdir()) and not force:
         raise UserError(f"`{out}` is not empty", "name a new folder, or use `--force` to write over what is there")
     parent = next(up for up in target.parents if up.exists())
+    if not parent.is_dir():
+        raise UserError(f"cannot make `{out}`: `{parent}` is not a folder", "name another folder")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise UserError(f"cannot write to `{parent}`: no permission", "name a folder that you may write to")
 

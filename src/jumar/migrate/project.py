@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import gc
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -43,12 +46,13 @@ def migrate(
     store = Cache(settings) if cache else None
     results: list[FileResult] = []
     lines = 0
-    for done, (count, result) in enumerate(_results(names, settings, store, jobs or os.cpu_count() or 1)):
-        lines += count
-        if result is not None and (result.findings or result.changed or result.extra):
-            results.append(result)
-        if progress is not None:
-            progress(done + 1, len(names))
+    with _without_collector():
+        for done, (count, result) in enumerate(_results(names, settings, store, jobs or os.cpu_count() or 1)):
+            lines += count
+            if result is not None and (result.findings or result.changed or result.extra):
+                results.append(result)
+            if progress is not None:
+                progress(done + 1, len(names))
     if store is not None:
         store.close()
     results.sort(key=lambda result: result.path)
@@ -75,9 +79,21 @@ def migrate_bytes(name: str, raw: bytes, settings: Settings) -> FileResult | Non
     return FileResult(name, raw, after, tuple(outcome.findings), outcome.extra)
 
 
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Syntax trees are many small objects without cycles: looking for cycles among them only costs time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def _with_facts(paths: Sequence[Path], names: Sequence[Path], settings: Settings) -> Settings:
     sources = (raw for name in names if name.suffix == ".py" and (raw := _read(name)) is not None)
-    return dataclasses.replace(settings, facts=walk.facts(paths, sources))
+    return dataclasses.replace(settings, facts=walk.facts(paths, names, sources))
 
 
 def _results(
@@ -107,9 +123,18 @@ def _fresh(todo: list[str], settings: Settings, jobs: int) -> Iterator[tuple[int
         for task in tasks:
             yield from _work(task)
         return
-    with ProcessPoolExecutor(jobs) as pool:
-        for answers in pool.map(_work, tasks):
-            yield from answers
+    with ProcessPoolExecutor(jobs, initializer=_leave_interrupts) as pool:
+        try:
+            for answers in pool.map(_work, tasks):
+                yield from answers
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C reaches every process of a terminal; only the first one answers it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _work(task: tuple[list[str], Settings]) -> list[tuple[int, FileResult | None]]:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from jumar.core.edit import Edit
 from jumar.core.source import Source
-from jumar.migrate import literals
+from jumar.migrate import literals, suppress
 from jumar.migrate.document import Document, Span
 from jumar.migrate.names import Index
 from jumar.migrate.settings import Settings
@@ -90,6 +90,47 @@ class PyFile(Document):
                     edits.append(Edit(at, at + len(word), new.encode()))
                     at = self.source.data.find(word, at + len(word), part.end)
         return edits or None
+
+    @cached_property
+    def imports_torch(self) -> bool:
+        """Does the file import torch anywhere, also inside a function?"""
+        return any(name.split(".")[0] == "torch" for name in self.imported)
+
+    @cached_property
+    def has_relative_imports(self) -> bool:
+        return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in self.index.imports)
+
+    @cached_property
+    def imported(self) -> list[str]:
+        """Names of all imported modules, relative ones left out."""
+        found: list[str] = []
+        for node in self.index.imports:
+            if isinstance(node, ast.Import):
+                found += [alias.name for alias in node.names]
+            elif node.level == 0 and node.module:
+                found.append(node.module)
+        return found
+
+    @cached_property
+    def is_script(self) -> bool:
+        """Is there an `if __name__ == "__main__"` at the top level?"""
+        return any(
+            isinstance(node, ast.If)
+            and isinstance(node.test, ast.Compare)
+            and isinstance(node.test.left, ast.Name)
+            and node.test.left.id == "__name__"
+            for node in self.tree.body
+        )
+
+    @cached_property
+    def kept_lines(self) -> frozenset[int]:
+        """Lines that carry `# jumar: keep`."""
+        return suppress.kept_lines(self.source)
+
+    def is_kept(self, node: ast.stmt | ast.expr) -> bool:
+        if not self.kept_lines:
+            return False
+        return any(line in self.kept_lines for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
     @cached_property
     def string_spans(self) -> list[Span]:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from jumar.core.edit import Edit, OverlapError, apply
 from jumar.core.finding import Finding, State
@@ -28,9 +29,20 @@ class FileResult:
         return self.before != self.after
 
     def texts(self) -> tuple[bytes, bytes]:
-        """Both sides as UTF-8 without BOM; as they are when they cannot be read."""
-        old, new = _source(self.path, self.before), _source(self.path, self.after)
-        return (old.data, new.data) if old and new else (self.before, self.after)
+        """Both sides as UTF-8 without BOM; as they are when they cannot be read as text."""
+        before, after = self._both()
+        old, new = _source(self.path, before), _source(self.path, after)
+        return (old.data, new.data) if old and new else (before, after)
+
+    def _both(self) -> tuple[bytes, bytes]:
+        """The two sides; the text of an unchanged file is not kept, so it is read again."""
+        if self.changed or self.before or not self.findings:
+            return self.before, self.after
+        try:
+            raw = Path(self.path).read_bytes()
+        except OSError:
+            raw = b""
+        return raw, raw
 
     def exact_edits(self) -> dict[int, tuple[Edit, ...]]:
         """Edits by the finding's identity, as offsets in characters of the text without BOM.
@@ -39,12 +51,13 @@ class FileResult:
         explain the difference, none of them is given; edits that only wait for a person are always those of
         the text as it is.
         """
-        source = _source(self.path, self.before)
+        before, after = self._both()
+        source = _source(self.path, before)
         if source is None:
             return {}
         made = [item for item in self.findings if item.state is State.REWRITTEN]
         try:
-            explained = source.encode(apply(source.data, (edit for item in made for edit in item.edits))) == self.after
+            explained = source.encode(apply(source.data, (edit for item in made for edit in item.edits))) == after
         except (OverlapError, UnicodeError):
             explained = False
         known = [item for item in self.findings if item.edits and (explained or item.state is not State.REWRITTEN)]

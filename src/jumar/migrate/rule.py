@@ -34,10 +34,14 @@ class Rule:
     summary: str
     keywords: tuple[str, ...]
     """Lower-case words; a file that holds none of them never reaches the rule."""
+    words: tuple[str, ...] = ()
+    """As `keywords`, but whole identifiers: the way to name hundreds of them at little cost."""
     roots: tuple[str, ...] = ()
     """For `visit_name`: the first parts of the dotted names it wants (`torch`, `apex`)."""
     safety: Safety = Safety.SAFE
     """The safety of the edits this rule makes; single findings may be stricter."""
+    multi_card: bool = False
+    """Runs only with `--multi-card`, on the text as it was before any other rule changed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ class Unit:
     family: str
     visitors: dict[str, Visitor] = field(default_factory=dict)
     keywords: tuple[bytes, ...] = ()
+    words: frozenset[bytes] = frozenset()
 
 
 FAMILIES = ("python", "shell", "config", "requirements", "native")
@@ -80,7 +85,8 @@ def _unit(module: ModuleType, family: str) -> Unit:
     visitors = {name: value for name, value in vars(module).items() if name.startswith("visit_")}
     if hasattr(module, "finish"):
         visitors["finish"] = module.finish
-    return Unit(rule, family, visitors, tuple(word.encode() for word in rule.keywords))
+    words = frozenset(word.encode() for word in rule.words)
+    return Unit(rule, family, visitors, tuple(word.encode() for word in rule.keywords), words)
 
 
 def _load(path: str) -> ModuleType:

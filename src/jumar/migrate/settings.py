@@ -18,9 +18,13 @@ class Facts:
     """What one quick look over the whole project found; the same for every file of it."""
 
     own_methods: frozenset[str] = frozenset()
-    """Method names such as `cuda` that a class of the project itself defines."""
+    """Method names such as `cuda` that a class of the project itself defines and that mean something else."""
+    own_movers: frozenset[str] = frozenset()
+    """Such names of methods that do move their object to a device."""
     own_modules: frozenset[str] = frozenset()
     """Top-level module names that lie in the project and so hide packages of the same name."""
+    packages: frozenset[str] = frozenset()
+    """Folders that hold an `__init__.py`, as paths of the same kind as those of the files."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,20 @@ _KEEP = re.compile(rb"(?:#|//)[^\r\n]*?\bjumar:\s*keep\b")
 
 def apply(source: Source, findings: Iterable[Finding]) -> list[Finding]:
     """Findings that touch a kept line lose their edits and become benign."""
-    if b"jumar:" not in source.data:
+    kept = kept_lines(source)
+    if not kept:
         return list(findings)
-    kept = {source.line_of(match.start()) for match in _KEEP.finditer(source.data)}
     return [_keep(finding) if _touches(finding, kept) else finding for finding in findings]
 
 
-def _touches(finding: Finding, kept: set[int]) -> bool:
+def kept_lines(source: Source) -> frozenset[int]:
+    """The 1-based lines that carry the mark."""
+    if b"jumar:" not in source.data:
+        return frozenset()
+    return frozenset(source.line_of(match.start()) for match in _KEEP.finditer(source.data))
+
+
+def _touches(finding: Finding, kept: frozenset[int]) -> bool:
     where = finding.where
     if where is None or not kept:
         return False

@@ -1,64 +1,151 @@
 """How things are spelled in the output: explicit NPU code, code for any device, or the run-time import.
 
-Rules find sites; this module says what stands there afterwards, so that a rule need not know the three styles.
+Rules find sites; this module says what stands there afterwards, so that a rule need not know the three styles. What
+differs between them is in `styles/`; here is what they share: dotted names and the imports behind them.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
+from types import ModuleType
 
 from jumar.core.edit import Edit
+from jumar.core.finding import Finding, State
+from jumar.core.source import Source
+from jumar.migrate.document import Span
 from jumar.migrate.pyfile import PyFile
-from jumar.tables.apis import Row, cuda_row
+from jumar.migrate.rule import Rule
+from jumar.migrate.settings import Settings, Style
+from jumar.migrate.styles import agnostic, npu, runtime
+from jumar.migrate.styles.change import Change, Use
+from jumar.tables.apis import Row, cuda_row, version
 
-IMPORT_NPU = "import torch_npu"
+__all__ = ["Change", "Use"]
+IMPORT_RULE = "PT103"
+"""The rule that changes imports; names that come from them must not change without it."""
+_STYLES: dict[Style, ModuleType] = {Style.NPU: npu, Style.AGNOSTIC: agnostic, Style.IMPORT: runtime}
 
 
-class Change(NamedTuple):
-    """The edits for one site, and the imports they need."""
+def style(file: PyFile) -> ModuleType:
+    return _STYLES[file.settings.to]
 
-    edits: tuple[Edit, ...]
-    needs: tuple[str, ...] = (IMPORT_NPU,)
+
+def settle(
+    file: PyFile, rule: Rule, at: ast.expr | Span, what: str, change: Change | None, fix: str, subject: str = ""
+) -> Finding:
+    """The finding for a site: rewritten by the change, or left to a person when there is none."""
+    if change is None:
+        return file.report(rule, at, State.HAND, what, fix, subject)
+    return file.rewrite(rule, at, what + change.note, *change.edits, needs=change.needs, subject=subject)
+
+
+def row_for(name: str, file: PyFile) -> Row:
+    """The row of a CUDA name; rows of the user's own `jumar.toml` come first."""
+    own = file.settings.rows.get("torch_cuda", {}).get(name)
+    return Row(name, own, own) if own else cuda_row(name)
 
 
 def new_name(row: Row, file: PyFile) -> str | None:
-    """The dotted name that takes the place of a CUDA name in the chosen style."""
-    return row.npu
+    """The dotted name that takes the place of a CUDA name in the chosen style; the old one if it may stay."""
+    if is_early(row, file):
+        return row.cuda
+    found: str | None = style(file).spelling(row, file)
+    return found
 
 
-def rename(file: PyFile, node: ast.AST, old: str, new: str) -> Change | None:
-    """Spell the chain `node`, known as `old`, as `new`; the import rules change the imports behind it."""
+def is_early(row: Row, file: PyFile) -> bool:
+    """Is the torch version too old for the new name outside `torch.npu`? The old name then still works."""
+    return bool(row.since) and row.npu == row.agnostic and version(file.settings.torch) < version(row.since)
+
+
+def rename(file: PyFile, node: ast.expr, new: str) -> Change | None:
+    """Spell the chain `node` as `new`; the import rule changes the imports behind it."""
     root: ast.AST = node
+    chain: list[ast.Attribute] = []
     while isinstance(root, ast.Attribute):
+        chain.insert(0, root)
         root = root.value
     if not isinstance(root, ast.Name) or node in file.lost:
         return None
+    if file.settings.to is Style.IMPORT:
+        return runtime.DONE
+    base = moved(file, root)
+    if base is not None and (new == base or new.startswith(base + ".")):
+        words = new[len(base) :].split(".")[1:]
+        return _respell(file, node, chain, root.id, words, needs_of(file, new))
+    first, _, rest = new.partition(".")
+    local = reach(file, root, first)
+    if local is None:
+        return None
+    return _respell(file, node, None, local[0], rest.split(".") if rest else [], local[1] + needs_of(file, new))
+
+
+def moved(file: PyFile, root: ast.Name) -> str | None:
+    """What a name stands for after the import rule has run."""
     base = file.name(root)
-    if base is None:
+    if base is None or not (base == "torch.cuda" or base.startswith("torch.cuda.")):
+        return base
+    found = file.index.scope[root].lookup(root.id)
+    settings = file.settings
+    stays = IMPORT_RULE in settings.skip or (settings.only and IMPORT_RULE not in settings.only)
+    if found and any(
+        isinstance(b.node, (ast.Import, ast.ImportFrom)) and (stays or file.is_kept(b.node)) for b in found[1]
+    ):
+        return base
+    return new_name(row_for(base, file), file) or base
+
+
+def needs_of(file: PyFile, new: str) -> tuple[str, ...]:
+    first = new.partition(".")[0]
+    if first == agnostic.HELPER:
+        return agnostic.needs(file)
+    return npu.needs(file) if new.startswith("torch.npu") else ()
+
+
+def reach(file: PyFile, near: ast.Name, package: str) -> tuple[str, tuple[str, ...]] | None:
+    """The local name of a package as seen from a name in the file, and the import it needs; None if it is hidden."""
+    scope = file.index.scope[near]
+    if package == agnostic.HELPER:
+        return (package, ()) if agnostic.reachable(file, near) else None
+    if file.index.resolve(package, scope) == package:
+        return package, ()
+    for name, bindings in file.index.module.bindings.items():
+        if any(binding.target == package for binding in bindings) and file.index.resolve(name, scope) == package:
+            return name, ()
+    return (package, (f"import {package}",)) if scope.lookup(package) is None else None
+
+
+def _respell(
+    file: PyFile, node: ast.expr, chain: list[ast.Attribute] | None, root: str, words: list[str], needs: tuple[str, ...]
+) -> Change | None:
+    """Word by word where the number of words stays, so that line breaks and comments inside survive."""
+    if chain is not None and len(chain) == len(words):
+        edits: list[Edit] = []
+        for attribute, word in zip(chain, words, strict=True):
+            if attribute.attr == word:
+                continue
+            edit = file.rename_attr(attribute, word)
+            if edit is None:
+                return None
+            edits.append(edit)
+        return Change(tuple(edits), needs)
+    start, end = file.source.span(node)
+    text = file.source.data[start:end]
+    if b"\n" in text or b"\r" in text or text.startswith(b"("):
         return None
-    moved = imported_as(base, file)
-    if new == moved:
-        return Change((), (IMPORT_NPU,))
-    if not new.startswith(moved + "."):
-        return None
-    words = new.removeprefix(moved + ".").split(".")
-    return Change((file.replace(_span(file, node), ".".join([root.id, *words])),))
+    return Change((Edit(start, end, ".".join([root, *words]).encode()),), needs)
 
 
-def imported_as(base: str, file: PyFile) -> str:
-    """What an import of `base` brings after the import rules have run."""
-    if base == "torch.cuda" or base.startswith("torch.cuda."):
-        return new_name(cuda_row(base), file) or base
-    return base
+def is_generated(source: Source) -> bool:
+    """Is this the helper module that a migration itself wrote?"""
+    return source.path.endswith(f"{agnostic.HELPER}.py") and b"Written by `jumar migrate" in source.data[:1000]
 
 
-def device(file: PyFile, node: ast.Constant | ast.JoinedStr) -> Change | None:
-    """The edits that turn the device string `node` into one for the chosen style."""
-    edits = file.in_string(node, "cuda", "npu")
-    return Change(tuple(edits)) if edits else None
+def wants_files(settings: Settings, data: bytes) -> bool:
+    """May the new text need a file beside it?"""
+    return settings.to is Style.AGNOSTIC and agnostic.HELPER.encode() in data
 
 
-def _span(file: PyFile, node: ast.AST) -> tuple[int, int]:
-    assert isinstance(node, ast.expr)
-    return file.source.span(node)
+def extra_files(file: PyFile) -> tuple[tuple[str, bytes], ...]:
+    """The helper module, when the migrated file imports it."""
+    return ((agnostic.helper_path(file), agnostic.helper_text()),)

@@ -15,7 +15,12 @@ SKIPPED_FOLDERS = {
     ".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "node_modules", ".tox", ".nox", ".eggs",
     ".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints",
 }  # fmt: skip
-_OWN_METHOD = re.compile(rb"^[ \t]+(?:async[ \t]+)?def[ \t]+(cuda|npu)\b", re.M)
+_OWN_METHOD = re.compile(
+    rb"^(?P<indent>[ \t]+)(?:async[ \t]+)?def[ \t]+(?P<name>cuda|npu|is_cuda)\b"
+    rb"(?P<body>[^\n]*\n(?:(?P=indent)[ \t][^\n]*\n|[ \t]*\r?\n|(?P=indent)\)[^\n]*\n)*)",
+    re.M,
+)
+_MOVES = re.compile(rb"\.(cuda|npu|to|_apply)\(|\.device\b|\.is_cuda\b")
 
 
 def files(paths: Iterable[Path]) -> Iterator[Path]:
@@ -36,7 +41,7 @@ def _below(top: Path, inside: Sequence[str]) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         for name in sorted(names):
             path = os.path.join(folder, name)
-            if languages.classify(name, b"" if "." in name else _head(path)) is None:
+            if languages.classify(path, b"" if "." in name else _head(path)) is None:
                 continue
             if os.path.islink(path) and not _leads_out(path, inside):
                 continue
@@ -51,7 +56,9 @@ def _leads_out(link: str, inside: Sequence[str]) -> bool:
 
 
 def _head(path: str) -> bytes:
-    """The first bytes of a file without suffix: its `#!` line may say what it is."""
+    """The first bytes of a file without suffix: its `#!` line may say what it is. Opening a pipe would wait."""
+    if not os.path.isfile(path):
+        return b""
     try:
         with open(path, "rb") as file:
             return file.read(200)
@@ -67,14 +74,28 @@ def root(paths: Sequence[Path]) -> str:
     return Path(os.path.relpath(os.path.commonpath([folder.absolute() for folder in folders]))).as_posix()
 
 
-def facts(paths: Sequence[Path], sources: Iterable[bytes]) -> Facts:
-    """What matters about the project as a whole; `sources` are the texts of its Python files."""
+def facts(paths: Sequence[Path], names: Iterable[Path], sources: Iterable[bytes]) -> Facts:
+    """What matters about the project as a whole; `names` are its files, `sources` the texts of its Python files."""
     methods: set[str] = set()
+    movers: set[str] = set()
     for raw in sources:
-        if b"def cuda" in raw or b"def npu" in raw:
-            methods.update(name.decode() for name in _OWN_METHOD.findall(raw))
+        if b"def cuda" in raw or b"def npu" in raw or b"def is_cuda" in raw:
+            for match in _OWN_METHOD.finditer(raw):
+                (movers if _MOVES.search(match.group("body")) else methods).add(match.group("name").decode())
     modules = {name for path in paths if path.is_dir() for name in _top_modules(path)}
-    return Facts(frozenset(methods), frozenset(modules))
+    return Facts(frozenset(methods), frozenset(movers), frozenset(modules), _packages(names))
+
+
+def _packages(names: Iterable[Path]) -> frozenset[str]:
+    """The folders of the files, and those above them, that hold an `__init__.py`."""
+    asked: dict[Path, bool] = {}
+    for folder in {name.parent for name in names if name.suffix == ".py"}:
+        while folder not in asked:
+            asked[folder] = (folder / "__init__.py").exists()
+            if not asked[folder] or folder == folder.parent:
+                break
+            folder = folder.parent
+    return frozenset(folder.as_posix() for folder, is_package in asked.items() if is_package)
 
 
 def _top_modules(folder: Path) -> Iterator[str]:

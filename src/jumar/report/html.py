@@ -69,6 +69,14 @@ class FileView:
     rows: list[Row] = field(default_factory=list)
     cut: str = ""
     is_new: bool = False
+    number: int = 0
+    share: int = 100
+    """Length of its bar in per cent: the file with most sites has 100."""
+
+    @property
+    def is_shown(self) -> bool:
+        """Is there more to show than benign sites?"""
+        return bool(self.rows or self.top or self.cut)
 
 
 def render(result: ProjectResult, rules: Mapping[str, Unit]) -> str:
@@ -120,6 +128,10 @@ def _views(result: ProjectResult) -> tuple[list[FileView], list[str]]:
         view = FileView(os.path.relpath(name, result.root), True, Counter(), is_new=True)
         view.rows = _rows(hunks(b"", data)[:1], {})[:MAX_FILE_ROWS]
         views.append(view)
+    most = max((view.states.total() for view in views), default=0)
+    for number, view in enumerate(views, 1):
+        view.number = number
+        view.share = max(4, 100 * view.states.total() // most) if most else 0
     sentences = []
     if cut_files:
         sentences.append(f"{count(cut_files, 'file')} of {len(result.files):,} appear without code and findings")

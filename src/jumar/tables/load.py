@@ -15,3 +15,9 @@ def table(name: str) -> dict[str, Any]:
     raw = files("jumar.data").joinpath(name).read_bytes()
     loaded: dict[str, Any] = json.loads(raw) if name.endswith(".json") else tomllib.loads(raw.decode())
     return loaded
+
+
+@cache
+def text(name: str) -> bytes:
+    """The bytes of `data/<name>`, a text that is handed out as it is."""
+    return files("jumar.data").joinpath(name).read_bytes()

@@ -15,23 +15,45 @@ from jumar.core.source import Source
 from jumar.migrate.engine import Outcome
 from jumar.migrate.settings import Settings
 
-NAMES: tuple[tuple[str, str], ...] = ()
+NAMES: tuple[tuple[str, str], ...] = (
+    (r"(?:.*[._-])?(?:Dockerfile|Containerfile)(?:[._-].*)?|.*\.dockerfile", "dockerfile"),
+    (r"(?:GNU)?[Mm]akefile(?:\..*)?|.*\.mk", "makefile"),
+    (r"(?:.*[._-])?(?:requirements?|constraints?)(?:[._-].*)?\.(?:txt|in)|reqs?\.txt", "requirements"),
+    (r"(?:poetry|uv|pdm|pixi)\.lock|Pipfile", "config"),
+    (r"\.env(?:\..*)?|\.?(?:bashrc|bash_profile|profile|zshrc)", "shell"),
+)
 """Patterns on the whole file name and the language they mean, tried before suffixes."""
-SUFFIXES = {".py": "python", ".pyi": "python"}
+FOLDERS = {"requirements": (".txt", ".in"), "reqs": (".txt", ".in")}
+"""Folders whose files are requirement files."""
+SUFFIXES = {
+    ".py": "python", ".pyi": "python", ".ipynb": "notebook",
+    ".sh": "shell", ".bash": "shell", ".zsh": "shell", ".ksh": "shell", ".slurm": "shell", ".sbatch": "shell",
+    ".pbs": "shell", ".lsf": "shell", ".env": "shell",
+    ".yaml": "config", ".yml": "config", ".json": "config", ".jsonc": "config", ".toml": "config",
+    ".cfg": "config", ".ini": "config",
+    ".cu": "native", ".cuh": "native", ".cpp": "native", ".cc": "native", ".cxx": "native", ".c": "native",
+    ".h": "native", ".hpp": "native", ".hh": "native",
+}  # fmt: skip
+_PATTERN = re.compile("|".join(f"(?P<n{number}>{pattern})" for number, (pattern, _) in enumerate(NAMES)))
+_SHELLS = re.compile(rb"\b(?:ba|z|k|da)?sh\b")
 
 
 def classify(path: str, head: bytes = b"") -> str | None:
     """The language of a file by name, suffix or `#!` line; None for what Jumar does not read."""
     pure = PurePath(path)
-    for pattern, language in NAMES:
-        if re.fullmatch(pattern, pure.name):
-            return language
+    match = _PATTERN.fullmatch(pure.name)
+    if match and match.lastgroup:
+        return NAMES[int(match.lastgroup[1:])][1]
+    if pure.parent.name in FOLDERS and pure.suffix in FOLDERS[pure.parent.name]:
+        return "requirements"
     if pure.suffix.lower() in SUFFIXES:
         return SUFFIXES[pure.suffix.lower()]
     if head.startswith(b"#!"):
         first = head.partition(b"\n")[0]
         if b"python" in first:
             return "python"
+        if _SHELLS.search(first):
+            return "shell"
     return None
 
 

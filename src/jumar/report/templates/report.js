@@ -3,6 +3,7 @@
   var root = document.documentElement;
   root.classList.add("has-js");
   var all = function (query, from) { return Array.prototype.slice.call((from || document).querySelectorAll(query)); };
+  var plural = function (number, noun) { return number + " " + noun + (number === 1 ? "" : "s"); };
   var byId = function (id) { return document.getElementById(id); };
 
   try { if (localStorage.jumarTheme) root.dataset.theme = localStorage.jumarTheme; } catch (e) { /* not kept */ }
@@ -15,10 +16,14 @@
   var text = byId("text"), rule = byId("rule"), shown = byId("shown"), fold = byId("fold");
   if (!text) return;
   var boxes = all("input[name=state]");
+  var rows = {};
+  all("tr[data-file]").forEach(function (row) { rows[row.dataset.file] = row; });
   var files = all("details.file").map(function (node) {
+    var row = rows[node.id];
+    delete rows[node.id];
     return {
       node: node,
-      row: document.querySelector('tr[data-file="' + node.id + '"]'),
+      row: row,
       path: node.querySelector(".path").textContent.toLowerCase(),
       text: null,
       findings: all(".finding", node).map(function (item) {
@@ -50,7 +55,8 @@
       if (file.row) file.row.hidden = !keepFile;
       if (keepFile) count += 1;
     });
-    shown.textContent = narrow || word ? sites + " findings in " + count + " files" : "";
+    Object.keys(rows).forEach(function (key) { rows[key].hidden = !!(narrow || word); });
+    shown.textContent = narrow || word ? plural(sites, "finding") + " in " + plural(count, "file") : "";
   }
 
   var timer = 0;

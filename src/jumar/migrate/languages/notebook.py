@@ -1,0 +1,110 @@
+"""Jupyter notebooks: the code cells are one Python module, edited inside the JSON text; all else stays as it is.
+
+Lines for IPython (`!cmd`, `%magic`, `%%cell magic`) are blanked out for the Python rules and, where they are shell
+text, shown to the shell rules.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from jumar.core.finding import Finding, State
+from jumar.core.source import Source
+from jumar.migrate import embedded, engine, markers, suppress
+from jumar.migrate.embedded import Piece
+from jumar.migrate.engine import Outcome
+from jumar.migrate.languages import shell
+from jumar.migrate.rule import Unit, units
+from jumar.migrate.rules.python import not_python
+from jumar.migrate.rules.shell.left_over_shell import lines as left_over_lines
+from jumar.migrate.settings import Settings
+from jumar.migrate.syntax import notebook
+from jumar.migrate.syntax.notebook import Cell
+from jumar.migrate.textfile import TextFile, by_place, visit
+
+
+def migrate(source: Source, settings: Settings) -> Outcome:
+    python = engine.select(units("python", settings.rule_paths), source.data, settings)
+    shells = engine.select([*units("shell"), *units("requirements")], source.data, settings)
+    if not python and not shells:
+        return Outcome([], source.data)
+
+    def run_round(current: Source) -> tuple[list[Finding], list[Finding]]:
+        cells = notebook.cells(current.data)
+        if not cells:
+            return [], []
+        piece, starts = _join(current.data, cells)
+        inner = Source(current.path, piece.text)
+        masked, lines, unread = notebook.mask(piece.text, starts)
+        found = _python(Source(current.path, masked), settings, python)
+        found += _other(inner, settings, shells, lines, unread)
+        found = suppress.apply(inner, by_place(found))
+        places = [_place(finding, inner, cells, starts) for finding in found]
+        lifted = [
+            embedded.lift(finding, inner, current, piece, place) for finding, place in zip(found, places, strict=True)
+        ]
+        return lifted, engine.choose(lifted, settings)
+
+    return engine.until_stable(source, run_round)
+
+
+def _join(data: bytes, cells: list[Cell]) -> tuple[Piece, list[int]]:
+    """All cells as one text with a line end between them, and where each starts in it."""
+    pieces: list[Piece] = []
+    starts: list[int] = []
+    length = 0
+    for cell in cells:
+        strings = [embedded.json_string(data, *span) for span in cell.strings]
+        whole = embedded.joined(strings, b"")
+        pieces.append(whole)
+        starts.append(length)
+        length += len(whole.text) + 1
+
+    def encode(new: bytes, offset: int) -> bytes:
+        glue = cells[max(bisect_right(starts, offset) - 1, 0)].glue
+        return (b"\\n" + glue).join(embedded.encode_json(part) for part in new.split(b"\n"))
+
+    return embedded.joined(pieces, b"\n")._replace(encode=encode), starts
+
+
+def _python(source: Source, settings: Settings, active: list[Unit]) -> list[Finding]:
+    if not active:
+        return []
+    findings, _ = engine.python_round(source, settings, active)
+    return findings
+
+
+def _other(
+    inner: Source,
+    settings: Settings,
+    active: list[Unit],
+    lines: list[notebook.Line],
+    unread: list[tuple[int, int]],
+) -> list[Finding]:
+    """What the shell rules say, and what was not read at all."""
+    file = TextFile(inner, settings)
+    found: list[Finding] = []
+    for line in lines:
+        if line.kind == "shell":
+            found += shell.read(file, active, line.start, line.end)
+        else:
+            found += left_over_lines(file, line.start, line.end)
+    found += visit(active, "finish", file)
+    found += [finding for start, end in unread for finding in _unread(file, start, end)]
+    return found
+
+
+def _unread(file: TextFile, start: int, end: int) -> Iterator[Finding]:
+    marker = markers.found(file.text((start, end)))
+    if marker is not None:
+        message = f"this cell is not Python that can be read, and holds `{marker}`"
+        yield file.report(not_python.RULE, (start, start), State.HAND, message, "change it by hand")
+
+
+def _place(finding: Finding, inner: Source, cells: list[Cell], starts: list[int]) -> str:
+    assert finding.where is not None
+    offset = inner.starts[finding.where.line - 1]
+    position = max(bisect_right(starts, offset) - 1, 0)
+    line = finding.where.line - inner.line_of(starts[position]) + 1
+    return f"cell {cells[position].number}, line {line}: "

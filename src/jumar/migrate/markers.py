@@ -1,0 +1,45 @@
+"""Words that betray a CUDA dependency in text files; what no rule explains must not hold one silently."""
+
+from __future__ import annotations
+
+import re
+
+WORDS = (
+    "cuda", "nccl", "nvidia", "cudnn", "nvcc", "nvtx", "nvml", "nvlink", "cublas", "cupy", "cutlass", "tensorrt",
+    "flash-attn", "flash_attn", "flash_attention", "xformers", "triton", "bitsandbytes", "transformer-engine",
+    "transformer_engine", "apex", "gpu", "nsys", "ncu ", "cu9", "cu10", "cu11", "cu12", "cu13",
+)  # fmt: skip
+"""For the quick look into a file; lower case."""
+
+MARKER = re.compile(
+    r"cuda|nccl|nvidia|cudnn|nvcc|nvtx|nvml|nvlink|cublas|cupy|cutlass|tensorrt"
+    r"|flash[-_]attn|flash_attention|xformers|bitsandbytes|transformer[-_]engine"
+    r"|(?<![a-z])(?:triton|apex|nsys|ncu)(?![a-z])|(?<![a-z0-9])n?gpus?(?![a-z0-9])|(?<![a-z0-9])cu(?:9\d|1[0-3]\d)(?![a-z0-9])",
+    re.I,
+)
+_STRONG = re.compile(r"cuda|nccl|nvidia|cudnn|nvcc|nvtx|nvml|cublas|(?<![a-z0-9])cu(?:9\d|1[0-3]\d)(?![a-z0-9])", re.I)
+
+
+def found(text: str) -> str | None:
+    """The first telling word in the text."""
+    match = MARKER.search(text)
+    return match.group() if match else None
+
+
+def is_weak(text: str) -> bool:
+    """Does it speak of GPUs only as one speaks of cards, and of nothing that belongs to CUDA?"""
+    return all(re.fullmatch(r"n?gpus?", match.group(), re.I) for match in MARKER.finditer(text))
+
+
+def is_strong(text: str) -> bool:
+    """Does it name CUDA itself, and not only a GPU or a package?"""
+    return _STRONG.search(text) is not None
+
+
+def is_prose(text: str) -> bool:
+    """Is it a sentence for people? Several words, and few of the signs that code is made of."""
+    words = text.split()
+    if len(words) < 4:
+        return False
+    plain = sum(1 for word in words if re.fullmatch(r"[A-Za-z(\"'`][A-Za-z'`-]*[.,:;!?)\"'`]*", word))
+    return plain * 3 >= len(words) * 2 and not any(word.startswith("-") and len(word) > 1 for word in words)

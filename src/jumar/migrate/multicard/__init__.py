@@ -1,0 +1,1 @@
+"""From one card to many: what a training script is made of, and the code that makes it a distributed one."""

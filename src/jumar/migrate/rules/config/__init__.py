@@ -1,0 +1,1 @@
+"""Rules for YAML, JSON, TOML and INI files."""

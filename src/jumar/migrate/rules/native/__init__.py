@@ -1,0 +1,1 @@
+"""Rules for CUDA and C++ sources: they are listed, never edited."""

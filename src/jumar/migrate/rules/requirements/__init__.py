@@ -1,0 +1,1 @@
+"""Rules for requirements, wherever they stand: requirement files, project files, environments, `pip install`."""

@@ -1,0 +1,139 @@
+"""A file that is not Python as the rules see it: scripts, entries and requirements in it, all with their places."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator
+from pathlib import PurePath
+
+from jumar.core.edit import Edit
+from jumar.core.finding import Finding, Level, Safety, State
+from jumar.core.source import Source
+from jumar.migrate import suppress
+from jumar.migrate.document import Document, Span
+from jumar.migrate.engine import Outcome, choose, select, until_stable
+from jumar.migrate.rule import Rule, Unit, units
+from jumar.migrate.settings import Settings, Style
+from jumar.migrate.syntax.dockerfile import Instruction
+from jumar.migrate.syntax.entry import Entry
+from jumar.migrate.syntax.shell import Assignment, Command, Script
+
+_CI = re.compile(
+    r"(?:^|/)(?:\.github|\.gitlab|\.circleci|\.buildkite|\.ci)/|(?:^|/)(?:\.gitlab-ci|\.travis|azure-pipelines|appveyor|\.pre-commit-config|\.readthedocs)\.ya?ml$"
+)
+
+
+class TextFile(Document):
+    def __init__(self, source: Source, settings: Settings) -> None:
+        super().__init__(source, settings)
+        self.name = PurePath(source.path).name
+        self.is_ci = bool(_CI.search(source.path))
+        """Does the file belong to a build service, not to the program?"""
+        self._marks = bytearray(len(source.data))
+        self._marked = 0
+        self.scripts: list[Script] = []
+        self.lone_assignments: set[int] = set()
+        """Starts of assignments that cannot have another one on their line: variables of a Makefile."""
+        self.entries: list[Entry] = []
+        self.previous: Entry | None = None
+        """The entry before the one that is visited: `--device` before `cuda` in a list of arguments."""
+        self.instructions: list[Instruction] = []
+        self.requirement_spans: list[Span] = []
+        """Requirements and index addresses, for the rule that looks at what is left."""
+        self.script_spans: list[Span] = []
+        """Stretches that were read as shell text."""
+
+    def is_covered(self, start: int, end: int) -> bool:
+        """Has some rule spoken about a part of this stretch?"""
+        for first, last in self.covered[self._marked :]:
+            self._marks[first:last] = b"\1" * (last - first)
+        self._marked = len(self.covered)
+        return self._marks.find(1, start, end) >= 0
+
+    def change(
+        self, rule: Rule, at: Span, message: str, *edits: Edit, at_run_time: bool = False, subject: str = ""
+    ) -> Finding:
+        """Rewrite a site that can name only one kind of device; other styles than `npu` keep it, and say so."""
+        style = self.settings.to
+        if style is Style.NPU:
+            return self.rewrite(rule, at, message, *edits, subject=subject)
+        if style is Style.IMPORT and at_run_time:
+            return self.rewrite(rule, at, f"{message} at run time", subject=subject)
+        new = " ".join(edit.new.decode() for edit in edits).strip()
+        fix = f"on an Ascend machine use `{new}` here" if new else "choose another one on an Ascend machine"
+        return self.report(rule, at, State.HAND, message, fix, subject=subject)
+
+    def ask(self, rule: Rule, at: Span, message: str, *edits: Edit, subject: str = "") -> Finding:
+        """As `change`, made only when the user allows unsafe edits."""
+        if self.settings.to is not Style.NPU:
+            return self.change(rule, at, message, *edits, subject=subject)
+        return self.rewrite(rule, at, message, *edits, safety=Safety.ASK, subject=subject)
+
+    def within(self, span: Span, text: str) -> Span | None:
+        """Where `text` stands in a stretch, if it stands there exactly once."""
+        raw, word = self.source.data[span[0] : span[1]], text.encode()
+        if not word or raw.count(word) != 1:
+            return None
+        at = span[0] + raw.index(word)
+        return at, at + len(word)
+
+    def line_span(self, at: int) -> Span:
+        """The line around an offset without its line end."""
+        line = self.source.line_of(at)
+        start = self.source.starts[line - 1]
+        return start, start + len(self.source.line_text(line))
+
+    @property
+    def commands(self) -> Iterator[Command]:
+        return (command for script in self.scripts for command in script.commands)
+
+    @property
+    def assignments(self) -> Iterator[tuple[Assignment, Command]]:
+        return ((assignment, command) for command in self.commands for assignment in command.assignments)
+
+
+def migrate_text(
+    source: Source,
+    settings: Settings,
+    families: tuple[str, ...],
+    read: Callable[[TextFile, list[Unit]], Iterator[Finding]],
+) -> Outcome:
+    """Run the rules of some families over a text; `read` finds its parts and shows them to the rules."""
+    found = [unit for family in families for unit in units(family)]
+    active = select(found, source.data, settings)
+    if not active:
+        return Outcome([], source.data)
+
+    def run_round(current: Source) -> tuple[list[Finding], list[Finding]]:
+        file = TextFile(current, settings)
+        findings = [*read(file, active), *visit(active, "finish", file)]
+        if file.is_ci:
+            findings = [_of_build_service(finding) for finding in findings]
+        findings = suppress.apply(current, by_place(findings))
+        return findings, choose(findings, settings)
+
+    return until_stable(source, run_round)
+
+
+def _of_build_service(finding: Finding) -> Finding:
+    """What stands in a CI file tests the project on the service's machines; it is not part of the program."""
+    message = f"{finding.message} (left alone: a file of the build service)"
+    return dataclasses.replace(
+        finding, message=message, level=Level.NOTE, state=State.BENIGN, safety=Safety.SHOW, edits=(), fix=None
+    )
+
+
+def visit(active: list[Unit], name: str, *args: object) -> Iterator[Finding]:
+    """Call one kind of visitor of every active rule."""
+    for unit in active:
+        visitor = unit.visitors.get(name)
+        if visitor is not None:
+            yield from visitor(*args)
+
+
+def by_place(findings: list[Finding]) -> list[Finding]:
+    return sorted(
+        findings,
+        key=lambda finding: (finding.where.line, finding.where.col, finding.id) if finding.where else (0, 0, ""),
+    )

@@ -1,0 +1,209 @@
+"""The proof of `--multi-card`: converted scripts really run, alone and as two processes, and agree.
+
+The scripts in `multicard/` are converted in the style `agnostic`, which uses gloo on a CPU. Two processes with half
+the batch each must come to the numbers of one process with the whole batch.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumar.migrate.multicard import launch
+from jumar.migrate.project import migrate_bytes
+from jumar.migrate.settings import Settings, Style
+
+SCRIPTS = Path(__file__).parent / "multicard"
+NAMES = [
+    "mnist_like",
+    "vae_like",
+    "trainer_class",
+    "module_level",
+    "gan_like",
+    "imagenet_like",
+    "language_model",
+    "loader_elsewhere",
+]
+BATCH = 16
+# The plain CPU, also where torch_npu and the emulator are installed.
+CPU = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "JUMAR_EMULATE": "0", "OMP_NUM_THREADS": "1"}
+MULTI_CARD = frozenset({"PT300"})
+DRIVER = """
+import os, runpy, sys
+import torch, torch._dynamo, torch.nn.parallel, torch.utils.data.distributed  # the forks need not load them again
+torch.set_num_threads(1)
+folder, port = sys.argv[1], int(sys.argv[2])
+sys.path.insert(0, folder)
+for name in sys.argv[3:]:
+    for world in (1, 2):
+        port += 1
+        ranks = []
+        for rank in range(world):
+            pid = os.fork()
+            if pid:
+                ranks.append(pid)
+                continue
+            out = os.open(f"{folder}/{name}.{world}.{rank}.log", os.O_WRONLY | os.O_CREAT)
+            os.dup2(out, 1)
+            os.dup2(out, 2)
+            if world > 1:
+                os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world))
+                os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+            os.chdir(f"{folder}/{name}.{world}")
+            sys.argv = [name, "--batch-size", str(BATCH // world), "--save-model", f"{folder}/{name}.{world}/model.pt"]
+            code = 1
+            try:
+                runpy.run_path(f"{folder}/{name}.py", run_name="__main__")
+                code = 0
+            except SystemExit as end:
+                code = end.code or 0
+            except BaseException:
+                import traceback
+                traceback.print_exc()
+            sys.stdout.flush()
+            os._exit(code)
+        for pid in ranks:
+            _, status = os.waitpid(pid, 0)
+            print(name, world, os.waitstatus_to_exitcode(status), flush=True)
+""".replace("BATCH", str(BATCH))
+
+
+def convert(name: str, style: Style = Style.AGNOSTIC) -> bytes:
+    raw = (SCRIPTS / f"{name}.py").read_bytes()
+    result = migrate_bytes(f"{name}.py", raw, Settings(to=style, multi_card=True, only=MULTI_CARD))
+    assert result is not None and [path for path, _ in result.extra] == [launch.NAME]
+    return result.after
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs every script alone and as two processes, in one Python that has loaded torch once."""
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    folder = tmp_path_factory.mktemp("multicard")
+    for name in NAMES:
+        (folder / f"{name}.py").write_bytes(convert(name))
+        for world in (1, 2):
+            (folder / f"{name}.{world}").mkdir()
+    (folder / "its_loaders.py").write_bytes((SCRIPTS / "its_loaders.py").read_bytes())
+    command = [sys.executable, "-c", DRIVER, str(folder), str(free_port()), *NAMES]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=CPU)
+    (folder / "codes").write_text(done.stdout)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def cpu_torch(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+    import torch
+
+    return torch
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def results(folder: Path, name: str, world: int, rank: int = 0) -> list[float]:
+    text = (folder / f"{name}.{world}.{rank}.log").read_text()
+    lines = [line for line in text.splitlines() if line.startswith("RESULT")]
+    return [float(number) for line in lines for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", line)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_processes_come_to_the_numbers_of_one(runs: Path, name: str) -> None:
+    codes = [line.split()[1:] for line in (runs / "codes").read_text().splitlines() if line.split()[0] == name]
+    logs = {path.name: path.read_text()[-2000:] for path in runs.glob(f"{name}.*.log")}
+    assert codes == [["1", "0"], ["2", "0"], ["2", "0"]], logs
+    alone, together = results(runs, name, 1), results(runs, name, 2)
+    assert len(alone) > 1
+    assert together == pytest.approx(alone, rel=2e-4, abs=2e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_the_first_process_talks(runs: Path, name: str) -> None:
+    assert "RESULT" not in (runs / f"{name}.2.1.log").read_text()
+
+
+@pytest.mark.parametrize("name", ["mnist_like", "gan_like", "imagenet_like"])
+def test_saved_keys_have_no_prefix(runs: Path, name: str, cpu_torch: Any) -> None:
+    torch = cpu_torch
+    saved = torch.load(runs / f"{name}.2" / "model.pt", weights_only=True)
+    alone = torch.load(runs / f"{name}.1" / "model.pt", weights_only=True)
+    state, other = saved.get("state_dict", saved), alone.get("state_dict", alone)
+    assert list(state) == list(other)
+    for key, value in other.items():
+        torch.testing.assert_close(state[key], value, rtol=1e-3, atol=1e-4)
+
+
+def test_trainer_saves_the_attribute_of_the_unwrapped_model(runs: Path, cpu_torch: Any) -> None:
+    torch = cpu_torch
+    saved = torch.load(runs / "trainer_class.2" / "model.pt.d" / "best.pt", weights_only=True)
+    assert saved["width"] == 8
+    assert all(not key.startswith("module.") for key in saved["model"])
+
+
+@pytest.mark.parametrize("style", list(Style))
+@pytest.mark.parametrize("name", NAMES)
+def test_second_run_changes_nothing(name: str, style: Style) -> None:
+    once = convert(name, style)
+    again = migrate_bytes(f"{name}.py", once, Settings(to=style, multi_card=True, only=MULTI_CARD))
+    assert again is not None and again.after == once and not again.extra
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_npu_style_differs_from_the_tested_one_only_in_spelling(name: str) -> None:
+    """What runs on gloo above is what runs on hccl: the same program line by line."""
+    shim = [
+        ("; import torch_npu", ""),
+        ("import torch_npu\n", ""),
+        (", device_ids=[LOCAL_RANK]", ""),
+        ('    torch.distributed.init_process_group("hccl")', "INIT"),
+        ("torch.npu.set_device(LOCAL_RANK)", "SET"),
+        ('CARD = torch.device("npu", LOCAL_RANK)\n', ""),
+    ]
+    same = [
+        ("if torch.accelerator.is_available():", "SET"),
+        ("    torch.distributed.init_process_group(torch.distributed.get_default_backend_for_device(CARD))", "INIT"),
+    ]
+    npu, agnostic = convert(name, Style.NPU).decode(), convert(name).decode()
+    for old, new in shim:
+        npu = npu.replace(old, new)
+    for old, new in same:
+        agnostic = agnostic.replace(old, new)
+    agnostic = re.sub(r"\n *torch\.accelerator\.set_device_index\(LOCAL_RANK\)", "", agnostic)
+    agnostic = re.sub(r"CARD = torch\.accel.*\n", "", agnostic)
+    npu, agnostic = (re.sub(r"(?m)^ *(INIT|SET)$", r"\1", text) for text in (npu, agnostic))
+    assert npu == agnostic
+
+
+def test_a_distributed_script_is_left_alone() -> None:
+    raw = (SCRIPTS / "accelerate_like.py").read_bytes()
+    result = migrate_bytes("a.py", raw, Settings(multi_card=True, only=MULTI_CARD))
+    assert result is not None and result.after == raw and not result.extra
+    assert [(finding.id, str(finding.state)) for finding in result.findings] == [("PT300", "benign")]
+
+
+def test_torchrun_starts_a_converted_script(tmp_path: Path) -> None:
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    script = tmp_path / "mnist_like.py"
+    script.write_bytes(convert("mnist_like"))
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", str(script)]
+    done = subprocess.run(
+        [*command, "--epochs", "1"], capture_output=True, text=True, timeout=120, check=False, env=CPU
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("RESULT test") == 1

@@ -1,0 +1,67 @@
+"""Writes `data/torch_npu_versions.json` from the collected version matrices.
+
+    python tools/refresh_torch_npu_versions.py torch_npu_matrix.yaml ecosystem_pairing.yaml
+
+The first file lists torch_npu releases with torch, CANN, Python and the wheels that were published; the second the
+torchvision and torchaudio that belong to each torch. Rows without a published wheel are kept: people install them
+from the vendor's release page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+OUT = Path(__file__).parents[1] / "src" / "jumar" / "data" / "torch_npu_versions.json"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="write torch_npu_versions.json")
+    parser.add_argument("matrix", type=Path)
+    parser.add_argument("pairing", type=Path)
+    given = parser.parse_args()
+    matrix = yaml.load(given.matrix.read_text(), Loader=yaml.BaseLoader)
+    pairing = yaml.load(given.pairing.read_text(), Loader=yaml.BaseLoader)
+    OUT.write_text(render(matrix, pairing))
+
+
+def render(matrix: dict[str, Any], pairing: dict[str, Any]) -> str:
+    rows = [release(row) for row in matrix["rows"]]
+    rows.sort(key=lambda row: (_key(row["torch"]), _key(row["torch_npu"]), row["cann"]))
+    pairs = [
+        {name: pair[name] for name in ("torch", "torchvision", "torchaudio") if pair[name] != "null"}
+        for pair in pairing["torch_vision_audio"]["rows"]
+    ]
+    pairs.sort(key=lambda pair: _key(pair["torch"]))
+    head = {
+        "source": f"{matrix['meta']['primary']}; published wheels; torchvision metadata",
+        "date": matrix["meta"]["built"],
+        "tool": "tools/refresh_torch_npu_versions.py",
+    }
+    parts = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
+    for name, table in (("releases", rows), ("pairs", pairs)):
+        parts.append(f"{json.dumps(name)}: [\n" + ",\n".join(json.dumps(row) for row in table) + "\n]")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def release(row: dict[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {name: row[name] for name in ("torch", "torch_npu", "cann")}
+    pypi = row.get("pypi")
+    published = isinstance(pypi, dict)
+    kept["python"] = pypi["x86_64"] if published and pypi.get("x86_64") else row.get("python", [])
+    kept["published"] = published
+    kept["beta"] = row.get("beta") == "true" or "rc" in row["torch_npu"] or "dev" in row["torch_npu"]
+    kept["confidence"] = row["confidence"]
+    return kept
+
+
+def _key(version: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in version.split(".")]
+
+
+if __name__ == "__main__":
+    main()
