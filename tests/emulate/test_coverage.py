@@ -41,6 +41,7 @@ def test_one_name_is_looked_up(jumar: Jumar) -> None:
     assert "aclrtMalloc of libascendcl.so: works" in jumar("emulate", "coverage", "aclrtMalloc").out
     assert "mm in torch_npu 2.13.0: native" in jumar("emulate", "coverage", "aten::mm").out
     assert "ge::Session::AddGraph of libgraph.so: refused" in jumar("emulate", "coverage", "ge::Session::AddGraph").out
+    assert "npu::npu_rms_norm in torch_npu 2.13.0: npu_only" in jumar("emulate", "coverage", "npu_rms_norm").out
     wrong = jumar("emulate", "coverage", "aclrtMaloc")
     assert wrong.code == 2
     assert "did you mean `aclrtMalloc`?" in wrong.err

@@ -152,3 +152,30 @@ def test_hccn_tool_answers_and_refuses(monkeypatch: pytest.MonkeyPatch, capsys: 
     monkeypatch.setenv("JUMAR_SOC", "Ascend310P3")
     assert hccn_tool.main(["-i", "0", "-ip", "-g"]) == 1
     assert "has no network port" in capsys.readouterr().err
+
+
+_HOLD = """
+import ctypes, sys
+from jumar.emulate import env
+library = ctypes.CDLL(str(env.libraries()[0]))
+assert library.aclInit(None) == 0 and library.aclrtSetDevice(1) == 0
+pointer = ctypes.c_void_p()
+assert library.aclrtMalloc(ctypes.byref(pointer), ctypes.c_size_t(64 << 20), 0) == 0
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_live_process_is_shown_until_it_is_killed(emulator: None, capsys: pytest.CaptureFixture[str]) -> None:
+    process = subprocess.Popen([sys.executable, "-c", _HOLD], stdin=-1, stdout=-1, text=True)
+    assert process.stdout and process.stdin
+    with process:
+        assert process.stdout.readline() == "ready\n"
+        smi.main(["info", "-t", "proc-mem", "-i", "1"])
+        assert f"Process id:{process.pid}  Process name:python" in capsys.readouterr().out
+        smi.main(["info"])
+        assert "64   / 65536" in capsys.readouterr().out
+        process.kill()
+        process.wait()
+        smi.main(["info"])
+        assert capsys.readouterr().out.count("No running processes found") == 2

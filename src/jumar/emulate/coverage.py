@@ -92,10 +92,10 @@ def about(found: Coverage, name: str) -> list[str]:
         if name in (item.name, item.symbol):
             reason = f": {item.reason}" if item.reason else ""
             lines.append(f"{item.name} of {item.library}: {STATES[item.state]}{reason}")
-    bare = name.removeprefix("aten::")
+    bare = name.removeprefix("aten::").removeprefix("npu::")
     for version, operators in found.operators.items():
         for state, names in operators.items():
-            near = [known for known in names if known == bare or known.split(".")[0] == bare]
+            near = [known for known in names if bare in (plain := known.removeprefix("npu::"), plain.split(".")[0])]
             lines += [f"{known} in torch_npu {version}: {state}: {OPERATORS[state]}" for known in near]
     return lines
 
