@@ -23,7 +23,9 @@ def main() -> None:
     run("jumar", "migrate", "examples/shapes", "--diff", "-o", "out/demo/shapes", "--html", "out/demo/report.html")
     say("2. Train the migrated project on an emulated NPU; after the first epoch, look at the card")
     train = ["python", "out/demo/shapes/train.py", "--no-amp", "--output", "out/demo/run"]
-    card = losses("jumar", "run", *train[1:], at_first_epoch=lambda: run("jumar", "emulate", "shell", "npu-smi", "info"))
+    card = losses(
+        "jumar", "run", *train[1:], at_first_epoch=lambda: run("jumar", "emulate", "shell", "npu-smi", "info")
+    )
     say("3. The same training on the plain CPU")
     cpu = losses(*train, "--device", "cpu")
     same = card == cpu and bool(cpu)

@@ -7,14 +7,13 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from running import Run
 
 from jumar.emulate import env
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="session")
@@ -39,9 +38,7 @@ def machine() -> Iterator[str]:
 @pytest.fixture
 def run(emulator: None, machine: str) -> Run:
     def call(program: str, check: bool = True, **variables: str) -> subprocess.CompletedProcess[str]:
-        clean = {
-            key: value for key, value in os.environ.items() if not key.startswith(("JUMAR_SOC", "ASCEND"))
-        }
+        clean = {key: value for key, value in os.environ.items() if not key.startswith(("JUMAR_SOC", "ASCEND"))}
         done = subprocess.run(
             [sys.executable, "-c", program],
             env={**clean, "JUMAR_MACHINE": machine, "JUMAR_EMULATE": "1", **variables},

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Run
+from running import Run
 
 _USE = "import torch; print(torch.ones(2).npu().sum().item())"
 
@@ -27,9 +27,7 @@ def test_cache_that_cannot_be_written(run: Run) -> None:
 
 def test_full_disk_leaves_nothing_half_built(run: Run, tmp_path: Path) -> None:
     compiler = tmp_path / "full-disk"
-    compiler.write_text(
-        "#!/bin/sh\necho 'fatal error: error writing to x.s: No space left on device' >&2\nexit 1\n"
-    )
+    compiler.write_text("#!/bin/sh\necho 'fatal error: error writing to x.s: No space left on device' >&2\nexit 1\n")
     compiler.chmod(0o755)
     done = run(_USE, check=False, CXX=str(compiler), JUMAR_CACHE=str(tmp_path / "cache"))
     assert "No space left on device" in done.stderr
@@ -40,8 +38,7 @@ def test_full_disk_leaves_nothing_half_built(run: Run, tmp_path: Path) -> None:
 def test_several_processes_build_once(emulator: None, machine: str, tmp_path: Path) -> None:
     variables = {**os.environ, "JUMAR_EMULATE": "1", "JUMAR_MACHINE": machine, "JUMAR_CACHE": str(tmp_path)}
     started = [
-        subprocess.Popen([sys.executable, "-c", _USE], env=variables, stdout=-1, stderr=-1, text=True)
-        for _ in range(3)
+        subprocess.Popen([sys.executable, "-c", _USE], env=variables, stdout=-1, stderr=-1, text=True) for _ in range(3)
     ]
     results = [process.communicate(timeout=300) for process in started]
     assert [out for out, _ in results] == ["2.0\n"] * 3

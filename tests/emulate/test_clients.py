@@ -6,8 +6,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-
-from conftest import Run
+from running import Run
 
 _ACCELERATE = """
 import torch

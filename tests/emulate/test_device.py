@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conftest import Run
+from running import Run
 
 
 def test_first_program_of_the_guides(run: Run) -> None:

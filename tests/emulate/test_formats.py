@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conftest import Run
+from running import Run
 
 
 def test_casts_keep_the_data_and_report_the_format(run: Run) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conftest import Run
+from running import Run
 
 
 def test_half_is_rounded_once(run: Run) -> None:

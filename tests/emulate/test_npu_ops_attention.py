@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Run
+from running import Run
 
 _LAYOUTS = """
 import torch, torch_npu

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conftest import Run
+from running import Run
 
 _SIGNATURES = """
 import inspect

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conftest import Run
+from running import Run
 
 _DRAWS = [
     "torch.randn(8, device='npu')",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conftest import Run
+from running import Run
 
 
 def test_operators_without_a_cpu_kernel(run: Run) -> None:

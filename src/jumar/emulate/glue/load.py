@@ -42,9 +42,7 @@ def install() -> int:
     soc = env.socs().get(os.environ.get("JUMAR_SOC") or env.DEFAULT_SOC, {})
     message = ctypes.create_string_buffer(4096)
     count = int(
-        library.jumar_glue_install(
-            int(soc.get("bf16", True)), _load_reference, message, ctypes.c_size_t(len(message))
-        )
+        library.jumar_glue_install(int(soc.get("bf16", True)), _load_reference, message, ctypes.c_size_t(len(message)))
     )
     if count >= 0:
         composite.register()
@@ -92,9 +90,7 @@ def _find_reference(name: bytes, message: int, room: int) -> int:
         return -1
 
 
-_load_reference = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)(
-    _find_reference
-)
+_load_reference = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)(_find_reference)
 
 
 @functools.cache

@@ -77,9 +77,7 @@ def _swiglu(x: Tensor, dim: int) -> Tensor:
 
 
 @operator()
-def npu_geglu(
-    input: Tensor, dim: int = -1, approximate: int = 1, activate_left: bool = False
-) -> tuple[Tensor, Tensor]:
+def npu_geglu(input: Tensor, dim: int = -1, approximate: int = 1, activate_left: bool = False) -> tuple[Tensor, Tensor]:
     value, gate = _halves(wide(input), dim, activate_left)
     gelu = F.gelu(gate, approximate=_gelu_name(approximate))
     return (value * gelu).to(input.dtype), gelu.to(input.dtype)

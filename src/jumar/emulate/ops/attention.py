@@ -56,9 +56,7 @@ def problem(
     """Takes a layout apart. In TND all sequences lie one behind the other; the ends say where each stops."""
     layout = layout.upper()
     if layout not in _LAYOUTS:
-        raise RuntimeError(
-            f"The input_layout should be BSH/SBH/BNSD/BSND/TND(case-insensitive), but got {layout}"
-        )
+        raise RuntimeError(f"The input_layout should be BSH/SBH/BNSD/BSND/TND(case-insensitive), but got {layout}")
     size = _head_size(query, heads, layout)
     key_heads = key.shape[-1] // size if layout in ("BSH", "SBH") else 0
     q, k, v = (
@@ -191,9 +189,7 @@ class Extras(NamedTuple):
     softmax_layout: str
 
 
-def _walk(
-    p: Problem, e: Extras
-) -> Iterator[tuple[Piece, int, Tensor, Tensor, Tensor, Tensor, Tensor | None]]:
+def _walk(p: Problem, e: Extras) -> Iterator[tuple[Piece, int, Tensor, Tensor, Tensor, Tensor, Tensor | None]]:
     start = 0
     for piece in p.pieces:
         q = wide(p.query[piece.batch, :, piece.rows])
@@ -286,9 +282,7 @@ def count_scores(p: Problem) -> int:
     )
 
 
-def make_dropout(
-    keep_prob: float, count: int, seed: int, offset: int, given: Tensor | None = None
-) -> Dropout:
+def make_dropout(keep_prob: float, count: int, seed: int, offset: int, given: Tensor | None = None) -> Dropout:
     if keep_prob == 1:
         return Dropout()
     if given is not None and given.numel():

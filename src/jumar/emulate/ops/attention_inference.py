@@ -71,9 +71,7 @@ def attend(r: Request) -> tuple[Tensor, Tensor]:
     return _joined(outs, r, source, target), _joined_sums(sums, r, source)
 
 
-def _one(
-    r: Request, index: int, q: Tensor, k: Tensor, v: Tensor, place: tuple[int, int]
-) -> tuple[Tensor, Tensor]:
+def _one(r: Request, index: int, q: Tensor, k: Tensor, v: Tensor, place: tuple[int, int]) -> tuple[Tensor, Tensor]:
     q, k, v = wide(q), wide(k), wide(v)
     if k.shape[0] != r.heads:
         k, v = (t.repeat_interleave(r.heads // t.shape[0], 0) for t in (k, v))
@@ -195,9 +193,7 @@ def npu_prompt_flash_attention(
     actual_seq_lengths_kv: list[int] | None = None,
     sparse_mode: int = 0,
 ) -> Tensor:
-    _refuse(
-        "npu_prompt_flash_attention", deq_scale1=deq_scale1, quant_scale1=quant_scale1, deq_scale2=deq_scale2
-    )
+    _refuse("npu_prompt_flash_attention", deq_scale1=deq_scale1, quant_scale1=quant_scale1, deq_scale2=deq_scale2)
     request = Request(
         query,
         key,

@@ -161,9 +161,7 @@ def npu_nsa_select_attention(
     actual_seq_qlen: list[int] | None = None,
     actual_seq_kvlen: list[int] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    places, seen = _selected(
-        query, key, topk_indices, select_block_size, atten_mask, actual_seq_qlen, actual_seq_kvlen
-    )
+    places, seen = _selected(query, key, topk_indices, select_block_size, atten_mask, actual_seq_qlen, actual_seq_kvlen)
     rounded = query.dtype  # the probabilities go into the second product in the type of the inputs
     out, top, total = _select(wide(query), wide(key), wide(value), places, seen, scale_value, rounded)
     eight = (*top.shape[:2], 8)
@@ -193,12 +191,8 @@ def npu_nsa_select_attention_grad(
     actual_seq_qlen: list[int] | None = None,
     actual_seq_kvlen: list[int] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    places, seen = _selected(
-        query, key, topk_indices, select_block_size, atten_mask, actual_seq_qlen, actual_seq_kvlen
-    )
-    dq, dk, dv = gradients(
-        lambda q, k, v: _select(q, k, v, places, seen, scale_value)[0], [query, key, value], grad
-    )
+    places, seen = _selected(query, key, topk_indices, select_block_size, atten_mask, actual_seq_qlen, actual_seq_kvlen)
+    dq, dk, dv = gradients(lambda q, k, v: _select(q, k, v, places, seen, scale_value)[0], [query, key, value], grad)
     return dq, dk, dv
 
 

@@ -75,17 +75,13 @@ def _ciou(boxes: Tensor, targets: Tensor, trans: bool, is_cross: bool, mode: int
 
 
 @operator()
-def npu_giou(
-    input: Tensor, gtboxes: Tensor, trans: bool = False, is_cross: bool = False, mode: int = 0
-) -> Tensor:
+def npu_giou(input: Tensor, gtboxes: Tensor, trans: bool = False, is_cross: bool = False, mode: int = 0) -> Tensor:
     _check_backward("giou", trans, is_cross, mode)  # torch_npu asks it of the forward as well
     return _giou(wide(input), wide(gtboxes), trans, is_cross, mode).t().to(input.dtype)
 
 
 @operator()
-def npu_diou(
-    input: Tensor, gtboxes: Tensor, trans: bool = False, is_cross: bool = False, mode: int = 0
-) -> Tensor:
+def npu_diou(input: Tensor, gtboxes: Tensor, trans: bool = False, is_cross: bool = False, mode: int = 0) -> Tensor:
     return _diou(wide(input), wide(gtboxes), trans, is_cross, mode).to(input.dtype)
 
 

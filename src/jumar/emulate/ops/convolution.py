@@ -66,9 +66,7 @@ def npu_convolution_transpose(
     return function(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@operator(
-    "npu_conv_transpose2d_backward", "npu_conv_transpose3d_backward", "npu_convolution_transpose_backward"
-)
+@operator("npu_conv_transpose2d_backward", "npu_conv_transpose3d_backward", "npu_convolution_transpose_backward")
 def npu_convolution_transpose_backward(
     input: Tensor,
     grad: Tensor,

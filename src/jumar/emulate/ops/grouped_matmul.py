@@ -182,9 +182,7 @@ def npu_grouped_matmul_add(
 ) -> Tensor:
     """Adds x[group]^T @ weight[group] to the part of each group: the gradient of a grouped weight."""
     ends = group_ends(group_list, group_list_type)
-    products = [
-        wide(a).transpose(0, 1) @ wide(b) for a, b in zip(_rows(x, ends), _rows(weight, ends), strict=True)
-    ]
+    products = [wide(a).transpose(0, 1) @ wide(b) for a, b in zip(_rows(x, ends), _rows(weight, ends), strict=True)]
     return (input + torch.stack(products).reshape(input.shape)).to(input.dtype)
 
 
@@ -250,9 +248,7 @@ def npu_grouped_matmul_finalize_routing(
     parts = []
     for i, part in enumerate(_rows(x, ends)):
         own_scale = None if scale is None else scale[i] if scale.shape[0] == len(ends) else scale
-        y = _single(
-            part, w[i], None, own_scale, None, None, None if token_scales is None else token_scales[i]
-        )
+        y = _single(part, w[i], None, own_scale, None, None, None if token_scales is None else token_scales[i])
         parts.append(y if bias is None else y + wide(bias[i]))
     rows = torch.cat(parts).float()
     if logit is not None:

@@ -56,9 +56,7 @@ def npu_cross_entropy_loss_backward(
     lse_square_scale_for_zloss: float = 0.0,
 ) -> Tensor:
     def formula(x: Tensor) -> Tensor:
-        return _from_log_prob(
-            torch.log_softmax(x, -1), target, weight, reduction, ignore_index, label_smoothing
-        )
+        return _from_log_prob(torch.log_softmax(x, -1), target, weight, reduction, ignore_index, label_smoothing)
 
     # Logits and their log-softmax differ by a constant per row: the same gradient.
     return gradients(formula, [log_prob], grad_loss)[0]
@@ -108,9 +106,7 @@ def kl_div_target_backward(
     return _kl_gradients(grad_output, input, target, reduction, log_target)[1]
 
 
-def _kl_gradients(
-    grad: Tensor, input: Tensor, target: Tensor, reduction: int, log_target: bool
-) -> list[Tensor | None]:
+def _kl_gradients(grad: Tensor, input: Tensor, target: Tensor, reduction: int, log_target: bool) -> list[Tensor | None]:
     def formula(x: Tensor, t: Tensor) -> Tensor:
         y = t.exp() * (t - x) if log_target else torch.special.xlogy(t, t) - t * x
         return y if reduction == 0 else y.mean() if reduction == 1 else y.sum()
@@ -132,9 +128,7 @@ def npu_renorm_backward(grad: Tensor, input: Tensor, p: float, dim: int, maxnorm
 
 
 @operator()
-def fft_r2c_backward(
-    grad: Tensor, dim: list[int], normalization: int, onesided: bool, last_dim_size: int
-) -> Tensor:
+def fft_r2c_backward(grad: Tensor, dim: list[int], normalization: int, onesided: bool, last_dim_size: int) -> Tensor:
     if not onesided:
         return torch.ops.aten._fft_c2c(grad, dim, normalization, False).real
     # The missing half of the spectrum had no part in the result: zeros, then the full transform.

@@ -31,17 +31,13 @@ def npu_bmmV2(input: Tensor, mat2: Tensor, output_sizes: list[int]) -> Tensor:
 
 @operator()
 def npu_bmm_v2_mat1_backward(grad: Tensor, mat1: Tensor, mat2: Tensor, size: list[int]) -> Tensor:
-    d = grad.reshape(
-        *torch.broadcast_shapes(mat1.shape[:-2], mat2.shape[:-2]), mat1.shape[-2], mat2.shape[-1]
-    )
+    d = grad.reshape(*torch.broadcast_shapes(mat1.shape[:-2], mat2.shape[:-2]), mat1.shape[-2], mat2.shape[-1])
     return (d @ mat2.transpose(-1, -2)).sum_to_size(mat1.shape).reshape(size)
 
 
 @operator()
 def npu_bmm_v2_mat2_backward(grad: Tensor, mat1: Tensor, mat2: Tensor, size: list[int]) -> Tensor:
-    d = grad.reshape(
-        *torch.broadcast_shapes(mat1.shape[:-2], mat2.shape[:-2]), mat1.shape[-2], mat2.shape[-1]
-    )
+    d = grad.reshape(*torch.broadcast_shapes(mat1.shape[:-2], mat2.shape[:-2]), mat1.shape[-2], mat2.shape[-1])
     return (mat1.transpose(-1, -2) @ d).sum_to_size(mat2.shape).reshape(size)
 
 

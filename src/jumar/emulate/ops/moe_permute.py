@@ -76,9 +76,7 @@ def _npu_moe_token_unpermute(
     if padded_mode:
         if probs is not None:
             rows = rows * wide(probs).reshape(-1, 1)
-        out = rows.new_zeros(restore_shape or rows.shape).index_add_(
-            0, sorted_indices.reshape(-1).long(), rows
-        )
+        out = rows.new_zeros(restore_shape or rows.shape).index_add_(0, sorted_indices.reshape(-1).long(), rows)
         return out.to(permuted_tokens.dtype), permuted_tokens
     choices = 1 if probs is None else probs.shape[1]
     parts = _gathered(rows, sorted_indices).unflatten(0, (-1, choices))

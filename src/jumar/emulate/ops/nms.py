@@ -38,9 +38,7 @@ def npu_nms_v4(
     pad_to_max_output_size: bool = False,
 ) -> tuple[Tensor, Tensor]:
     corners = input.float()
-    boxes = torch.cat(
-        [torch.minimum(corners[:, :2], corners[:, 2:]), torch.maximum(corners[:, :2], corners[:, 2:])], 1
-    )
+    boxes = torch.cat([torch.minimum(corners[:, :2], corners[:, 2:]), torch.maximum(corners[:, :2], corners[:, 2:])], 1)
     order = [i for i in scores.argsort(descending=True, stable=True).tolist() if scores[i] > scores_threshold]
     kept = _suppress(order, _overlap(boxes), float(iou_threshold))[: int(max_output_size)]
     out = torch.zeros(int(max_output_size), dtype=torch.int32)
@@ -67,9 +65,7 @@ def npu_nms_rotated(
     mode: int = 0,
 ) -> tuple[Tensor, Tensor]:
     boxes = [_polygon(row, mode == 0) for row in input.double().tolist()]
-    order = [
-        i for i in scores.argsort(descending=True, stable=True).tolist() if scores[i] >= scores_threshold
-    ]
+    order = [i for i in scores.argsort(descending=True, stable=True).tolist() if scores[i] >= scores_threshold]
     kept: list[int] = []
     for i in order:
         if all(_ratio(boxes[i], boxes[j]) <= iou_threshold for j in kept):
@@ -137,9 +133,7 @@ def _common(a: list[_Point], b: list[_Point]) -> float:
     for start, end in zip(b, b[1:] + b[:1], strict=True):
         if not points:
             return 0.0
-        side = [
-            (end[0] - start[0]) * (y - start[1]) - (end[1] - start[1]) * (x - start[0]) for x, y in points
-        ]
+        side = [(end[0] - start[0]) * (y - start[1]) - (end[1] - start[1]) * (x - start[0]) for x, y in points]
         cut: list[_Point] = []
         for i, point in enumerate(points):
             before = i - 1

@@ -34,9 +34,7 @@ def npu_gemma_rms_norm(input: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> t
 
 
 @operator()
-def npu_add_rms_norm(
-    x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-6
-) -> tuple[Tensor, Tensor, Tensor]:
+def npu_add_rms_norm(x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor, Tensor]:
     x = wide(x1) + wide(x2)
     y, rstd = rms_norm(x, wide(gamma), epsilon)
     return y.to(x1.dtype), rstd.float(), x.to(x1.dtype)
@@ -124,9 +122,7 @@ def npu_deep_norm_backward(
     dy: Tensor, x: Tensor, gx: Tensor, gamma: Tensor, mean: Tensor, rstd: Tensor, alpha: float = 0.3
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     total = alpha * wide(x) + wide(gx)
-    dx, dgamma, dbeta = _layer_norm_backward(
-        wide(dy), total, wide(gamma), mean.to(total.dtype), rstd.to(total.dtype)
-    )
+    dx, dgamma, dbeta = _layer_norm_backward(wide(dy), total, wide(gamma), mean.to(total.dtype), rstd.to(total.dtype))
     return (alpha * dx).to(x.dtype), dx.to(gx.dtype), dbeta.float(), dgamma.float()
 
 
@@ -192,9 +188,7 @@ def npu_group_norm_swish(
     eps: float | None = 1e-5,
     swish_scale: float | None = 1.0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    y, mean, rstd = _group_norm(
-        wide(input), num_groups, wide(weight), wide(bias), 1e-5 if eps is None else eps
-    )
+    y, mean, rstd = _group_norm(wide(input), num_groups, wide(weight), wide(bias), 1e-5 if eps is None else eps)
     return _swish(y, swish_scale).to(input.dtype), mean.float(), rstd.float()
 
 

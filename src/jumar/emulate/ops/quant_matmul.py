@@ -103,9 +103,7 @@ def dequantised(weight: Tensor, scale: Tensor, offset: Tensor | None, group: int
     offsets = None if offset is None else wide(offset)
     if group > 0:
         scales = scales.repeat_interleave(group, -2)[..., : values.shape[-2], :]
-        offsets = (
-            None if offsets is None else offsets.repeat_interleave(group, -2)[..., : values.shape[-2], :]
-        )
+        offsets = None if offsets is None else offsets.repeat_interleave(group, -2)[..., : values.shape[-2], :]
     return (values if offsets is None else values + offsets) * scales
 
 

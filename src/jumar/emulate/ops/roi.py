@@ -40,9 +40,7 @@ def npu_roi_alignbk(
     return gradients(lambda x: _pool(x, wide(rois), spatial_scale, size, sample_num, mode), [zeros], input)[0]
 
 
-def _pool(
-    x: Tensor, rois: Tensor, scale: float, size: tuple[int, int], samples: int, end_mode: int
-) -> Tensor:
+def _pool(x: Tensor, rois: Tensor, scale: float, size: tuple[int, int], samples: int, end_mode: int) -> Tensor:
     out = []
     for roi in rois:
         start_x, start_y, end_x, end_y = (roi[1:5] * scale).tolist()
@@ -52,9 +50,7 @@ def _pool(
         else:
             grow = scale if end_mode == 1 else 0.0
             width, height = max(end_x + grow - start_x, 1.0), max(end_y + grow - start_y, 1.0)
-        counts = [
-            samples or max(1, int(-(-length // n))) for length, n in ((height, size[0]), (width, size[1]))
-        ]
+        counts = [samples or max(1, int(-(-length // n))) for length, n in ((height, size[0]), (width, size[1]))]
         rows = _samples(start_y, height / size[0], size[0], counts[0])
         columns = _samples(start_x, width / size[1], size[1], counts[1])
         values = _bilinear(x[int(roi[0])], rows, columns)

@@ -14,9 +14,7 @@ def npu_rotary_mul(
     input: Tensor, r1: Tensor, r2: Tensor, rotary_mode: str = "half", rotate: Tensor | None = None
 ) -> Tensor:
     if rotary_mode not in ("half", "interleave"):
-        raise RuntimeError(
-            f"The rotary_mode of npu_rotary_mul should be half or interleave, but got {rotary_mode}"
-        )
+        raise RuntimeError(f"The rotary_mode of npu_rotary_mul should be half or interleave, but got {rotary_mode}")
     x, cos, sin = wide(input), wide(r1), wide(r2)
     turned = turn(x, rotary_mode) if rotate is None else x @ wide(rotate)
     return (x * cos + turned * sin).to(input.dtype)
@@ -71,8 +69,7 @@ def npu_mrope(
             cos, sin = (_interleaved_sections(t, mrope_section) for t in (cos, sin))
         else:
             cos, sin = (
-                torch.cat([part[i] for i, part in enumerate(t.split(mrope_section, -1))], -1)
-                for t in (cos, sin)
+                torch.cat([part[i] for i, part in enumerate(t.split(mrope_section, -1))], -1) for t in (cos, sin)
             )
     return tuple(_rotate_heads(x, cos, sin, head_size, rotary_mode or "half") for x in (query, key))
 
@@ -107,6 +104,4 @@ def turn(x: Tensor, mode: str) -> Tensor:
     if mode == "quarter":
         a, b, c, d = x.chunk(4, dim=-1)
         return torch.cat([-b, a, -d, c], -1)
-    raise RuntimeError(
-        f"The rotary_mode should be half, interleave, quarter or interleave-half, but got {mode}"
-    )
+    raise RuntimeError(f"The rotary_mode should be half, interleave, quarter or interleave-half, but got {mode}")

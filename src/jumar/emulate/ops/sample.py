@@ -31,9 +31,7 @@ def npu_sim_exponential_(input: Tensor, lambd: float = 1.0, *, generator: Any = 
 
 
 @operator(random=True)
-def npu_random_choice_with_mask(
-    x: Tensor, count: int = 256, seed: int = 0, seed2: int = 0
-) -> tuple[Tensor, Tensor]:
+def npu_random_choice_with_mask(x: Tensor, count: int = 256, seed: int = 0, seed2: int = 0) -> tuple[Tensor, Tensor]:
     places = x.bool().nonzero()
     if places.shape[0] > count:
         generator = torch.Generator().manual_seed(seed * 2**32 + seed2) if seed or seed2 else None

@@ -27,9 +27,7 @@ def npu_reshape(input: Tensor, shape: list[int], can_refresh: bool = False) -> T
 
 
 @operator()
-def npu_confusion_transpose(
-    input: Tensor, perm: list[int], shape: list[int], transpose_first: bool
-) -> Tensor:
+def npu_confusion_transpose(input: Tensor, perm: list[int], shape: list[int], transpose_first: bool) -> Tensor:
     """Transpose and reshape in one kernel, in either order."""
     if transpose_first:
         return input.permute(perm).reshape(shape).contiguous()
@@ -37,9 +35,7 @@ def npu_confusion_transpose(
 
 
 @operator()
-def npu_confusion_transpose_backward(
-    grad: Tensor, perm: list[int], shape: list[int], transpose_first: bool
-) -> Tensor:
+def npu_confusion_transpose_backward(grad: Tensor, perm: list[int], shape: list[int], transpose_first: bool) -> Tensor:
     # torch_npu passes the order of the way back, and the shape of the input.
     back = [perm.index(i) for i in range(len(perm))]
     if transpose_first:

@@ -10,9 +10,7 @@ from jumar.emulate.ops.registry import operator
 
 
 @operator()
-def npu_scaled_masked_softmax(
-    x: Tensor, mask: Tensor, scale: float = 1, fixed_triu_mask: bool = False
-) -> Tensor:
+def npu_scaled_masked_softmax(x: Tensor, mask: Tensor, scale: float = 1, fixed_triu_mask: bool = False) -> Tensor:
     """Masked positions get -10000, as the device has it; a row without any other then is uniform."""
     values = wide(x) * scale
     return torch.softmax(values.masked_fill(_hidden(x, mask, fixed_triu_mask), -10000.0), -1).to(x.dtype)
@@ -102,9 +100,7 @@ def _by_token(shares: Tensor, ends: list[int]) -> Tensor:
 
 
 @operator()
-def npu_attention_update(
-    lse: list[Tensor], local_out: list[Tensor], update_type: int
-) -> tuple[Tensor, Tensor]:
+def npu_attention_update(lse: list[Tensor], local_out: list[Tensor], update_type: int) -> tuple[Tensor, Tensor]:
     sums = torch.stack([t.float() for t in lse])
     total = torch.logsumexp(sums, 0)
     weights = torch.exp(sums - total)
