@@ -37,6 +37,10 @@ def main() -> None:
         sys.exit(1)
 
 
+def show_card() -> None:
+    run("jumar", "emulate", "shell", "npu-smi", "info")
+
+
 def say(title: str) -> None:
     print(f"\n\033[1m{title}\033[0m" if sys.stdout.isatty() else f"\n{title}", flush=True)
 
