@@ -13,6 +13,7 @@ namespace {
 // torch_npu's own kernels do these without an operator of the device, or by calling other npu:: operators above
 // autograd, which must stay visible to it.
 const std::set<std::string> kOwn = {
+    "_npu_dtype_cast_backward",
     "_npu_format_cast",
     "copy_memory_",
     "dropout_with_byte_mask",
@@ -23,6 +24,7 @@ const std::set<std::string> kOwn = {
     "npu_change_data_ptr",
     "npu_ciou",
     "npu_dropout_gen_mask",
+    "npu_dtype_cast_backward",
     "npu_format_cast",
     "npu_format_cast_",
     "npu_fused_attention_score",

@@ -235,7 +235,7 @@ def npu_grouped_matmul_swiglu_quant(
             gate, up = y.chunk(2, dim=-1)
             out[start:end], scales[start:end] = dynamic(F.silu(gate) * up, torch.int8)
         start = max(start, end)
-    return out, scales, torch.empty(0)
+    return out, scales, torch.zeros(())
 
 
 @operator()

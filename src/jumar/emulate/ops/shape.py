@@ -148,13 +148,6 @@ def npu_dtype_cast_(input: Tensor, src: Tensor) -> Tensor:
     return input.copy_(src)
 
 
-@operator("npu_dtype_cast_backward", "_npu_dtype_cast_backward")
-def npu_dtype_cast_backward(
-    grad: Tensor, dtype: torch.dtype, grad_dtype: int | None = None, input_dtype: int | None = None
-) -> Tensor:
-    return grad.to(dtype, copy=True)
-
-
 @operator()
 def npu_view_copy(input: Tensor, other: Tensor, non_blocking: bool) -> Tensor:
     return input.copy_(other)
