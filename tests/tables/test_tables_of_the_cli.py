@@ -66,7 +66,7 @@ def test_pages_inside_an_installed_package_come_first(tmp_path: Path, monkeypatc
 
 
 def test_no_pages_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "_root", lambda: tmp_path / "nothing")
+    monkeypatch.setattr(pages, "_folder", lambda folder, installed_as: tmp_path / folder)
     pages.pages.cache_clear()
     try:
         assert pages.pages() == {}

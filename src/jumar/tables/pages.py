@@ -27,7 +27,7 @@ class Page(NamedTuple):
 def pages() -> dict[str, Page]:
     """Every page whose title is an id and a name, by id."""
     found = {}
-    for area, text in [*_texts(_root("rules", "pages"), ""), *_findings()]:
+    for area, text in [*_texts(_folder("rules", "pages"), ""), *_findings()]:
         title = _TITLE.match(text)
         if title is not None:
             found[title[1]] = Page(title[1], title[2], area, text)
@@ -43,14 +43,14 @@ def renamed() -> dict[str, str]:
 def _findings() -> list[tuple[str, str]]:
     """The sections about findings: a page of an area holds one for each id."""
     found = []
-    for area, text in _texts(_root("findings", "findings"), ""):
+    for area, text in _texts(_folder("findings", "findings"), ""):
         name = text.partition("\n")[0].removeprefix("# Findings of ").strip("`").removeprefix("jumar ")
         starts = [match.start() for match in re.finditer(r"^## [A-Z]{2}\d{3} ", text, re.M)]
         found += [(area or name, text[at:end].rstrip() + "\n") for at, end in pairwise([*starts, len(text)])]
     return found
 
 
-def _root(folder: str, installed_as: str) -> Traversable:
+def _folder(folder: str, installed_as: str) -> Traversable:
     installed = files("jumar").joinpath(installed_as)
     if installed.is_dir():
         return installed
