@@ -17,9 +17,7 @@ _Tensors = list[Tensor]
 
 
 @operator("npu_grouped_matmul.List")
-def npu_grouped_matmul_list(
-    x: _Tensors, weight: _Tensors, *, group_type: int | None = None, **others: Any
-) -> _Tensors:
+def npu_grouped_matmul_list(x: _Tensors, weight: _Tensors, *, group_type: int | None = None, **others: Any) -> _Tensors:
     return npu_grouped_matmul(x, weight, group_type=-1 if group_type is None else group_type, **others)
 
 
@@ -55,8 +53,7 @@ def npu_grouped_matmul(
         raise RuntimeError("Requires manual passing group_type, current is None.")
     if group_type not in (-1, 0, 2):
         raise RuntimeError(
-            "Use Tensor input with current cann version, The group type must be -1, 0 or 2, "
-            f"but now is [{group_type}]"
+            f"Use Tensor input with current cann version, The group type must be -1, 0 or 2, but now is [{group_type}]"
         )
     weights = _per_expert(weight, 3)
     ends = group_ends(group_list, group_list_type)
