@@ -11,7 +11,7 @@ from jumar.emulate.ops import registry
 
 for name, entry in registry.implemented().items():
     base, _, overload = name.partition(".")
-    schema = torch._C._get_schema(f"npu::{base}", overload)
+    schema = torch._C._get_schema(base if "::" in base else f"npu::{base}", overload)
     parameters = inspect.signature(entry.function).parameters
     if any(p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters.values()):
         continue
