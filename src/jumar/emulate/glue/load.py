@@ -71,8 +71,7 @@ def report() -> dict[str, list[str]]:
     return {state: sorted(names) for state, names in sorted(states.items())}
 
 
-@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
-def _load_reference(name: bytes, message: int, room: int) -> int:
+def _find_reference(name: bytes, message: int, room: int) -> int:
     """Called by the glue when a program first uses an NPU-only operator."""
     from jumar.emulate.ops import registry
 
@@ -82,6 +81,11 @@ def _load_reference(name: bytes, message: int, room: int) -> int:
         text = str(error).encode()[: room - 1] + b"\0"
         ctypes.memmove(message, text, len(text))
         return -1
+
+
+_load_reference = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)(
+    _find_reference
+)
 
 
 @functools.cache

@@ -13,6 +13,7 @@ namespace {
 // torch_npu's own kernels do these without an operator of the device, or by calling other npu:: operators above
 // autograd, which must stay visible to it.
 const std::set<std::string> kOwn = {
+    "_npu_dtype_cast_backward",
     "_npu_format_cast",
     "copy_memory_",
     "dropout_with_byte_mask",
@@ -23,6 +24,7 @@ const std::set<std::string> kOwn = {
     "npu_change_data_ptr",
     "npu_ciou",
     "npu_dropout_gen_mask",
+    "npu_dtype_cast_backward",
     "npu_format_cast",
     "npu_format_cast_",
     "npu_fused_attention_score",
@@ -45,7 +47,10 @@ const c10::OperatorHandle& Reference::target() {
   char message[1024] = "";
   const int loaded = load_reference(name_.c_str(), message, sizeof message);
   TORCH_CHECK_NOT_IMPLEMENTED(loaded >= 0, message);
-  if (loaded == 1) plan_.random = true;
+  // Tags of torch_npu's schemas do not say it: implementations that keep the seed draw it themselves.
+  plan_.random = loaded == 1;
+  // Lengths and seeds of this one are host tensors, on the device as well.
+  if (name_.rfind("npu_fusion_attention", 0) == 0 && name_.find("_v3") != std::string::npos) plan_.same_device = false;
   const std::string full = "jumar_" + (name_.rfind("aten::", 0) == 0 ? name_ : "npu::" + name_);
   const size_t dot = full.find('.');
   const std::string overload = dot == std::string::npos ? "" : full.substr(dot + 1);

@@ -1,1 +1,1 @@
-"""NPU-only operators (`torch.ops.npu.*`) from their public formulas: one family per file, one function each."""
+"""NPU-only operators (`torch.ops.npu.*`) from their public formulas: a family per file, a function each."""

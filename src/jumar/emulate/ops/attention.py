@@ -15,6 +15,7 @@ from torch import Tensor
 from jumar.emulate.ops import random_bits
 from jumar.emulate.ops.attention_mask import Sparse, hidden
 from jumar.emulate.ops.formula import wide
+from jumar.emulate.ops.registry import not_emulated
 
 _LAYOUTS = ("BSH", "SBH", "BNSD", "BSND", "TND")
 
@@ -55,10 +56,16 @@ def problem(
     """Takes a layout apart. In TND all sequences lie one behind the other; the ends say where each stops."""
     layout = layout.upper()
     if layout not in _LAYOUTS:
-        raise RuntimeError(f"The input_layout should be BSH/SBH/BNSD/BSND/TND(case-insensitive), but got {layout}")
+        raise RuntimeError(
+            f"The input_layout should be BSH/SBH/BNSD/BSND/TND(case-insensitive), but got {layout}"
+        )
     size = _head_size(query, heads, layout)
     key_heads = key.shape[-1] // size if layout in ("BSH", "SBH") else 0
-    q, k, v = to_heads(query, heads, layout), to_heads(key, key_heads, layout), to_heads(value, key_heads, layout)
+    q, k, v = (
+        to_heads(query, heads, layout),
+        to_heads(key, key_heads, layout),
+        to_heads(value, key_heads, layout),
+    )
     if layout == "TND":
         if not query_ends or not key_ends:
             raise RuntimeError("actual_seq_qlen and actual_seq_kvlen are needed when input_layout is TND")
@@ -71,7 +78,7 @@ def problem(
 
 
 def _head_size(query: Tensor, heads: int, layout: str) -> int:
-    return query.shape[-1] // heads if layout in ("BSH", "SBH") else query.shape[-1]
+    return int(query.shape[-1] // heads if layout in ("BSH", "SBH") else query.shape[-1])
 
 
 def _spans(ends: list[int]) -> Iterator[slice]:
@@ -133,9 +140,8 @@ def _pse_part(pse: Tensor, piece: Piece, product: Tensor) -> Tensor:
         index = piece.place[0] if piece.place[1] > 1 else piece.batch
         part = part[index if part.shape[0] > 1 else 0]
     if part.shape[-2] not in (1, rows):
-        raise NotImplementedError(
-            "npu_fusion_attention: a compressed position encoding (`pse` with fewer rows than the query) is not "
-            "emulated; `jumar emulate coverage` lists what is"
+        raise not_emulated(
+            "npu_fusion_attention: a compressed position encoding (`pse` with fewer rows than the query)"
         )
     return part[..., :columns].to(product.dtype)
 
@@ -185,7 +191,9 @@ class Extras(NamedTuple):
     softmax_layout: str
 
 
-def _walk(p: Problem, e: Extras) -> Iterator[tuple[Piece, int, Tensor, Tensor, Tensor, Tensor, Tensor | None]]:
+def _walk(
+    p: Problem, e: Extras
+) -> Iterator[tuple[Piece, int, Tensor, Tensor, Tensor, Tensor, Tensor | None]]:
     start = 0
     for piece in p.pieces:
         q = wide(p.query[piece.batch, :, piece.rows])
@@ -199,7 +207,7 @@ def _walk(p: Problem, e: Extras) -> Iterator[tuple[Piece, int, Tensor, Tensor, T
 
 
 def forward(p: Problem, e: Extras) -> tuple[Tensor, Tensor, Tensor]:
-    """The result in the layout of the query; maximum and sum of the softmax, each eight times as the device keeps it."""
+    """The result, and maximum and sum of the softmax, each eight times as the device keeps it."""
     out = torch.zeros((*p.query.shape[:3], p.value.shape[-1]), dtype=p.query.dtype)
     tops, totals = [], []
     for piece, start, _, _, v, x, unseen in _walk(p, e):
@@ -265,7 +273,7 @@ def backward(
         if dpse is not None and e.bias.kind < 2:
             target = dpse[piece.batch : piece.batch + 1] if dpse.shape[0] > 1 else dpse
             target += (dx * (e.scale if e.bias.kind == 1 else 1)).unsqueeze(0).sum_to_size(target.shape)
-        if dsink is not None:
+        if dsink is not None and e.sink is not None:
             share = torch.exp(e.sink.to(x.dtype).view(-1, 1, 1) - own_top) / own_total
             dsink -= (share * inner).sum((1, 2)).to(dsink.dtype)
     return dq, dk, dv, dpse, dsink
@@ -278,7 +286,9 @@ def count_scores(p: Problem) -> int:
     )
 
 
-def make_dropout(keep_prob: float, count: int, seed: int, offset: int, given: Tensor | None = None) -> Dropout:
+def make_dropout(
+    keep_prob: float, count: int, seed: int, offset: int, given: Tensor | None = None
+) -> Dropout:
     if keep_prob == 1:
         return Dropout()
     if given is not None and given.numel():

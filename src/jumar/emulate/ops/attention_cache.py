@@ -1,4 +1,4 @@
-"""Keys and values of inference attention as they are kept: paged in blocks, quantised, with their own lengths."""
+"""Keys and values of inference attention as they are kept: in pages, quantised, with their own lengths."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from torch import Tensor
 
 from jumar.emulate.ops.formula import wide
 from jumar.emulate.ops.integers import unpack_int4
+from jumar.emulate.ops.registry import not_emulated
 
 
 def paged(cache: Tensor, table: Tensor, lengths: list[int], heads: int, block: int) -> list[Tensor]:
-    """Per sequence (heads, length, size), from blocks (n, block, H), (n, heads, block, D) or their 16-wide form."""
+    """Per sequence (heads, length, size), from blocks (n, block, H), (n, heads, block, D) or tiles."""
     if cache.dim() == 3:
         blocks = cache.unflatten(-1, (heads, -1)).transpose(1, 2)
     elif cache.dim() == 5:
@@ -28,14 +29,12 @@ def paged(cache: Tensor, table: Tensor, lengths: list[int], heads: int, block: i
 
 
 def dequantised(x: Tensor, scale: Tensor | None, offset: Tensor | None, mode: int) -> Tensor:
-    """(x + offset) * scale for (batch, heads, positions, size): per channel (mode 0) or per token (mode 1)."""
+    """(x + offset) * scale on (batch, heads, positions, size), per channel (mode 0) or per token (mode 1)."""
     if scale is None:
         return x
     values = (unpack_int4(x) if x.dtype == torch.int32 else x).float()
     if mode not in (0, 1):
-        raise NotImplementedError(
-            f"attention with an antiquant mode of {mode} is not emulated; `jumar emulate coverage` lists what is"
-        )
+        raise not_emulated(f"attention with an antiquant mode of {mode}")
     shaped = _per_token if mode == 1 else _per_channel
     if offset is not None:
         values = values + shaped(wide(offset), values)

@@ -1,4 +1,4 @@
-"""Attention for inference: prompt, incremental and fused infer attention, with lengths, pages and quantised caches.
+"""Attention for inference: prompt, incremental, fused; with lengths, pages and quantised caches.
 
 Ascend/op-plugin docs/zh/custom_APIs/torch_npu-npu_fused_infer_attention_score.md and its relatives.
 """
@@ -15,7 +15,7 @@ from jumar.emulate.ops.attention import Bias, Piece, as_list, scores, softmax, t
 from jumar.emulate.ops.attention_mask import Sparse, hidden
 from jumar.emulate.ops.formula import wide
 from jumar.emulate.ops.integers import to_integers
-from jumar.emulate.ops.registry import operator
+from jumar.emulate.ops.registry import not_emulated, operator
 
 _FAR = 2**31 - 1
 
@@ -71,7 +71,9 @@ def attend(r: Request) -> tuple[Tensor, Tensor]:
     return _joined(outs, r, source, target), _joined_sums(sums, r, source)
 
 
-def _one(r: Request, index: int, q: Tensor, k: Tensor, v: Tensor, place: tuple[int, int]) -> tuple[Tensor, Tensor]:
+def _one(
+    r: Request, index: int, q: Tensor, k: Tensor, v: Tensor, place: tuple[int, int]
+) -> tuple[Tensor, Tensor]:
     q, k, v = wide(q), wide(k), wide(v)
     if k.shape[0] != r.heads:
         k, v = (t.repeat_interleave(r.heads // t.shape[0], 0) for t in (k, v))
@@ -166,9 +168,7 @@ def _joined_sums(sums: list[Tensor], r: Request, source: str) -> Tensor:
 def _refuse(name: str, **given: Any) -> None:
     used = [key for key, value in given.items() if value is not None and value is not False]
     if used:
-        raise NotImplementedError(
-            f"{name} with `{used[0]}` is not emulated; `jumar emulate coverage` lists what is"
-        )
+        raise not_emulated(f"{name} with `{used[0]}`")
 
 
 @operator()
@@ -195,7 +195,9 @@ def npu_prompt_flash_attention(
     actual_seq_lengths_kv: list[int] | None = None,
     sparse_mode: int = 0,
 ) -> Tensor:
-    _refuse("npu_prompt_flash_attention", deq_scale1=deq_scale1, quant_scale1=quant_scale1, deq_scale2=deq_scale2)
+    _refuse(
+        "npu_prompt_flash_attention", deq_scale1=deq_scale1, quant_scale1=quant_scale1, deq_scale2=deq_scale2
+    )
     request = Request(
         query,
         key,

@@ -1,7 +1,7 @@
 """Which keys a query may see: the attention mask of an operator under its sparse mode.
 
-Modes as documented for npu_fusion_attention (Ascend/op-plugin, docs/zh/custom_APIs): compressed masks of 2048 x 2048
-only say "causal", the mode says how the triangle lies.
+Modes as documented for npu_fusion_attention (Ascend/op-plugin, docs/zh/custom_APIs): compressed masks of
+2048 x 2048 only say "causal", the mode says how the triangle lies.
 """
 
 from __future__ import annotations

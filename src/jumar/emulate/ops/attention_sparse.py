@@ -1,4 +1,4 @@
-"""Attention over chosen blocks: block sparse attention, and compression and selection of native sparse attention."""
+"""Attention over chosen blocks: block sparse, and compression and selection of native sparse attention."""
 
 from __future__ import annotations
 
@@ -88,11 +88,8 @@ def _blocks(
     layout: str,
     scale: float,
 ) -> tuple[Problem, Extras]:
-    if layout == "TND":
-        query_ends, key_ends = _ends(query_lengths, query), _ends(key_lengths, key)
-    else:
-        query_ends = key_ends = None
-    p = core.problem(query, key, value, query.shape[1], layout, query_ends, key_ends)
+    ends = (_ends(query_lengths, query), _ends(key_lengths, key)) if layout == "TND" else (None, None)
+    p = core.problem(query, key, value, query.shape[1], layout, *ends)
     hidden = mask.eq(0).repeat_interleave(shape[0], -2).repeat_interleave(shape[1], -1)
     return p, Extras(scale, Bias(), hidden, Sparse(), Dropout(), None, "TND")
 
@@ -137,7 +134,8 @@ def npu_nsa_compress_grad(
 
 def _windows(count: int, size: int, stride: int, ends: list[int] | None) -> Tensor:
     """(windows, size) positions: each window lies within one sequence; short ends are left out."""
-    starts, begin = [], 0
+    starts: list[int] = []
+    begin = 0
     for end in ends or [count]:
         starts += range(begin, end - size + 1, stride)
         begin = end
@@ -166,9 +164,14 @@ def npu_nsa_select_attention(
     places, seen = _selected(
         query, key, topk_indices, select_block_size, atten_mask, actual_seq_qlen, actual_seq_kvlen
     )
-    out, top, total = _select(wide(query), wide(key), wide(value), places, seen, scale_value)
+    rounded = query.dtype  # the probabilities go into the second product in the type of the inputs
+    out, top, total = _select(wide(query), wide(key), wide(value), places, seen, scale_value, rounded)
     eight = (*top.shape[:2], 8)
-    return out.to(query.dtype), top.float().expand(eight).contiguous(), total.float().expand(eight).contiguous()
+    return (
+        out.to(query.dtype),
+        top.float().expand(eight).contiguous(),
+        total.float().expand(eight).contiguous(),
+    )
 
 
 @operator()
@@ -227,7 +230,13 @@ def _selected(
 
 
 def _select(
-    q: Tensor, k: Tensor, v: Tensor, places: Tensor, seen: Tensor, scale: float
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    places: Tensor,
+    seen: Tensor,
+    scale: float,
+    rounded: torch.dtype | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     tokens, heads = q.shape[:2]
     key_heads = k.shape[1]
@@ -239,5 +248,6 @@ def _select(
     top = x.amax(-1, keepdim=True)
     weights = torch.exp(x - top)
     total = weights.sum(-1, keepdim=True)
-    out = (weights / total) @ values
+    shares = weights / total
+    out = (shares if rounded is None else shares.to(rounded).to(shares.dtype)) @ values
     return out.flatten(1, 2), top.flatten(1, 2), total.flatten(1, 2)

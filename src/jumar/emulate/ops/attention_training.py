@@ -1,6 +1,7 @@
 """Fusion attention for training: npu_fusion_attention in its three versions, forward and backward.
 
-The arguments of Ascend/op-plugin docs/zh/custom_APIs/torch_npu-npu_fusion_attention.md; the formula is in attention.py.
+The arguments of Ascend/op-plugin docs/zh/custom_APIs/torch_npu-npu_fusion_attention.md; the formula is in
+attention.py.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def npu_fusion_attention(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, int, int, int]:
     sparse = Sparse(sparse_mode, pre_tockens, next_tockens, prefix)
     return _forward(
-        _problem(query, key, value, head_num, input_layout, actual_seq_qlen, actual_seq_kvlen, keep_prob, sparse),
+        _problem(
+            query, key, value, head_num, input_layout, actual_seq_qlen, actual_seq_kvlen, keep_prob, sparse
+        ),
         Extras(scale, Bias(pse), atten_mask, sparse, Dropout(), sink, softmax_layout),
         keep_prob,
         dropout_mask,
@@ -91,7 +94,9 @@ def npu_fusion_attention_grad(
     sink: Tensor | None = None,
 ) -> _Gradients:
     sparse = Sparse(sparse_mode, pre_tockens, next_tockens, prefix)
-    p = _problem(query, key, value, head_num, input_layout, actual_seq_qlen, actual_seq_kvlen, keep_prob, sparse)
+    p = _problem(
+        query, key, value, head_num, input_layout, actual_seq_qlen, actual_seq_kvlen, keep_prob, sparse
+    )
     dropout = core.make_dropout(keep_prob, core.count_scores(p), seed, offset)
     e = Extras(scale_value, Bias(pse), atten_mask, sparse, dropout, sink, softmax_layout)
     return _shaped(core.backward(p, e, dy, attention_in, softmax_max, softmax_sum), p, query.dtype, pse)
@@ -293,7 +298,8 @@ def _check(
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if tensor.dim() not in (3, 4):
             raise RuntimeError(
-                f"The shapes of the input {name} should be 3 or 4 dimensional, but got {tensor.dim()}-dimensional"
+                f"The shapes of the input {name} should be 3 or 4 dimensional, "
+                f"but got {tensor.dim()}-dimensional"
             )
     if not 0 < keep_prob <= 1:
         raise RuntimeError(f"The keep_prob value must be in range of (0, 1], but got {keep_prob}")

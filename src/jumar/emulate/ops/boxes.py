@@ -60,8 +60,8 @@ def _giou(boxes: Tensor, targets: Tensor, trans: bool, is_cross: bool, mode: int
 
 
 def _diou(boxes: Tensor, targets: Tensor, trans: bool, is_cross: bool, mode: int) -> Tensor:
-    inner, width, height, distance, *sizes = _parts(boxes, targets, trans, is_cross)
-    return _ratio(inner, *sizes, mode) - distance / (width**2 + height**2 + _EPS)
+    inner, width, height, distance, w1, h1, w2, h2 = _parts(boxes, targets, trans, is_cross)
+    return _ratio(inner, w1, h1, w2, h2, mode) - distance / (width**2 + height**2 + _EPS)
 
 
 def _ciou(boxes: Tensor, targets: Tensor, trans: bool, is_cross: bool, mode: int) -> tuple[Tensor, Tensor]:
@@ -78,7 +78,8 @@ def _ciou(boxes: Tensor, targets: Tensor, trans: bool, is_cross: bool, mode: int
 def npu_giou(
     input: Tensor, gtboxes: Tensor, trans: bool = False, is_cross: bool = False, mode: int = 0
 ) -> Tensor:
-    return _giou(wide(input), wide(gtboxes), trans, is_cross, mode).to(input.dtype)
+    _check_backward("giou", trans, is_cross, mode)  # torch_npu asks it of the forward as well
+    return _giou(wide(input), wide(gtboxes), trans, is_cross, mode).t().to(input.dtype)
 
 
 @operator()
@@ -106,7 +107,10 @@ def npu_giou_backward(
     grad: Tensor, bboxes: Tensor, gtboxes: Tensor, trans: bool = False, is_cross: bool = False, mode: int = 0
 ) -> tuple[Tensor, Tensor]:
     _check_backward("giou", trans, is_cross, mode)
-    return tuple(gradients(lambda b, t: _giou(b, t, trans, is_cross, mode), [bboxes, gtboxes], grad))
+    dboxes, dtargets = gradients(
+        lambda b, t: _giou(b, t, trans, is_cross, mode), [bboxes, gtboxes], grad.reshape(1, -1)
+    )
+    return dboxes, dtargets
 
 
 @operator()
@@ -114,7 +118,8 @@ def npu_diou_backward(
     grad: Tensor, bboxes: Tensor, gtboxes: Tensor, trans: bool = False, is_cross: bool = False, mode: int = 0
 ) -> tuple[Tensor, Tensor]:
     _check_backward("diou", trans, is_cross, mode)
-    return tuple(gradients(lambda b, t: _diou(b, t, trans, is_cross, mode), [bboxes, gtboxes], grad))
+    dboxes, dtargets = gradients(lambda b, t: _diou(b, t, trans, is_cross, mode), [bboxes, gtboxes], grad)
+    return dboxes, dtargets
 
 
 @operator()
@@ -128,7 +133,8 @@ def npu_ciou_backward(
     mode: int = 0,
 ) -> tuple[Tensor, Tensor]:
     _check_backward("ciou", trans, is_cross, mode)
-    return tuple(gradients(lambda b, t: _ciou(b, t, trans, is_cross, mode)[0], [bboxes, gtboxes], grad))
+    dboxes, dtargets = gradients(lambda b, t: _ciou(b, t, trans, is_cross, mode)[0], [bboxes, gtboxes], grad)
+    return dboxes, dtargets
 
 
 def _check_backward(name: str, trans: bool, is_cross: bool, mode: int) -> None:

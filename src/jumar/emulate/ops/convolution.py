@@ -35,9 +35,20 @@ def npu_convolution_backward(
     output_mask: list[bool],
 ) -> tuple[Tensor, Tensor, Tensor]:
     zeros = [0] * (input.dim() - 2)
-    return torch.ops.aten.convolution_backward(
-        grad_output, input, weight, [weight.shape[0]], stride, padding, dilation, False, zeros, groups, output_mask
+    dx, dweight, dbias = torch.ops.aten.convolution_backward(
+        grad_output,
+        input,
+        weight,
+        [weight.shape[0]],
+        stride,
+        padding,
+        dilation,
+        False,
+        zeros,
+        groups,
+        output_mask,
     )
+    return dx, dweight, dbias
 
 
 @operator("npu_conv_transpose2d", "npu_convolution_transpose")
@@ -70,7 +81,7 @@ def npu_convolution_transpose_backward(
     grad_input_mask: list[bool],
 ) -> tuple[Tensor, Tensor, Tensor]:
     channels = weight.shape[1] * groups
-    return torch.ops.aten.convolution_backward(
+    dx, dweight, dbias = torch.ops.aten.convolution_backward(
         grad,
         input,
         weight,
@@ -83,6 +94,7 @@ def npu_convolution_transpose_backward(
         groups,
         grad_input_mask,
     )
+    return dx, dweight, dbias
 
 
 @operator()

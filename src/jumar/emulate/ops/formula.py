@@ -32,22 +32,28 @@ def wide_or_none(tensor: Tensor | None) -> Tensor | None:
 
 def gradients(
     formula: Callable[..., Any], inputs: Sequence[Tensor | None], grads: Sequence[Tensor | None] | Tensor
-) -> list[Tensor | None]:
-    """The gradients of `formula(*inputs)`, by torch's own differentiation on wide copies; dtypes of the inputs."""
+) -> list[Any]:
+    """The gradients of `formula(*inputs)` by torch's own differentiation, in the types of the inputs."""
     exclude = torch._C._dispatch_tls_local_exclude_set()
     for key in _ABOVE:
         exclude = exclude.remove(key)
-    with torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), exclude), torch.enable_grad():
+    with (
+        torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), exclude),
+        torch.enable_grad(),
+    ):
         leaves = [None if t is None else wide(t.detach()).clone().requires_grad_() for t in inputs]
         results = formula(*leaves)
         results = [results] if isinstance(results, Tensor) else list(results)
         wanted = [grads] if isinstance(grads, Tensor) else list(grads)
         pairs = [(r, wide(g).to(r.dtype)) for r, g in zip(results, wanted, strict=False) if g is not None]
         found = torch.autograd.grad(
-            [r for r, _ in pairs], [t for t in leaves if t is not None], [g for _, g in pairs], allow_unused=True
+            [r for r, _ in pairs],
+            [t for t in leaves if t is not None],
+            [g for _, g in pairs],
+            allow_unused=True,
         )
     left = iter(found)
-    out: list[Tensor | None] = []
+    out: list[Any] = []
     for tensor in inputs:
         gradient = None if tensor is None else next(left)
         if tensor is not None:

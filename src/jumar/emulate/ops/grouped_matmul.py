@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -9,12 +11,19 @@ from torch.nn import functional as F
 from jumar.emulate.ops.formula import data_type, wide
 from jumar.emulate.ops.integers import plain_type, product, to_integers, unpack_int4, unpack_scale
 from jumar.emulate.ops.quant_matmul import dequantised
-from jumar.emulate.ops.registry import operator
+from jumar.emulate.ops.registry import not_emulated, operator
 
 _Tensors = list[Tensor]
 
 
-@operator("npu_grouped_matmul", "npu_grouped_matmul.List")
+@operator("npu_grouped_matmul.List")
+def npu_grouped_matmul_list(
+    x: _Tensors, weight: _Tensors, *, group_type: int | None = None, **others: Any
+) -> _Tensors:
+    return npu_grouped_matmul(x, weight, group_type=-1 if group_type is None else group_type, **others)
+
+
+@operator()
 def npu_grouped_matmul(
     x: _Tensors,
     weight: _Tensors,
@@ -41,9 +50,13 @@ def npu_grouped_matmul(
     per_token_scale_dtype: int | None = None,
 ) -> _Tensors:
     if any((x_dtype, weight_dtype, scale_dtype, per_token_scale_dtype)):
-        raise NotImplementedError(
-            "npu_grouped_matmul with a given data type of an operand is not emulated; "
-            "`jumar emulate coverage` lists what is"
+        raise not_emulated("npu_grouped_matmul with a given data type of an operand")
+    if group_type is None:
+        raise RuntimeError("Requires manual passing group_type, current is None.")
+    if group_type not in (-1, 0, 2):
+        raise RuntimeError(
+            "Use Tensor input with current cann version, The group type must be -1, 0 or 2, "
+            f"but now is [{group_type}]"
         )
     weights = _per_expert(weight, 3)
     ends = group_ends(group_list, group_list_type)
@@ -186,8 +199,7 @@ def npu_grouped_matmul_add(
     """Adds x[group]^T @ weight[group] to the part of each group: the gradient of a grouped weight."""
     ends = group_ends(group_list, group_list_type)
     products = [
-        wide(a).transpose(0, 1) @ wide(b)
-        for a, b in zip(_rows(x, ends), _rows(weight, ends), strict=True)
+        wide(a).transpose(0, 1) @ wide(b) for a, b in zip(_rows(x, ends), _rows(weight, ends), strict=True)
     ]
     return (input + torch.stack(products).reshape(input.shape)).to(input.dtype)
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from jumar.emulate.ops.formula import wide
 from jumar.emulate.ops.integers import to_integers
 from jumar.emulate.ops.norm import rms_norm
-from jumar.emulate.ops.registry import operator
+from jumar.emulate.ops.registry import not_emulated, operator
 from jumar.emulate.ops.rotary import npu_interleave_rope
 from jumar.emulate.ops.scatter import scatter_update_
 
@@ -162,9 +162,7 @@ def npu_scatter_pa_kv_cache(
     cache_mode: str | None = "PA_NZ",
 ) -> None:
     if compress_lens is not None:
-        raise NotImplementedError(
-            "npu_scatter_pa_kv_cache with `compress_lens` is not emulated; `jumar emulate coverage` lists what is"
-        )
+        raise not_emulated("npu_scatter_pa_kv_cache with `compress_lens`")
     for rows, cache in ((key, key_cache), (value, value_cache)):
         _scatter_rows(rows, cache, slot_mapping.reshape(-1).long(), cache_mode)
 
@@ -200,8 +198,6 @@ def npu_scatter_pa_cache(
     key_cache: Tensor,
 ) -> Tensor:
     if compress_lens is not None:
-        raise NotImplementedError(
-            "npu_scatter_pa_cache with `compress_lens` is not emulated; `jumar emulate coverage` lists what is"
-        )
+        raise not_emulated("npu_scatter_pa_cache with `compress_lens`")
     _scatter_rows(key, key_cache, slot_mapping.reshape(-1).long(), None)
     return key_cache

@@ -1,4 +1,4 @@
-"""Losses of the device and their gradients: cross entropy with smoothing and z-loss, softmax cross entropy, KL, L1."""
+"""Losses under NPU names and gradients that torch_npu keeps apart: cross entropy, KL, L1, transforms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from jumar.emulate.ops.formula import gradients, wide
-from jumar.emulate.ops.registry import operator
+from jumar.emulate.ops.registry import not_emulated, operator
 
 _REDUCTIONS = ("none", "mean", "sum")
 
@@ -24,9 +24,7 @@ def npu_cross_entropy_loss(
     return_zloss: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     if return_zloss or lse_square_scale_for_zloss:
-        raise NotImplementedError(
-            "npu_cross_entropy_loss with z-loss is not emulated; `jumar emulate coverage` lists what is"
-        )
+        raise not_emulated("npu_cross_entropy_loss with z-loss")
     log_prob = torch.log_softmax(wide(input), -1)
     loss = _from_log_prob(log_prob, target, weight, reduction, ignore_index, label_smoothing)
     lse = torch.logsumexp(wide(input), -1)

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from jumar.emulate.ops.formula import wide
 from jumar.emulate.ops.integers import unpack_scale
 from jumar.emulate.ops.quant_matmul import dequantised
-from jumar.emulate.ops.registry import operator
+from jumar.emulate.ops.registry import not_emulated, operator
 
 
 @operator()
@@ -31,13 +31,17 @@ def npu_bmmV2(input: Tensor, mat2: Tensor, output_sizes: list[int]) -> Tensor:
 
 @operator()
 def npu_bmm_v2_mat1_backward(grad: Tensor, mat1: Tensor, mat2: Tensor, size: list[int]) -> Tensor:
-    d = grad.reshape(*torch.broadcast_shapes(mat1.shape[:-2], mat2.shape[:-2]), mat1.shape[-2], mat2.shape[-1])
+    d = grad.reshape(
+        *torch.broadcast_shapes(mat1.shape[:-2], mat2.shape[:-2]), mat1.shape[-2], mat2.shape[-1]
+    )
     return (d @ mat2.transpose(-1, -2)).sum_to_size(mat1.shape).reshape(size)
 
 
 @operator()
 def npu_bmm_v2_mat2_backward(grad: Tensor, mat1: Tensor, mat2: Tensor, size: list[int]) -> Tensor:
-    d = grad.reshape(*torch.broadcast_shapes(mat1.shape[:-2], mat2.shape[:-2]), mat1.shape[-2], mat2.shape[-1])
+    d = grad.reshape(
+        *torch.broadcast_shapes(mat1.shape[:-2], mat2.shape[:-2]), mat1.shape[-2], mat2.shape[-1]
+    )
     return (mat1.transpose(-1, -2) @ d).sum_to_size(mat2.shape).reshape(size)
 
 
@@ -113,9 +117,7 @@ def npu_ffn(
 ) -> Tensor:
     """activation(x @ weight1 + bias1) @ weight2 + bias2, each expert on its own rows."""
     if deq_scale1 is not None:
-        raise NotImplementedError(
-            "npu_ffn on quantised input is not emulated; `jumar emulate coverage` lists what is"
-        )
+        raise not_emulated("npu_ffn on quantised input")
     rows = wide(x).reshape(-1, x.shape[-1])
     ends = list(expert_tokens_index or [])
     for count in expert_tokens or []:

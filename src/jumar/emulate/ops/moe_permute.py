@@ -1,6 +1,6 @@
 """Mixture of experts: ordering tokens by expert and putting them back, with and without a routing map.
 
-Indices say where each (token, choice) went: sorted_indices = argsort(argsort(indices)), Ascend/op-plugin's reading.
+Indices say where each (token, choice) went: sorted_indices = argsort(argsort(indices)).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def npu_moe_token_permute_grad_v2(
     sorted_indices: Tensor,
     tokens_size_0: int,
     tokens_dtype: torch.dtype,
-    num_topK: int,  # noqa: N803
+    num_topK: int,
     padded_mode: bool = False,
 ) -> Tensor:
     grad = wide(grad_permuted_tokens)
@@ -76,7 +76,9 @@ def _npu_moe_token_unpermute(
     if padded_mode:
         if probs is not None:
             rows = rows * wide(probs).reshape(-1, 1)
-        out = rows.new_zeros(restore_shape or rows.shape).index_add_(0, sorted_indices.reshape(-1).long(), rows)
+        out = rows.new_zeros(restore_shape or rows.shape).index_add_(
+            0, sorted_indices.reshape(-1).long(), rows
+        )
         return out.to(permuted_tokens.dtype), permuted_tokens
     choices = 1 if probs is None else probs.shape[1]
     parts = _gathered(rows, sorted_indices).unflatten(0, (-1, choices))

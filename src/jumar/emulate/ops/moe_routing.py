@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from jumar.emulate.ops.formula import gradients, wide
 from jumar.emulate.ops.integers import to_integers
-from jumar.emulate.ops.registry import operator
+from jumar.emulate.ops.registry import not_emulated, operator
 
 
 @operator()
@@ -68,7 +70,7 @@ def npu_moe_gating_top_k(
     routed_scaling_factor: float = 1.0,
     eps: float = 1e-20,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Groups are chosen by their best score (mode 0) or the sum of their two best (mode 1), then experts in them."""
+    """Chooses groups by their best score (mode 0) or the sum of two (mode 1), then experts in them."""
     original = _normed(wide(x), norm_type)
     scores = original if bias is None else original + wide(bias)
     if input_ids is not None and tid2eid is not None:
@@ -104,14 +106,14 @@ def _weights(values: Tensor, renorm: int, norm_type: int, factor: float, eps: fl
 def npu_moe_gating_top_k_backward(
     x_norm: Tensor,
     grad_y: Tensor,
-    expertIdx: Tensor,  # noqa: N803
+    expertIdx: Tensor,
     *,
     renorm: int = 0,
     norm_type: int = 0,
     routed_scaling_factor: float = 1.0,
     eps: float = 1e-20,
 ) -> Tensor:
-    """Takes the normalised scores (out_flag) instead of the logits; both are the same up to the norm's derivative."""
+    """Takes the normalised scores (out_flag), from which the norm's derivative follows."""
     p = wide(x_norm)
 
     def chosen(scores: Tensor) -> Tensor:
@@ -124,10 +126,7 @@ def npu_moe_gating_top_k_backward(
     elif norm_type == 1:
         dx = dp * p * (1 - p)
     else:
-        raise NotImplementedError(
-            f"npu_moe_gating_top_k_backward with norm_type {norm_type} is not emulated; "
-            "`jumar emulate coverage` lists what is"
-        )
+        raise not_emulated(f"npu_moe_gating_top_k_backward with norm_type {norm_type}")
     return dx.to(grad_y.dtype)
 
 
@@ -164,21 +163,18 @@ def npu_moe_init_routing_v2(
     expert_tokens_num_type: int = 0,
     expert_tokens_num_flag: bool = False,
     quant_mode: int = -1,
-    active_expert_range: list[int] = (),
+    active_expert_range: Sequence[int] = (),
     row_idx_type: int = 0,
     x_dtype: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     if quant_mode not in (-1, 0, 1) or x_dtype is not None:
-        raise NotImplementedError(
-            f"npu_moe_init_routing_v2 with quant_mode {quant_mode} is not emulated; "
-            "`jumar emulate coverage` lists what is"
-        )
+        raise not_emulated(f"npu_moe_init_routing_v2 with quant_mode {quant_mode}")
     first, last = (active_expert_range or [0, expert_num])[:2]
     k = expert_idx.shape[-1]
     experts = expert_idx.reshape(-1).long()
-    keyed = torch.where((experts >= first) & (experts < last), experts, torch.full_like(experts, 2**31 - 1))
+    keyed = torch.where(experts < first, torch.full_like(experts, 2**31 - 1), experts)
     sorted_experts, order = keyed.sort(stable=True)
-    active = int((sorted_experts < 2**31 - 1).sum())
+    active = int((sorted_experts < last).sum())
     counts = torch.bincount(sorted_experts[:active] - first, minlength=last - first)[: last - first]
     if drop_pad_mode == 1:
         slots = _padded_slots(sorted_experts, counts, expert_capacity, active)
@@ -205,8 +201,7 @@ def npu_moe_init_routing_v2(
     if drop_pad_mode == 1:
         out = out.view(expert_num, expert_capacity, -1)
     if row_idx_type == 1:
-        places = torch.full((length,), -1, dtype=torch.int32)
-        places[: sources.numel()] = sources.int()
+        places = order.int()
     tokens = counts.cumsum(0) if expert_tokens_num_type == 0 else counts
     if expert_tokens_num_type == 2:
         pairs = torch.zeros(expert_num, 2, dtype=torch.int64)
@@ -241,11 +236,44 @@ def _quantised_rows(
         if offset is not None:
             y = y + (offset.float() if offset.numel() == 1 else offset.float()[expert_of])
         return to_integers(y, torch.int8), torch.empty(0)
-    if scale is not None:
+    if scale is not None and rows.shape[0]:
         values = values * (scale.float() if scale.shape[0] == 1 else scale.float()[expert_of])
     top = values.abs().amax(-1) / 127
     y = torch.where(top.unsqueeze(-1) == 0, torch.zeros_like(values), values / top.unsqueeze(-1))
     return to_integers(y, torch.int8), top
+
+
+@operator()
+def npu_moe_init_routing_quant(
+    x: Tensor,
+    expert_idx: Tensor,
+    *,
+    scale: Tensor | None = None,
+    offset: Tensor | None = None,
+    active_num: int = 1024,
+    expert_capacity: int = 0,
+    expert_num: int = 256,
+    drop_pad_mode: int = 0,
+    expert_tokens_num_mode: int = 0,
+    expert_tokens_before_capacity_flag: bool = False,
+    quant_mode: int = 1,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    out, places, counts, scales = npu_moe_init_routing_v2(
+        x,
+        expert_idx,
+        scale=scale,
+        offset=offset,
+        active_num=active_num or -1,
+        expert_capacity=expert_capacity,
+        expert_num=expert_num,
+        drop_pad_mode=drop_pad_mode,
+        expert_tokens_num_type=1,
+        quant_mode=quant_mode,
+    )
+    # Mode 1 gives running totals, 2 counts, 0 nothing.
+    tokens = counts.cumsum(0) if expert_tokens_num_mode == 1 else counts
+    before = counts.int() if expert_tokens_before_capacity_flag else torch.empty(0, dtype=torch.int32)
+    return out, places, tokens.int(), before, scales
 
 
 @operator()
@@ -260,7 +288,7 @@ def npu_moe_finalize_routing(
     drop_pad_mode: int | None = 0,
     k: int | None = 1,
 ) -> Tensor:
-    """Each token: its skips plus the weighted rows of its experts. Modes 2 and 3 keep the choices side by side."""
+    """Each token: its skips plus the weighted rows of its experts; modes 2 and 3 have choices last."""
     rows = wide(expanded_permuted_rows).reshape(-1, expanded_permuted_rows.shape[-1])
     choices = k or 1
     if scales is not None:

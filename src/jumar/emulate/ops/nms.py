@@ -38,7 +38,9 @@ def npu_nms_v4(
     pad_to_max_output_size: bool = False,
 ) -> tuple[Tensor, Tensor]:
     corners = input.float()
-    boxes = torch.cat([torch.minimum(corners[:, :2], corners[:, 2:]), torch.maximum(corners[:, :2], corners[:, 2:])], 1)
+    boxes = torch.cat(
+        [torch.minimum(corners[:, :2], corners[:, 2:]), torch.maximum(corners[:, :2], corners[:, 2:])], 1
+    )
     order = [i for i in scores.argsort(descending=True, stable=True).tolist() if scores[i] > scores_threshold]
     kept = _suppress(order, _overlap(boxes), float(iou_threshold))[: int(max_output_size)]
     out = torch.zeros(int(max_output_size), dtype=torch.int32)
@@ -64,8 +66,10 @@ def npu_nms_rotated(
     max_output_size: int = -1,
     mode: int = 0,
 ) -> tuple[Tensor, Tensor]:
-    boxes = [_polygon(row, mode == 1) for row in input.double().tolist()]
-    order = [i for i in scores.argsort(descending=True, stable=True).tolist() if scores[i] >= scores_threshold]
+    boxes = [_polygon(row, mode == 0) for row in input.double().tolist()]
+    order = [
+        i for i in scores.argsort(descending=True, stable=True).tolist() if scores[i] >= scores_threshold
+    ]
     kept: list[int] = []
     for i in order:
         if all(_ratio(boxes[i], boxes[j]) <= iou_threshold for j in kept):
@@ -98,11 +102,9 @@ def _each(input: Tensor, query: Tensor, trans: bool, is_cross: bool, mode: int, 
     out = []
     for ours, theirs in zip(input.double().tolist(), query.double().tolist(), strict=True):
         one, two = ([_polygon(box, not trans) for box in boxes] for boxes in (ours, theirs))
-        measure = (lambda a, b: _ratio(a, b, mode)) if ratio else _common
-        if is_cross:
-            out.append([[measure(a, b) for b in two] for a in one])
-        else:
-            out.append([measure(a, b) for a, b in zip(one, two, strict=True)])
+        pairs = [[(a, b) for b in two] for a in one] if is_cross else [list(zip(one, two, strict=True))]
+        rows = [[_ratio(a, b, mode) if ratio else _common(a, b) for a, b in row] for row in pairs]
+        out.append(rows if is_cross else rows[0])
     return torch.tensor(out, dtype=torch.float64).to(input.dtype)
 
 
@@ -112,7 +114,7 @@ def _polygon(box: list[float], centred: bool) -> list[_Point]:
         cx, cy, w, h = box[:4]
     else:
         cx, cy, w, h = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2, box[2] - box[0], box[3] - box[1]
-    angle = math.radians(box[4])
+    angle = math.radians(box[4] if centred else -box[4])  # the form with corners turns the other way
     c, s = math.cos(angle), math.sin(angle)
     half = ((-w / 2, -h / 2), (w / 2, -h / 2), (w / 2, h / 2), (-w / 2, h / 2))
     points = [(cx + x * c - y * s, cy + x * s + y * c) for x, y in half]
@@ -135,7 +137,9 @@ def _common(a: list[_Point], b: list[_Point]) -> float:
     for start, end in zip(b, b[1:] + b[:1], strict=True):
         if not points:
             return 0.0
-        side = [(end[0] - start[0]) * (y - start[1]) - (end[1] - start[1]) * (x - start[0]) for x, y in points]
+        side = [
+            (end[0] - start[0]) * (y - start[1]) - (end[1] - start[1]) * (x - start[0]) for x, y in points
+        ]
         cut: list[_Point] = []
         for i, point in enumerate(points):
             before = i - 1

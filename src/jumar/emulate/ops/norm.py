@@ -42,22 +42,21 @@ def npu_add_rms_norm(
     return y.to(x1.dtype), rstd.float(), x.to(x1.dtype)
 
 
-@operator("npu_add_rms_norm_v2")
-def npu_add_rms_norm_v2(
-    x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-6
-) -> tuple[Tensor, Tensor, Tensor]:
-    x = wide(x1) + wide(x2)
-    y, rstd = rms_norm(x, wide(gamma), epsilon)
+@operator()
+def npu_add_rms_norm_v2(x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> Tensor:
+    """Writes the result over x1 and the sum over x2."""
+    y, rstd, x = npu_add_rms_norm(x1, x2, gamma, epsilon)
     x1.copy_(y)
     x2.copy_(x)
-    return x1, rstd.float(), x2
+    return rstd
 
 
-@operator("npu_add_rms_norm_v2_functional")
+@operator()
 def npu_add_rms_norm_v2_functional(
     x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-6
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return npu_add_rms_norm(x1, x2, gamma, epsilon)
+    y, rstd, x = npu_add_rms_norm(x1, x2, gamma, epsilon)
+    return rstd, y, x
 
 
 @operator()
@@ -88,8 +87,9 @@ def npu_add_layer_norm(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     x = wide(x1) + wide(x2)
     y, mean, rstd = _layer_norm(x, wide(gamma), wide(beta), epsilon)
-    total = x.to(x1.dtype) if additional_output else x.new_empty(0, dtype=x1.dtype)
-    return y.to(x1.dtype), mean.float(), rstd.float(), total
+    dtype = torch.promote_types(x1.dtype, x2.dtype)
+    total = x.to(dtype) if additional_output else torch.empty(x.shape, dtype=dtype)
+    return y.to(dtype), mean.float(), rstd.float(), total
 
 
 @operator()
@@ -169,9 +169,10 @@ def npu_layernorm_grad(
     weight: Tensor | None,
     bias: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return torch.ops.aten.native_layer_norm_backward(
+    dx, dweight, dbias = torch.ops.aten.native_layer_norm_backward(
         grad_out, input, normalized_shape, mean, rstd, weight, bias, [True, True, True]
     )
+    return dx, dweight, dbias
 
 
 @operator()
@@ -191,7 +192,9 @@ def npu_group_norm_swish(
     eps: float | None = 1e-5,
     swish_scale: float | None = 1.0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    y, mean, rstd = _group_norm(wide(input), num_groups, wide(weight), wide(bias), 1e-5 if eps is None else eps)
+    y, mean, rstd = _group_norm(
+        wide(input), num_groups, wide(weight), wide(bias), 1e-5 if eps is None else eps
+    )
     return _swish(y, swish_scale).to(input.dtype), mean.float(), rstd.float()
 
 

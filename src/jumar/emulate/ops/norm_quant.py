@@ -10,7 +10,7 @@ from jumar.emulate.ops.formula import wide
 from jumar.emulate.ops.grouped_matmul import group_ends
 from jumar.emulate.ops.integers import largest, plain_type, product, to_integers, unpack_scale
 from jumar.emulate.ops.norm import rms_norm
-from jumar.emulate.ops.registry import operator
+from jumar.emulate.ops.registry import not_emulated, operator
 
 
 @operator()
@@ -94,11 +94,11 @@ def npu_add_rms_norm_dynamic_quant(
     y = rms_norm(x, wide(gamma), epsilon)[0]
     y = y if beta is None else y + wide(beta)
     target = plain_type(y_dtype)
-    wanted = output_mask or [True, smooth_scale2 is not None]
+    wanted = output_mask or [True, smooth_scale1 is not None and smooth_scale2 is not None]
     results = []
     for scale, want in zip((smooth_scale1, smooth_scale2), wanted, strict=False):
         if not want:
-            results.append((torch.empty(0, dtype=torch.int8), torch.empty(0)))
+            results.append((torch.zeros(1, dtype=torch.int8), torch.zeros(1)))
             continue
         results.append(dynamic(y if scale is None else y * wide(scale), target))
     return results[0][0], results[1][0], x.to(x1.dtype), results[0][1], results[1][1]
@@ -140,7 +140,8 @@ def npu_swiglu_quant(
     target = plain_type(dst_type)
     if quant_mode == 0:
         return to_integers(rows.view(y.shape), target), torch.zeros(y.shape[:-1])
-    return dynamic(rows.view(y.shape), target)
+    quantised, scale = dynamic(rows.view(y.shape), target)
+    return quantised, 1 / scale  # this operator gives the factor, its relatives the divisor
 
 
 @operator()
@@ -220,6 +221,10 @@ def npu_grouped_matmul_swiglu_quant(
     bias: Tensor | None = None,
     offset: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    if weight.dtype != torch.int8:
+        raise not_emulated("npu_grouped_matmul_swiglu_quant with a weight that is not int8")
+    if weight.dim() == 5:  # the 16 x 32 tiles of a private format, seen as such
+        weight = weight.permute(0, 2, 3, 1, 4).flatten(3).flatten(1, 2)
     out = torch.zeros(x.shape[0], weight_scale.shape[-1] // 2, dtype=torch.int8)
     scales = torch.zeros(x.shape[0])
     start = 0
@@ -230,4 +235,33 @@ def npu_grouped_matmul_swiglu_quant(
             gate, up = y.chunk(2, dim=-1)
             out[start:end], scales[start:end] = dynamic(F.silu(gate) * up, torch.int8)
         start = max(start, end)
-    return out, scales, torch.empty(0)
+    return out, scales, torch.zeros(())
+
+
+@operator()
+def npu_grouped_matmul_swiglu_quant_v2(
+    x: Tensor,
+    weight: list[Tensor],
+    weight_scale: list[Tensor],
+    x_scale: Tensor,
+    group_list: Tensor,
+    *,
+    smooth_scale: Tensor | None = None,
+    weight_assist_matrix: list[Tensor] | None = None,
+    bias: Tensor | None = None,
+    dequant_mode: int | None = 0,
+    dequant_dtype: int | None = 6,
+    quant_mode: int | None = 0,
+    quant_dtype: int | None = 1,
+    group_list_type: int | None = 0,
+    tuning_config: list[int] | None = None,
+    x_dtype: int | None = None,
+    weight_dtype: int | None = None,
+    weight_scale_dtype: int | None = None,
+    x_scale_dtype: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    if dequant_mode or quant_mode or weight_assist_matrix or smooth_scale is not None or bias is not None:
+        raise not_emulated("npu_grouped_matmul_swiglu_quant_v2 other than eight bits per channel and token")
+    ends = torch.tensor(group_ends(group_list, group_list_type))
+    whole = [t[0] if len(t) == 1 else torch.stack(list(t)) for t in (weight, weight_scale)]
+    return npu_grouped_matmul_swiglu_quant(x, whole[0], ends, whole[1], x_scale)[:2]

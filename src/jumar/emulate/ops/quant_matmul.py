@@ -1,6 +1,8 @@
-"""Matrix products with quantised operands: eight and four bits, scales per tensor, channel, token or group."""
+"""Matrix products with quantised operands: eight and four bits, scales per tensor, channel, token, group."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -8,7 +10,7 @@ from torch.nn import functional as F
 
 from jumar.emulate.ops.formula import data_type, wide
 from jumar.emulate.ops.integers import plain_type, product, to_integers, unpack_int4, unpack_scale
-from jumar.emulate.ops.registry import operator
+from jumar.emulate.ops.registry import not_emulated, operator
 
 
 @operator()
@@ -28,11 +30,10 @@ def npu_quant_matmul(
     group_sizes: list[int] | None = None,
     y_scale: Tensor | None = None,
 ) -> Tensor:
-    if any(group_sizes or []) or y_scale is not None or any((x1_dtype, x2_dtype, scale_dtype, pertoken_scale_dtype)):
-        raise NotImplementedError(
-            "npu_quant_matmul with `group_sizes`, `y_scale` or a given data type of an operand is not emulated; "
-            "`jumar emulate coverage` lists what is"
-        )
+    if y_scale is not None or any((x1_dtype, x2_dtype, scale_dtype, pertoken_scale_dtype)):
+        raise not_emulated("npu_quant_matmul with `y_scale` or a given data type of an operand")
+    if any(group_sizes or []):
+        return _by_groups(x1, x2, scale, offset, pertoken_scale, group_sizes or [], plain_type(output_dtype))
     y = product(x1, x2)
     target = plain_type(output_dtype)
     if bias is not None and bias.dtype == torch.int32:
@@ -47,6 +48,30 @@ def npu_quant_matmul(
     if offset is not None:
         y = y + offset.float()
     return to_integers(y, target)
+
+
+def _by_groups(
+    x1: Tensor,
+    x2: Tensor,
+    scale: Tensor,
+    offset: Tensor | None,
+    token_scale: Tensor | None,
+    sizes: list[int],
+    target: torch.dtype,
+) -> Tensor:
+    """Eight bits by four, with a scale per group of inner elements.
+
+    The device takes x apart into two nibbles, the lower one less 8; the caller's offset makes up for that 8.
+    """
+    if x1.dtype != torch.int8 or x2.dtype != torch.int32 or len(sizes) != 3 or any(sizes[:2]):
+        raise not_emulated("npu_quant_matmul with `group_sizes` other than for int8 by packed int4")
+    weight = unpack_int4(x2)
+    y = torch.zeros(x1.shape[0], weight.shape[1])
+    for i, start in enumerate(range(0, x1.shape[1], sizes[2])):
+        part = slice(start, start + sizes[2])
+        y += ((x1[:, part].double() - 8) @ weight[part].double()).float() * unpack_scale(scale[i])
+    y = y if offset is None else y + offset.float()
+    return to_integers(y if token_scale is None else y * token_scale.float().reshape(-1, 1), target)
 
 
 @operator()
@@ -78,7 +103,9 @@ def dequantised(weight: Tensor, scale: Tensor, offset: Tensor | None, group: int
     offsets = None if offset is None else wide(offset)
     if group > 0:
         scales = scales.repeat_interleave(group, -2)[..., : values.shape[-2], :]
-        offsets = None if offsets is None else offsets.repeat_interleave(group, -2)[..., : values.shape[-2], :]
+        offsets = (
+            None if offsets is None else offsets.repeat_interleave(group, -2)[..., : values.shape[-2], :]
+        )
     return (values if offsets is None else values + offsets) * scales
 
 
@@ -141,9 +168,9 @@ def npu_quant_conv2d(
     input: Tensor,
     weight: Tensor,
     scale: Tensor,
-    strides: list[int] = (1, 1),
-    pads: list[int] = (0, 0),
-    dilations: list[int] = (1, 1),
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0),
+    dilations: Sequence[int] = (1, 1),
     groups: int = 1,
     offset_x: int = 0,
     round_mode: str = "rint",

@@ -1,4 +1,4 @@
-"""Quantisation and back: static, dynamic, per group, asymmetric (Ascend/op-plugin docs, npu_quantize and others)."""
+"""Quantisation and back: static, dynamic, per group, asymmetric (Ascend/op-plugin docs, npu_quantize)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,15 @@ from jumar.emulate.ops.registry import operator
 
 @operator()
 def npu_quantize(
-    input: Tensor, scales: Tensor, zero_points: Tensor | None, dtype: int, axis: int = 1, div_mode: bool = True
+    input: Tensor,
+    scales: Tensor,
+    zero_points: Tensor | None,
+    dtype: int,
+    axis: int = 1,
+    div_mode: bool = True,
 ) -> Tensor:
-    scale, zero = (_along(t, input, axis) for t in (scales, zero_points))
+    scale = _along(scales, input, axis)
+    zero = None if zero_points is None else _along(zero_points, input, axis)
     x = input.float()
     if div_mode:
         # As torch.quantize_per_channel: the reciprocal, rounding before the zero point is added.
@@ -31,9 +37,7 @@ def npu_quantize(
     return to_integers(x if zero is None else x + zero, plain_type(dtype))
 
 
-def _along(values: Tensor | None, input: Tensor, axis: int) -> Tensor | None:
-    if values is None:
-        return None
+def _along(values: Tensor, input: Tensor, axis: int) -> Tensor:
     if values.dim() != 1 or values.numel() == 1:
         return values.float()
     shape = [1] * input.dim()

@@ -6,14 +6,15 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 Function = Callable[..., Any]
+_F = TypeVar("_F", bound=Function)
 
 # Operators of torch.ops.npu and torch.ops.atb that speak to other cards while they compute.
 _NEEDS_HCCL = (
-    "all_to_all", "alltoall", "all_gather", "all_reduce", "reduce_scatter", "moe_distribute", "attention_to_ffn",
-    "ffn_to_attention", "distribute_barrier",
+    "all_to_all", "alltoall", "all_gather", "all_reduce", "reduce_scatter", "moe_distribute",
+    "attention_to_ffn", "ffn_to_attention", "distribute_barrier",
 )  # fmt: skip
 
 
@@ -28,13 +29,13 @@ _LOADED: dict[str, int] = {}
 _LIBRARIES: dict[str, Any] = {}
 
 
-def operator(*names: str, random: bool = False) -> Callable[[Function], Function]:
+def operator(*names: str, random: bool = False) -> Callable[[_F], _F]:
     """Declares the function as the operator `npu::NAME` or `aten::NAME`; without names, as the `npu` one of its own.
 
     `random` gives torch's default generator the state of the card's generator during the call.
     """
 
-    def declare(function: Function) -> Function:
+    def declare(function: _F) -> _F:
         for name in names or (function.__name__,):
             _TABLE[name] = Entry(function, random, function.__module__.rsplit(".", 1)[-1])
         return function
@@ -99,6 +100,11 @@ def refusal(name: str) -> str:
         )
     full = name if name.startswith("aten::") else f"npu::{name}"
     return f"{full} is not implemented by the emulator; `jumar emulate coverage` lists what is"
+
+
+def not_emulated(what: str) -> NotImplementedError:
+    """The error for an argument that an implemented operator does not handle."""
+    return NotImplementedError(f"{what} is not emulated; `jumar emulate coverage` lists what is")
 
 
 def _in_place(function: Function) -> Function:

@@ -52,7 +52,9 @@ def _pool(
         else:
             grow = scale if end_mode == 1 else 0.0
             width, height = max(end_x + grow - start_x, 1.0), max(end_y + grow - start_y, 1.0)
-        counts = [samples or max(1, int(-(-length // n))) for length, n in ((height, size[0]), (width, size[1]))]
+        counts = [
+            samples or max(1, int(-(-length // n))) for length, n in ((height, size[0]), (width, size[1]))
+        ]
         rows = _samples(start_y, height / size[0], size[0], counts[0])
         columns = _samples(start_x, width / size[1], size[1], counts[1])
         values = _bilinear(x[int(roi[0])], rows, columns)

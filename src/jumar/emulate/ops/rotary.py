@@ -1,4 +1,4 @@
-"""Rotary position embedding in its forms: half, interleave, quarter; on query and key, with caches of angles."""
+"""Rotary position embedding: half, interleave, quarter; on query and key, with caches of angles."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from jumar.emulate.ops.registry import operator
 def npu_rotary_mul(
     input: Tensor, r1: Tensor, r2: Tensor, rotary_mode: str = "half", rotate: Tensor | None = None
 ) -> Tensor:
+    if rotary_mode not in ("half", "interleave"):
+        raise RuntimeError(
+            f"The rotary_mode of npu_rotary_mul should be half or interleave, but got {rotary_mode}"
+        )
     x, cos, sin = wide(input), wide(r1), wide(r2)
     turned = turn(x, rotary_mode) if rotate is None else x @ wide(rotate)
     return (x * cos + turned * sin).to(input.dtype)
@@ -35,7 +39,8 @@ def npu_apply_rotary_pos_emb(
 ) -> tuple[Tensor, Tensor]:
     # The kernel changes its inputs in place and returns them.
     for x in (query, key):
-        x.copy_(npu_rotary_mul(x, cos, sin, rotary_mode))
+        values = wide(x)
+        x.copy_(values * wide(cos) + turn(values, rotary_mode) * wide(sin))
     return query, key
 
 
@@ -58,13 +63,16 @@ def npu_mrope(
     rotary_mode: str | None = "half",
     cache_mode: str | None = "default",
 ) -> tuple[Tensor, Tensor]:
+    if cache_mode not in (None, "default", "interleave"):
+        raise RuntimeError(f"cache_mode only support default or interleave, but got {cache_mode}")
     cos, sin = wide(cos_sin_cache)[positions.long()].chunk(2, dim=-1)
     if mrope_section and any(mrope_section):
         if cache_mode == "interleave":
             cos, sin = (_interleaved_sections(t, mrope_section) for t in (cos, sin))
         else:
             cos, sin = (
-                torch.cat([part[i] for i, part in enumerate(t.split(mrope_section, -1))], -1) for t in (cos, sin)
+                torch.cat([part[i] for i, part in enumerate(t.split(mrope_section, -1))], -1)
+                for t in (cos, sin)
             )
     return tuple(_rotate_heads(x, cos, sin, head_size, rotary_mode or "half") for x in (query, key))
 
@@ -99,4 +107,6 @@ def turn(x: Tensor, mode: str) -> Tensor:
     if mode == "quarter":
         a, b, c, d = x.chunk(4, dim=-1)
         return torch.cat([-b, a, -d, c], -1)
-    raise RuntimeError(f"The rotary_mode should be half, interleave, quarter or interleave-half, but got {mode}")
+    raise RuntimeError(
+        f"The rotary_mode should be half, interleave, quarter or interleave-half, but got {mode}"
+    )

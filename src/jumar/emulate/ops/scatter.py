@@ -1,10 +1,11 @@
-"""Writing rows into larger tensors: scatter, scatter_nd_update, lists of tensors, gathers and their gradients."""
+"""Writing rows into larger tensors: scatter, scatter_nd_update, lists; gathers and their gradients."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+from jumar.emulate.ops.formula import wide
 from jumar.emulate.ops.registry import operator
 
 
@@ -74,14 +75,18 @@ def npu_scatter_list_(
         if mask is not None and not bool(mask[i]):
             continue
         part = updates[i]
-        start, length = (int(indices[i]), None) if indices.dim() == 1 else (int(indices[i, 0]), int(indices[i, 1]))
+        start, length = (
+            (int(indices[i]), None) if indices.dim() == 1 else (int(indices[i, 0]), int(indices[i, 1]))
+        )
         dim = axis % part.dim() if axis < 0 else axis - 1 if part.dim() < updates.dim() and axis > 0 else axis
         length = part.shape[dim] if length is None else length
         target.narrow(dim, start, length).copy_(part.narrow(dim, 0, length))
 
 
 @operator()
-def npu_gather_backward(grad: Tensor, self_size: list[int], dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+def npu_gather_backward(
+    grad: Tensor, self_size: list[int], dim: int, index: Tensor, sparse_grad: bool
+) -> Tensor:
     zeros = torch.zeros(self_size, dtype=grad.dtype)
     if index.numel() == 0:
         return zeros
@@ -105,7 +110,9 @@ def _npu_index_add(input: Tensor, index: Tensor, source: Tensor, *, alpha: float
 
 
 @operator()
-def repeat_interleave_backward_int(grad: Tensor, input: Tensor, repeats: int, dim: int | None = None) -> Tensor:
+def repeat_interleave_backward_int(
+    grad: Tensor, input: Tensor, repeats: int, dim: int | None = None
+) -> Tensor:
     return repeat_interleave_backward_tensor(grad, input, torch.tensor([repeats]), dim)
 
 
@@ -117,4 +124,5 @@ def repeat_interleave_backward_tensor(
     source = input.reshape(-1) if dim is None else input
     counts = repeats.long().expand(source.shape[along]) if repeats.numel() == 1 else repeats.long()
     owner = torch.arange(source.shape[along]).repeat_interleave(counts)
-    return torch.zeros(source.shape, dtype=grad.dtype).index_add_(along, owner, grad).view(input.shape)
+    total = torch.zeros(source.shape, dtype=wide(grad).dtype).index_add_(along, owner, wide(grad))
+    return total.view(input.shape).to(grad.dtype)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -25,7 +27,9 @@ def npu_reshape(input: Tensor, shape: list[int], can_refresh: bool = False) -> T
 
 
 @operator()
-def npu_confusion_transpose(input: Tensor, perm: list[int], shape: list[int], transpose_first: bool) -> Tensor:
+def npu_confusion_transpose(
+    input: Tensor, perm: list[int], shape: list[int], transpose_first: bool
+) -> Tensor:
     """Transpose and reshape in one kernel, in either order."""
     if transpose_first:
         return input.permute(perm).reshape(shape).contiguous()
@@ -63,7 +67,7 @@ def npu_indexing(
     shrink_axis_mask: int = 0,
 ) -> Tensor:
     """A strided slice with the masks of TensorFlow's operator: a set bit leaves that bound out."""
-    index: list[slice | int | None | type(...)] = []
+    index: list[Any] = []
     for i, (first, last, step) in enumerate(zip(begin, end, strides, strict=True)):
         bit = 1 << i
         if ellipsis_mask & bit:
@@ -146,13 +150,6 @@ def _npu_dtype_cast(input: Tensor, dtype: torch.dtype) -> Tensor:
 @operator()
 def npu_dtype_cast_(input: Tensor, src: Tensor) -> Tensor:
     return input.copy_(src)
-
-
-@operator("npu_dtype_cast_backward", "_npu_dtype_cast_backward")
-def npu_dtype_cast_backward(
-    grad: Tensor, dtype: torch.dtype, grad_dtype: int | None = None, input_dtype: int | None = None
-) -> Tensor:
-    return grad.to(dtype, copy=True)
 
 
 @operator()

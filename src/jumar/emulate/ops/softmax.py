@@ -102,7 +102,9 @@ def _by_token(shares: Tensor, ends: list[int]) -> Tensor:
 
 
 @operator()
-def npu_attention_update(lse: list[Tensor], local_out: list[Tensor], update_type: int) -> tuple[Tensor, Tensor]:
+def npu_attention_update(
+    lse: list[Tensor], local_out: list[Tensor], update_type: int
+) -> tuple[Tensor, Tensor]:
     sums = torch.stack([t.float() for t in lse])
     total = torch.logsumexp(sums, 0)
     weights = torch.exp(sums - total)

@@ -1,6 +1,6 @@
 """Overflow flags. The silent-error checks of the device have no public formula and refuse.
 
-The emulated card has no overflow flag: numbers become inf or nan as on the chips that report them so (INF_NAN mode),
+The emulated card has no overflow flag: numbers become inf or nan, as on chips in INF_NAN mode,
 where the vendor's flag stays zero as well.
 """
 
