@@ -23,13 +23,18 @@ const c10::DispatchKeySet kAbove =
 
 const c10::DispatchKeySet kCard(c10::DispatchKey::PrivateUse1);
 
-void lengthen_indices(const Plan& plan, torch::jit::Stack& stack) {
+// True when there was a 32-bit one.
+bool lengthen_indices(const Plan& plan, torch::jit::Stack& stack) {
+  bool found = false;
   const size_t first = stack.size() - plan.arguments.size();
   for (size_t i = 0; i < plan.index.size(); ++i) {
     c10::IValue& value = stack[first + i];
     if (plan.index[i] == 0 || !value.isTensor() || !value.toTensor().defined()) continue;
-    if (value.toTensor().scalar_type() == at::kInt) value = value.toTensor().to(at::kLong);
+    if (value.toTensor().scalar_type() != at::kInt) continue;
+    value = value.toTensor().to(at::kLong);
+    found = true;
   }
+  return found;
 }
 
 // One call: arguments on the way in, results on the way out.
@@ -191,7 +196,7 @@ void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torc
 }
 
 void Decomposed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
-  if (plan_.has_index) lengthen_indices(plan_, *stack);
+  const bool lengthened = plan_.has_index && lengthen_indices(plan_, *stack);
   if (plan_.wide) {
     Wider wider(plan_, *stack);
     if (wider.needed()) {
@@ -201,6 +206,8 @@ void Decomposed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, 
     }
   }
   op.redispatchBoxed(keys_, stack);
+  // The chip answers in the type it was asked in.
+  if (lengthened && op.operator_name().name == "aten::one_hot") stack->back() = stack->back().toTensor().to(at::kInt);
 }
 
 void execute(const Plan& plan, const c10::OperatorHandle& op, const c10::OperatorHandle& target,

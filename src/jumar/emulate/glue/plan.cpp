@@ -29,6 +29,8 @@ bool computes_wide(const std::string& name) {
       "grid_sampler_3d",                "grid_sampler_3d_backward",
       "inverse",     "linear",          "mm",
       "native_layer_norm",              "native_layer_norm_backward",
+      "nll_loss2d_backward",            "nll_loss2d_forward",
+      "nll_loss_backward",              "nll_loss_forward",
       "mv",          "native_batch_norm", "native_batch_norm_backward",
       "slow_conv3d", "slow_conv_dilated2d", "slow_conv_transpose2d", "slow_conv_transpose3d", "thnn_conv2d",
       "vdot",
@@ -77,7 +79,9 @@ Kind kind_of(const c10::Type& type) {
 Plan make_plan(const c10::OperatorHandle& op) {
   Plan plan;
   for (const auto& argument : op.schema().arguments()) {
-    const Kind kind = kind_of(*argument.real_type());
+    // Lengths of a packed sequence are for the host on every device: the CPU kernel checks that they are.
+    const bool for_host = op.operator_name().name == "aten::_pack_padded_sequence" && argument.name() == "lengths";
+    const Kind kind = for_host ? Kind::kOther : kind_of(*argument.real_type());
     const bool written = (argument.alias_info() != nullptr && argument.alias_info()->isWrite()) ||
                          is_running_statistic(op.operator_name().name, argument.name());
     plan.arguments.push_back(kind);
@@ -88,7 +92,6 @@ Plan make_plan(const c10::OperatorHandle& op) {
     plan.has_generator |= kind == Kind::kGenerator;
   }
   plan.random = plan.has_generator || op.hasTag(at::Tag::nondeterministic_seeded);
-  // Lengths of a packed sequence are for the host on every device.
   if (op.operator_name().name == "aten::_pack_padded_sequence") plan.host_result = 1;
   plan.wide = computes_wide(op.operator_name().name);
   plan.same_device = !mixes_devices(op.operator_name().name);
