@@ -1,6 +1,6 @@
 """Runs a folder of the vendor's own tests on the emulator and says what passed, what failed and why.
 
-Usage: python tools/conformance.py DIR [--jobs N] [--timeout S] [--filter TEXT] [--json OUT]
+Usage: python tools/conformance.py DIR [--jobs N] [--timeout S] [--filter REGEX] [--json OUT]
 
 DIR is a folder (or a file) of op-plugin's or torch_npu's tests, for example `test/test_base_ops` of a clone of
 Ascend/op-plugin. Each file runs in a process of its own, forked from one that has imported torch already. A case
@@ -53,11 +53,16 @@ class Rules(NamedTuple):
     causes: list[tuple[re.Pattern[str], str]]
 
 
+class Limits(NamedTuple):
+    seconds: float
+    bytes: int
+
+
 def main() -> int:
     options = _options()
     folder = Path(options.folder).resolve()
     files = [folder] if folder.is_file() else sorted(folder.rglob("test*.py"))
-    files = [path for path in files if options.filter in str(path)]
+    files = [path for path in files if re.search(options.filter, str(path))]
     if not files:
         print(f"error: no tests in `{options.folder}`", file=sys.stderr)
         return 2
@@ -65,7 +70,8 @@ def main() -> int:
     rules = read_rules(_RULES)
     cases: list[Case] = []
     with ThreadPoolExecutor(options.jobs) as pool, tempfile.TemporaryDirectory() as scratch:
-        for done in pool.map(lambda path: run_file(path, options.timeout, Path(scratch), rules), files):
+        limits = Limits(options.timeout, options.memory << 30)
+        for done in pool.map(lambda path: run_file(path, limits, Path(scratch), rules), files):
             cases += done
             if options.json:  # after each file: a run that is stopped has something to show
                 _write(Path(options.json), cases)
@@ -84,18 +90,20 @@ def _options() -> argparse.Namespace:
     parser.add_argument("folder")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=180, help="seconds for a file without a new result")
-    parser.add_argument("--filter", default="", help="only files whose path contains this")
+    parser.add_argument("--memory", type=int, default=8, help="GiB that a process may take")
+    parser.add_argument("--filter", default="", help="only files whose path fits this regular expression")
     parser.add_argument("--json", help="every case, as a list of objects")
     parser.add_argument("--verbose", action="store_true", help="a line per file while it runs")
     return parser.parse_args()
 
 
-def run_file(path: Path, limit: float, scratch: Path, rules: Rules) -> list[Case]:
+def run_file(path: Path, limits: Limits, scratch: Path, rules: Rules) -> list[Case]:
     """All cases of one file, over as many processes as it takes."""
     done: dict[str, Case] = {}
     for attempt in range(_MOST_RESTARTS):
         log = scratch / f"{path.stem}-{abs(hash(path))}-{attempt}"
-        code = forked.run(conformance_worker.run, (str(path), str(log), sorted(done)), log, limit)
+        arguments = (str(path), str(log), sorted(done), limits.bytes)
+        code = forked.run(conformance_worker.run, arguments, log, limits.seconds)
         running = ""
         for record in forked.records(log):
             running = record["name"] if record["state"] == "started" else ""

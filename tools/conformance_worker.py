@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import json
 import os
+import resource
 import sys
 import tempfile
 import traceback
@@ -15,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 
-def run(path: str, log: str, done: list[str]) -> None:
-    """Runs `path` without the cases in `done`; never returns."""
+def run(path: str, log: str, done: list[str], memory: int) -> None:
+    """Runs `path` without the cases in `done`, in at most `memory` bytes; never returns."""
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     gc.freeze()  # what was imported in advance stays: looking through it again and again takes longer than a test
     output = os.open(f"{log}.out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     os.dup2(output, 1)

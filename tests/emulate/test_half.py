@@ -17,7 +17,7 @@ cases = [
     lambda move: move(matrix) @ move(matrix).t(),
     lambda move: F.binary_cross_entropy_with_logits(move(matrix), torch.ones_like(move(matrix))),
     lambda move: F.avg_pool3d(move(volume), 2),
-    lambda move: torch.cdist(move(matrix), move(matrix)),
+    lambda move: torch.cdist(move(matrix[:8]), move(matrix[8:16])),
 ]
 for case in cases:
     wanted, got = case(lambda t: t.float()), case(lambda t: t.npu())

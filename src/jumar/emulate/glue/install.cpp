@@ -30,7 +30,7 @@ const std::set<std::string> kReferenced = {"_add_relu", "_add_relu_"};
 const std::set<std::string> kDecomposed = {"_to_copy"};
 
 // Composite operators that torch_npu must keep: their NPU-only operators are emulated (jumar.emulate.ops).
-const std::set<std::string> kKeptComposite = {"scaled_dot_product_attention", "contiguous"};
+const std::set<std::string> kKeptComposite = {"cdist", "contiguous", "scaled_dot_product_attention"};
 
 class Quiet final : public c10::WarningHandler {
   void process(const c10::Warning&) override {}  // "overriding a previously registered kernel": it is what we do

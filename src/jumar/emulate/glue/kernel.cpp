@@ -23,6 +23,20 @@ const c10::DispatchKeySet kAbove =
 
 const c10::DispatchKeySet kCard(c10::DispatchKey::PrivateUse1);
 
+// True when there was a 32-bit one.
+bool lengthen_indices(const Plan& plan, torch::jit::Stack& stack) {
+  bool found = false;
+  const size_t first = stack.size() - plan.arguments.size();
+  for (size_t i = 0; i < plan.index.size(); ++i) {
+    c10::IValue& value = stack[first + i];
+    if (plan.index[i] == 0 || !value.isTensor() || !value.toTensor().defined()) continue;
+    if (value.toTensor().scalar_type() != at::kInt) continue;
+    value = value.toTensor().to(at::kLong);
+    found = true;
+  }
+  return found;
+}
+
 // One call: arguments on the way in, results on the way out.
 class Call {
  public:
@@ -64,6 +78,7 @@ class Call {
     const size_t count = op_.schema().returns().size();
     for (size_t i = stack_.size() - count; i < stack_.size(); ++i) {
       c10::IValue& value = stack_[i];
+      if (plan_.host_result.has_value() && i == stack_.size() - count + *plan_.host_result) continue;
       if (value.isTensor()) {
         value = result(std::move(value).toTensor());
       } else if (value.isTensorList()) {
@@ -163,6 +178,7 @@ class Call {
 void set_bfloat16(bool supported) { has_bfloat16 = supported; }
 
 void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  if (plan_.has_index) lengthen_indices(plan_, *stack);
   Wider wider(plan_, *stack);
   const size_t below = stack->size() - plan_.arguments.size();
   if (wider.needed()) {
@@ -180,6 +196,7 @@ void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torc
 }
 
 void Decomposed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  const bool lengthened = plan_.has_index && lengthen_indices(plan_, *stack);
   if (plan_.wide) {
     Wider wider(plan_, *stack);
     if (wider.needed()) {
@@ -189,6 +206,8 @@ void Decomposed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, 
     }
   }
   op.redispatchBoxed(keys_, stack);
+  // The chip answers in the type it was asked in.
+  if (lengthened && op.operator_name().name == "aten::one_hot") stack->back() = stack->back().toTensor().to(at::kInt);
 }
 
 void execute(const Plan& plan, const c10::OperatorHandle& op, const c10::OperatorHandle& target,

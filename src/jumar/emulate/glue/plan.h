@@ -3,6 +3,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <optional>
 #include <vector>
 
 namespace jumar {
@@ -12,10 +13,13 @@ enum class Kind : uint8_t { kOther, kTensor, kTensors, kGenerator, kDevice };
 struct Plan {
   std::vector<Kind> arguments;
   std::vector<uint8_t> written;  // by argument: the schema marks it as changed in place
+  std::vector<uint8_t> index;    // by argument: the chip also takes 32-bit numbers where the CPU wants 64
   bool writes = false;
+  bool has_index = false;
   bool random = false;
   bool has_generator = false;
   bool wide = false;  // float16 is computed in float32 and rounded once, as the chip does it
+  std::optional<size_t> host_result;  // stays a CPU tensor
   bool same_device = true;  // a tensor of another device is an error, as on the real machine
 };
 

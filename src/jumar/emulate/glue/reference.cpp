@@ -48,7 +48,7 @@ const c10::OperatorHandle& Reference::target() {
   const int loaded = load_reference(name_.c_str(), message, sizeof message);
   TORCH_CHECK_NOT_IMPLEMENTED(loaded >= 0, message);
   // Tags of torch_npu's schemas do not say it: implementations that keep the seed draw it themselves.
-  if (loaded == 1) plan_.random = true;
+  plan_.random = loaded == 1;
   // Lengths and seeds of this one are host tensors, on the device as well.
   if (name_.rfind("npu_fusion_attention", 0) == 0 && name_.find("_v3") != std::string::npos) plan_.same_device = false;
   const std::string full = "jumar_" + (name_.rfind("aten::", 0) == 0 ? name_ : "npu::" + name_);

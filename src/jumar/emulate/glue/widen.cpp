@@ -40,9 +40,9 @@ at::Tensor narrowed(const at::Tensor& tensor, at::ScalarType type, const std::ve
   return tensor.scalar_type() == at::kFloat ? tensor.to(type) : tensor;
 }
 
-// Statistics and the gradients of the affine part of a batch normalisation are float32 whatever the input is.
+// Statistics and the gradients of the affine part of a normalisation are float32 whatever the input is.
 bool stays_wide(const std::string& name, size_t result) {
-  return result > 0 && name.rfind("aten::native_batch_norm", 0) == 0;
+  return result > 0 && (name.rfind("aten::native_batch_norm", 0) == 0 || name.rfind("aten::native_layer_norm", 0) == 0);
 }
 
 }  // namespace

@@ -161,14 +161,12 @@ def batch_norm_gather_stats_update(
     eps: float,
     counts: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """From the means and deviations of each card to those of all, by their numbers of elements."""
-    weights = counts.float().reshape(-1, 1)
-    total = weights.sum()
-    variances = invstd.float() ** -2 - eps
-    middle = (mean.float() * weights).sum(0) / total
-    variance = ((variances + (mean.float() - middle) ** 2) * weights).sum(0) / total
+    """Statistics of all cards. Despite their names, `mean` and `invstd` are what batch_norm_reduce gave on each card."""
+    total = counts.float().sum()
+    middle = mean.float().sum(0) / total
+    variance = invstd.float().sum(0) / total - middle**2
     if running_mean is not None:
-        running_mean.mul_(1 - momentum).add_(middle, alpha=momentum)
+        running_mean.mul_(1 - momentum).add_(middle.to(running_mean.dtype), alpha=momentum)
     if running_var is not None:
-        running_var.mul_(1 - momentum).add_(variance * total / (total - 1), alpha=momentum)
-    return middle, torch.rsqrt(variance + eps)
+        running_var.mul_(1 - momentum).add_(variance.to(running_var.dtype), alpha=momentum)
+    return middle.to(mean.dtype), torch.rsqrt(variance + eps).to(mean.dtype)
