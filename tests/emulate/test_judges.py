@@ -100,9 +100,7 @@ def test_a_sample_of_the_operator_database(emulator: None, machine: str) -> None
         "nn.functional.cross_entropy,cumsum,view_as_complex,fft.rfft,linalg.qr"
     )
     # Half types are rounded once, as the chip does it, and so differ from the CPU in the last bit now and then.
-    done = _run(
-        "opinfo.py", machine, "--only", names, "--dtypes", "float32,int64", "--samples", "3", "--jobs", "2"
-    )
+    done = _run("opinfo.py", machine, "--only", names, "--dtypes", "float32,int64", "--samples", "3", "--jobs", "2")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
