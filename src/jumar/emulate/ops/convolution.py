@@ -161,7 +161,7 @@ def batch_norm_gather_stats_update(
     eps: float,
     counts: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Statistics of all cards. Despite their names, `mean` and `invstd` are what batch_norm_reduce gave on each card."""
+    """Statistics of all cards. `mean` and `invstd` are, despite their names, what batch_norm_reduce gave on each."""
     total = counts.float().sum()
     middle = mean.float().sum(0) / total
     variance = invstd.float().sum(0) / total - middle**2
