@@ -63,7 +63,7 @@ def _rewritten(node: ast.Constant, file: PyFile, old: str, new: str) -> Iterator
         return
     call = shapes.call_of(node, file)
     at_run_time = call is not None and file.name(call.func) in _PATCHED
-    yield settle.rewrite(file, RULE, node, message, *edits, needs=(npu.IMPORT,), at_run_time=at_run_time)
+    yield settle.rewrite(file, RULE, node, message, *edits, needs=npu.needs(file), at_run_time=at_run_time)
 
 
 def _agnostic(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
@@ -79,6 +79,8 @@ def _agnostic(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
         yield settle.rewrite(file, RULE, node, "`hccl` stands beside `nccl`", *edits)
     elif isinstance(parent, ast.Compare):
         yield from _compared(node, parent, file)
+    elif not file.imports_torch:
+        yield file.report(RULE, node, State.HAND, message, "choose `hccl` here when the device is an NPU")
     else:
         needs = ("import torch",)
         yield settle.rewrite(file, RULE, node, message, Edit(start, end, _CHOSEN.encode()), needs=needs)
