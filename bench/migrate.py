@@ -8,6 +8,7 @@ Without a folder it works on copies of the installed torch package's sources: re
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import os
 import resource
@@ -90,7 +91,8 @@ def parse_seconds(sources: list[bytes]) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for source in sources:
-            ast.parse(source)
+            with contextlib.suppress(SyntaxError):
+                ast.parse(source)
     return time.process_time() - started
 
 

@@ -7,6 +7,7 @@ slower, never wrong.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import os
@@ -136,7 +137,9 @@ def _finding(
 def _salt(settings: Settings) -> bytes:
     """Changes with the settings, the Python version and every change to Jumar itself."""
     digest = hashlib.blake2b(digest_size=32)
-    digest.update(f"{sys.version_info[:3]} {settings!r}".encode())
+    # Sets come in another order in every process, so the text of the settings itself would never be the same.
+    wishes = json.dumps(dataclasses.asdict(settings), default=sorted, sort_keys=True)
+    digest.update(f"{sys.version_info[:3]} {wishes}".encode())
     for part in _code():
         digest.update(part.encode())
     for path in settings.rule_paths:
