@@ -100,7 +100,7 @@ def test_a_sample_of_the_operator_database(emulator: None, machine: str, run: Ru
         "add,mul,sum,max,sort,matmul,cat,index_select,where,softmax,nn.functional.conv2d,nn.functional.layer_norm,"
         "nn.functional.cross_entropy,cumsum,view_as_complex,fft.rfft,linalg.qr"
     )
-    # Half types are rounded once, as the chip does it, and so differ from the CPU in the last bit now and then.
+    # With all dtypes this fails (seen: conv2d, float16, backward); the cause was not found, so only two are judged.
     done = _run("opinfo.py", machine, "--only", names, "--dtypes", "float32,int64", "--samples", "3", "--jobs", "2")
     # The server of the forked processes ends without saying good-bye; the next process clears up after it.
     run("import torch; torch.ones(1).npu()")
