@@ -147,10 +147,15 @@ def test_migrated_project_is_run(emulator: None, jumar: Jumar, machine: str, tmp
     monkeypatch.setenv("JUMAR_MACHINE", machine)
     (tmp_path / "net").mkdir()
     (tmp_path / "net" / "train.py").write_text(_SCRIPT.replace("sys.stdin.readline().strip()", "0"))
-    done = jumar("migrate", "net", "--json", "--verify", "--", "python", "train.py", "0")
+    reports = ["--html", "r.html", "--sarif", "r.sarif", "--csv", "csv"]
+    done = jumar("migrate", "net", "--json", *reports, "--verify", "--", "python", "train.py", "0")
     assert done.code == 1, done.err
     found = {item["id"]: item for item in json.loads(done.out)["findings"]}
     assert found["EM101"]["message"].startswith("the command finished on the emulator")
     assert found["EM102"]["where"] == {"path": "net/train.py", "line": 6, "col": 1, "end_line": 6, "end_col": 1}
     assert "cuda" in (tmp_path / "net" / "train.py").read_text()
-    assert [path.name for path in tmp_path.iterdir()] == ["net"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["csv", "net", "r.html", "r.sarif"]
+    for name in ("r.html", "r.sarif"):
+        text = (tmp_path / name).read_text()
+        assert "the command finished on the emulator" in text and "has no NPU kernel and ran on the CPU" in text, name
+    assert "_linalg_eigh" in (tmp_path / "csv" / "unsupported_api.csv").read_text()

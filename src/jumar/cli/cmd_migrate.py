@@ -12,7 +12,6 @@ from jumar.cli import show, verify
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
-    from jumar.core.finding import Finding
     from jumar.migrate.result import ProjectResult
 
 
@@ -46,13 +45,11 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
         output.check_out([Path(path) for path in paths], options["out"], force=options["force"])
     result = common.run(paths, options)
     done = _carry_out(result, paths, options)
-    more = []
     if options["verified"]:
         more = verify.run(result, paths, ctx.meta["verify"], options["out"], options["write"])
+        result = result.with_findings(more)
     show.files(result, options)
-    _show(result, options, done, more)
-    if any(item.id != "EM101" for item in more):
-        return EXIT_FINDINGS
+    _show(result, options, done)
     if done or options["write"]:
         return EXIT_FINDINGS if result.left() else EXIT_OK
     return EXIT_FINDINGS if result.left() or any(file.changed for file in result.files) else EXIT_OK
@@ -85,12 +82,12 @@ def _carry_out(result: ProjectResult, paths: tuple[str, ...], options: dict[str,
     return ""
 
 
-def _show(result: ProjectResult, options: dict[str, Any], done: str, more: list[Finding]) -> None:
+def _show(result: ProjectResult, options: dict[str, Any], done: str) -> None:
     from jumar.core.finding import State
     from jumar.report import json, text
 
     if options["as_json"]:
-        click.echo(json.render(result, more=more))
+        click.echo(json.render(result))
         return
     to_stdout = options["write"] and not done
     wants_diff = options["diff"] or not (done or to_stdout or options["check"])
@@ -105,6 +102,5 @@ def _show(result: ProjectResult, options: dict[str, Any], done: str, more: list[
     if wants_diff:
         for name, data in sorted(result.new_files().items()):
             show.raw(text.new_file(name, data, colour=colour))
-    show.lines(text.findings(more, State, colour=colour))
     if not options["quiet"]:
         show.lines(text.summary(result, done=done, show_all=options["show_all"]), err=True)

@@ -56,7 +56,7 @@ def run(
         outcome = verify.run(words, folder, os.environ)
 
         def place(name: str, line: int) -> Where:
-            if out is not None or write:
+            if out is not None:
                 return Where((folder / name).as_posix(), line, 1, line, 1)
             old = _old_line(result, os.path.join(result.root, name), line)
             return Where(os.path.join(result.root, name), old, 1, old, 1)

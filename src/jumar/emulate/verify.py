@@ -70,7 +70,7 @@ def findings(outcome: Outcome, folder: Path, place: Callable[[str, int], Where])
     calls = sum(item.calls for item in outcome.operators)
     kinds = len({item.name for item in outcome.operators})
     message = f"the command finished on the emulator in {outcome.seconds:.1f} s: {kinds} operators, {calls:,} calls"
-    return [*found, _finding("EM101", Level.NOTE, message, None, None, State.BENIGN, "")]
+    return [*found, _finding("EM101", Level.NOTE, message, None, None, None, "")]
 
 
 def last_traceback(lines: Sequence[str], folder: Path) -> tuple[str, tuple[str, int] | None, str]:
@@ -142,6 +142,6 @@ def _where(site: str, folder: Path, place: Callable[[str, int], Where]) -> Where
 
 
 def _finding(
-    id_: str, level: Level, message: str, where: Where | None, fix: str | None, state: State, subject: str
+    id_: str, level: Level, message: str, where: Where | None, fix: str | None, state: State | None, subject: str
 ) -> Finding:
     return Finding(id_, level, message, where, fix, state=state, doc=IDS[id_], subject=subject)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jumar.core.edit import Edit, OverlapError, apply
@@ -109,6 +109,15 @@ class ProjectResult:
         """How many sites a person still has to look at."""
         states = self.states()
         return states[State.HAND] + states[State.UNSUPPORTED] + states[State.FALLBACK]
+
+    def with_findings(self, more: Iterable[Finding]) -> ProjectResult:
+        """The same with what was found out afterwards, each at its file; without a place, at the root."""
+        files = {os.path.normpath(file.path): file for file in self.files}
+        for item in more:
+            path = item.where.path if item.where else self.root
+            file = files.get(os.path.normpath(path)) or FileResult(path, b"", b"", ())
+            files[os.path.normpath(path)] = replace(file, findings=(*file.findings, item))
+        return replace(self, files=tuple(files.values()))
 
     def new_files(self) -> dict[str, bytes]:
         """The extra files of all results by path, each once."""

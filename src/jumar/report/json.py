@@ -58,14 +58,14 @@ FIELDS = {
 """Every field that can appear, for the reference page; a test compares it with what is written."""
 
 
-def render(result: ProjectResult, *, diff: bool = True, more: Iterable[Finding] = ()) -> str:
-    """A migration's result as one document; `more` are findings about what happened afterwards."""
+def render(result: ProjectResult, *, diff: bool = True) -> str:
+    """A migration's result as one document."""
     return dump(
         {
             "settings": settings(result),
             "summary": summary(result),
             "files": [_file(file, diff) for file in result.files],
-            "findings": [finding(item) for item in [*result.findings(), *more]],
+            "findings": [finding(item) for item in result.findings()],
             "errors": [],
         }
     )
