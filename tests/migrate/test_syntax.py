@@ -14,7 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumar.migrate import embedded
-from jumar.migrate.syntax import dockerfile, ini, json, makefile, native, notebook, requirements, shell, toml, yaml
+from jumar.migrate.syntax import (
+    dockerfile,
+    ini,
+    json,
+    makefile,
+    native,
+    notebook,
+    requirements,
+    shell_reader,
+    toml,
+    yaml,
+)
 from jumar.migrate.syntax.entry import Entry, Kind
 
 CALM = settings(deadline=None, max_examples=60)
@@ -32,7 +43,7 @@ TREES = st.recursive(
 @given(MESSY)
 def test_shell_reads_anything_with_spans_in_order(text: str) -> None:
     data = text.encode()
-    script = shell.parse(data)
+    script = shell_reader.parse(data)
     for command in script.commands:
         assert 0 <= command.start <= command.end <= len(data)
         last = command.start
@@ -50,7 +61,7 @@ def test_shell_reads_anything_with_spans_in_order(text: str) -> None:
 @given(st.lists(st.text(alphabet="ab c'\"$\\;|&#=-é", min_size=1, max_size=8), min_size=1, max_size=5))
 def test_shell_words_survive_quoting(words: list[str]) -> None:
     data = ("run " + " ".join(shlex.quote(word) for word in words)).encode()
-    (command,) = [command for command in shell.parse(data).commands if command.name == "run"]
+    (command,) = [command for command in shell_reader.parse(data).commands if command.name == "run"]
     assert [word.text for word in command.words[1:]] == words
 
 
@@ -71,7 +82,7 @@ def test_shell_shapes(newline: str) -> None:
         ]
     )
     data = text.encode()
-    script = shell.parse(data)
+    script = shell_reader.parse(data)
     names = [command.name for command in script.commands]
     assert names == ["export", "[", "run", "", "count", "sort", "", "--a", "cat", "last"]
     run = script.commands[2]
@@ -82,7 +93,7 @@ def test_shell_shapes(newline: str) -> None:
 
 
 def test_template_braces_do_not_open_quotes() -> None:
-    script = shell.parse(b"A=${{ f('{}').x }}\nrun cuda\n")
+    script = shell_reader.parse(b"A=${{ f('{}').x }}\nrun cuda\n")
     assert [command.name for command in script.commands] == ["", "run"]
 
 

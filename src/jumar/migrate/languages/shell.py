@@ -13,7 +13,7 @@ from jumar.migrate.engine import Outcome
 from jumar.migrate.languages import requirements
 from jumar.migrate.rule import Unit
 from jumar.migrate.settings import Settings
-from jumar.migrate.syntax import shell
+from jumar.migrate.syntax import shell_reader
 from jumar.migrate.syntax.shell import Command, Script, Word
 from jumar.migrate.textfile import TextFile, migrate_text, visit
 
@@ -35,7 +35,7 @@ def _read(file: TextFile, active: list[Unit]) -> Iterator[Finding]:
 def read(file: TextFile, active: list[Unit], start: int, end: int) -> Iterator[Finding]:
     """Show the commands between two offsets to the rules."""
     data = file.source.data
-    script = shell.parse(data, start, end)
+    script = shell_reader.parse(data, start, end)
     _read_strings(data, script)
     file.scripts.append(script)
     file.script_spans.append((start, end))
@@ -77,6 +77,6 @@ def _read_strings(data: bytes, script: Script) -> None:
 def _read_string(data: bytes, script: Script, word: Word, is_text: bool) -> None:
     if data[word.start : word.start + 1] not in (b"'", b'"') or data[word.end - 1 : word.end] not in (b"'", b'"'):
         return
-    found = shell.parse(data, word.start + 1, word.end - 1, depth=1)
+    found = shell_reader.parse(data, word.start + 1, word.end - 1, depth=1)
     script.commands += [dataclasses.replace(command, is_text=is_text) for command in found.commands]
     script.comments += [] if is_text else found.comments
