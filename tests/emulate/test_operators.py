@@ -138,6 +138,21 @@ for function, *shapes in cases:
     run(program)
 
 
+def test_results_are_contiguous_as_on_the_device(run: Run) -> None:
+    # The accuracy of many training scripts counts on it: on the CPU and on CUDA `view` fails here.
+    program = """
+import torch
+predicted, target = torch.rand(8, 10).npu().topk(5).indices.t(), torch.arange(8).npu()
+correct = predicted.eq(target.view(1, -1).expand_as(predicted))
+assert correct[:2].view(-1).shape == (16,)
+x = torch.randn(2, 3, 4).npu()
+assert x.transpose(0, 2).clone().is_contiguous()
+assert torch.equal((x.transpose(0, 2) + 1).cpu(), x.cpu().transpose(0, 2) + 1)
+assert x.transpose(0, 2).data_ptr() == x.data_ptr()
+"""
+    run(program)
+
+
 def test_quantised_tensors_keep_scale_and_zero_point(run: Run) -> None:
     program = """
 import torch
