@@ -66,10 +66,13 @@ def main() -> int:
     if not files:
         print(f"error: no tests in `{options.folder}`", file=sys.stderr)
         return 2
-    forked.prepare(options.jobs, "conformance", _PRELOADED)
     rules = read_rules(_RULES)
     cases: list[Case] = []
-    with ThreadPoolExecutor(options.jobs) as pool, tempfile.TemporaryDirectory() as scratch:
+    with (
+        forked.prepared(options.jobs, "conformance", _PRELOADED),
+        ThreadPoolExecutor(options.jobs) as pool,
+        tempfile.TemporaryDirectory() as scratch,
+    ):
         limits = Limits(options.timeout, options.memory << 30)
         for done in pool.map(lambda path: run_file(path, limits, Path(scratch), rules), files):
             cases += done

@@ -6,19 +6,25 @@ import json
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 _FORK = multiprocessing.get_context("forkserver")
 
 
-def prepare(jobs: int, machine: str, modules: tuple[str, ...]) -> None:
-    """Once, before the first `run`: the emulated machine, threads per process, and what is imported in advance."""
+@contextmanager
+def prepared(jobs: int, machine: str, modules: tuple[str, ...]) -> Iterator[None]:
+    """Around all `run`s: the emulated machine, threads per process, and what is imported in advance."""
     os.environ["JUMAR_EMULATE"] = "1"
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // jobs)))
     os.environ.setdefault("JUMAR_MACHINE", f"{machine}-{os.getpid()}")
     _FORK.set_forkserver_preload(list(modules))
+    try:
+        yield
+    finally:
+        _clear_up()
 
 
 def run(target: Callable[..., None], arguments: tuple[Any, ...], log: Path, limit: float) -> int | None:
@@ -63,6 +69,13 @@ def tail(log: Path) -> str:
 def _alone(target: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     os.setsid()
     target(*arguments)
+
+
+def _clear_up() -> None:
+    """The processes end without saying good-bye, or are killed: their rows of the shared table stay behind."""
+    from jumar.emulate import ledger
+
+    ledger.read(ledger.file_name("", 0, 0, os.environ))  # JUMAR_MACHINE is set: it alone makes the name
 
 
 def _end(process: Any) -> None:

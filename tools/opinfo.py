@@ -3,8 +3,9 @@
 Usage: python tools/opinfo.py [--only NAME,…] [--dtypes NAME,…] [--samples N] [--jobs N] [--timeout S] [--json OUT]
 
 For each operator, dtype and kind of call (forward, backward, in place, out=) the samples of the database run on
-both. `equal` is bit for bit; `unordered` means that two runs on the CPU differ too (random or uninitialised);
-`fallback` is equal too, by torch_npu's own fallback to the CPU with its warning.
+both. `equal` is bit for bit; `rounded` is the CPU's float32 result, rounded to half once at the end, as the chip
+does where the CPU rounds in between; `unordered` means that random numbers are drawn or two runs on the CPU differ
+too; `fallback` is equal too, by torch_npu's own fallback to the CPU with its warning.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import forked
 import opinfo_worker
 
 Row = dict[str, str]
-_GOOD = ("equal", "unordered", "fallback")
+_GOOD = ("equal", "rounded", "unordered", "fallback")
 _PRELOADED = ("opinfo_worker", "torch", "torch_npu", "torch.testing._internal.common_methods_invocations")
 _MOST_RESTARTS = 60
 
@@ -30,7 +31,11 @@ def main() -> int:
     options = _options()
     only = set(filter(None, options.only.split(",")))
     dtypes = list(filter(None, options.dtypes.split(",")))
-    forked.prepare(options.jobs, "opinfo", _PRELOADED)
+    with forked.prepared(options.jobs, "opinfo", _PRELOADED):
+        return judge(options, only, dtypes)
+
+
+def judge(options: argparse.Namespace, only: set[str], dtypes: list[str]) -> int:
     names = [key for key in opinfo_worker.database() if not only or key[0] in only]
     if unknown := only - {name for name, _ in names}:
         print(f"error: not in the database: {', '.join(sorted(unknown))}", file=sys.stderr)

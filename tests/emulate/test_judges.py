@@ -11,7 +11,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from running import Run
 
 _TOOLS = Path(__file__).resolve().parents[2] / "tools"
 
@@ -95,15 +94,12 @@ def test_folder_without_tests_is_an_error(machine: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, f"error: no tests in `{tmp_path}`\n")
 
 
-def test_a_sample_of_the_operator_database(emulator: None, machine: str, run: Run) -> None:
+def test_a_sample_of_the_operator_database(emulator: None, machine: str) -> None:
     names = (
         "add,mul,sum,max,sort,matmul,cat,index_select,where,softmax,nn.functional.conv2d,nn.functional.layer_norm,"
         "nn.functional.cross_entropy,cumsum,view_as_complex,fft.rfft,linalg.qr"
     )
-    # With all dtypes this fails (seen: conv2d, float16, backward); the cause was not found, so only two are judged.
-    done = _run("opinfo.py", machine, "--only", names, "--dtypes", "float32,int64", "--samples", "3", "--jobs", "2")
-    # The server of the forked processes ends without saying good-bye; the next process clears up after it.
-    run("import torch; torch.ones(1).npu()")
+    done = _run("opinfo.py", machine, "--only", names, "--samples", "3", "--jobs", "2")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

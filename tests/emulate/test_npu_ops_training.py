@@ -101,3 +101,13 @@ def test_quantised_products_are_near_the_plain_one(run: Run) -> None:
 
 def test_boxes_are_suppressed_and_overlap_as_they_lie(run: Run) -> None:
     run(_BOXES)
+
+
+def test_adam_with_powers_of_one_goes_on(run: Run) -> None:
+    program = """
+import torch, torch_npu
+state = [torch.ones(3).npu() for _ in range(3)]
+step = torch_npu.npu_apply_adam(1, 1, 0.2, 0.9, 0.9, 1e-8, torch.ones(3).npu(), False, False, out=tuple(state))
+assert step[0].isnan().all() and torch.equal(step[1].cpu(), torch.ones(3))
+"""
+    run(program)

@@ -136,3 +136,51 @@ for function, *shapes in cases:
         assert torch.equal(ours.grad, theirs.grad.cpu()), function
 """
     run(program)
+
+
+def test_results_are_contiguous_as_on_the_device(run: Run) -> None:
+    # The accuracy of many training scripts counts on it: on the CPU and on CUDA `view` fails here.
+    program = """
+import torch
+predicted, target = torch.rand(8, 10).npu().topk(5).indices.t(), torch.arange(8).npu()
+correct = predicted.eq(target.view(1, -1).expand_as(predicted))
+assert correct[:2].view(-1).shape == (16,)
+x = torch.randn(2, 3, 4).npu()
+assert x.transpose(0, 2).clone().is_contiguous()
+assert torch.equal((x.transpose(0, 2) + 1).cpu(), x.cpu().transpose(0, 2) + 1)
+assert x.transpose(0, 2).data_ptr() == x.data_ptr()
+"""
+    run(program)
+
+
+def test_quantised_tensors_keep_scale_and_zero_point(run: Run) -> None:
+    program = """
+import torch
+torch.manual_seed(0)
+x = torch.randn(3, 4, 5)
+for dtype in (torch.qint8, torch.quint8, torch.qint32):
+    ours, theirs = (torch.quantize_per_tensor(t, 0.1, 3, dtype) for t in (x.npu(), x))
+    assert (ours.q_scale(), ours.q_zero_point(), ours.device.type) == (0.1, 3, "npu")
+    assert torch.equal(ours.int_repr().cpu(), theirs.int_repr())
+    assert torch.equal(ours.dequantize().cpu(), theirs.dequantize())
+    scales, zeros = torch.rand(4) + 0.1, torch.arange(4)
+    theirs = torch.quantize_per_channel(x, scales, zeros, 1, dtype)
+    ours = torch.quantize_per_channel(x.npu(), scales.npu(), zeros.npu(), 1, dtype)
+    assert ours.q_per_channel_axis() == 1
+    assert torch.equal(ours.q_per_channel_scales().cpu(), theirs.q_per_channel_scales())
+    assert torch.equal(ours.int_repr().cpu(), theirs.int_repr())
+    torch.testing.assert_close(ours.dequantize().cpu().float(), theirs.dequantize())
+"""
+    run(program)
+
+
+def test_reading_data_prints_nothing_of_ours(run: Run) -> None:
+    # torch_npu asks libmspti whether somebody listens whenever a batch is read.
+    program = """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+print([batch.npu().sum().item() for batch, in DataLoader(TensorDataset(torch.ones(4, 2)), 2)])
+"""
+    done = run(program)
+    assert done.stdout == "[4.0, 4.0]\n"
+    assert "is not emulated" not in done.stderr

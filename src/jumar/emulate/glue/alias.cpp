@@ -46,6 +46,12 @@ c10::Storage npu_storage(const c10::Storage& cpu, c10::Device device) {
   return {create(c10::StorageImpl::use_byte_size_t(), bytes, take_memory(from, device), allocator, true)};
 }
 
+// Kernels of the chip write their results row by row, whatever the strides of the arguments are.
+bool is_written_otherwise(const at::Tensor& cpu) {
+  return !cpu.is_contiguous() && cpu.is_non_overlapping_and_dense() && cpu.storage().use_count() == 1 &&
+         cpu.storage().nbytes() == cpu.nbytes() && !cpu.is_conj() && !cpu.is_neg();
+}
+
 }  // namespace
 
 const c10::Storage& Aliases::cpu_storage(const c10::Storage& npu) {
@@ -81,6 +87,7 @@ at::Tensor Aliases::to_npu(at::Tensor cpu, c10::Device device) {
     if (pair.cpu.unsafeGetTensorImpl() == cpu.unsafeGetTensorImpl()) return pair.npu;
   for (const auto& pair : storages_)
     if (pair.cpu.unsafeGetStorageImpl() == cpu.storage().unsafeGetStorageImpl()) return npu_tensor(pair.npu, cpu);
+  if (is_written_otherwise(cpu)) cpu = cpu.contiguous();
   c10::Storage storage = npu_storage(cpu.storage(), device);
   describe(*storage.unsafeGetStorageImpl(), cpu);
   storages_.push_back({storage, cpu.storage()});

@@ -21,6 +21,8 @@ const std::set<std::string> kLeft = {
     "empty_strided", "is_pinned",    "is_set_to", "new_empty_strided", "record_stream", "resize_", "resize_as_",
     "set_",        "squeeze",        "unfold", "unsqueeze",    "view",        "view_as_complex", "view_as_real",
     "contiguous",  "_copy_from_and_resize", "to_padded_tensor",
+    // These make a quantised tensor of the card and call an NPU-only operator for its numbers.
+    "quantize_per_channel", "quantize_per_tensor",
 };
 
 // The CPU kernel lacks data types or asserts; a reference implementation stands in (jumar.emulate.ops.aten_*).

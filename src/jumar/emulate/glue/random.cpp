@@ -29,6 +29,11 @@ uint64_t next_seed(const std::optional<at::Generator>& npu, c10::Device device) 
   return mix(state.first, state.second);
 }
 
+std::recursive_mutex& standing_in() {
+  static auto* const mutex = new std::recursive_mutex;
+  return *mutex;
+}
+
 }  // namespace
 
 at::Generator next_generator(const std::optional<at::Generator>& npu, c10::Device device) {
@@ -37,7 +42,7 @@ at::Generator next_generator(const std::optional<at::Generator>& npu, c10::Devic
   return at::make_generator<at::CPUGeneratorImpl>(next_seed(npu, device));
 }
 
-DefaultGenerator::DefaultGenerator(c10::Device device) {
+DefaultGenerator::DefaultGenerator(c10::Device device) : alone_(standing_in()) {
   at::Generator cpu = at::detail::getDefaultCPUGenerator();
   const uint64_t seed = next_seed(std::nullopt, device);
   std::lock_guard<std::mutex> guard(cpu.mutex());

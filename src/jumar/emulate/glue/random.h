@@ -3,6 +3,7 @@
 
 #include <ATen/core/Generator.h>
 
+#include <mutex>
 #include <optional>
 
 namespace jumar {
@@ -11,12 +12,14 @@ namespace jumar {
 at::Generator next_generator(const std::optional<at::Generator>& npu, c10::Device device);
 
 // For operators without a generator argument: the CPU's default generator stands in and is put back afterwards.
+// One call at a time, or one would put back the state of another.
 class DefaultGenerator {
  public:
   explicit DefaultGenerator(c10::Device device);
   ~DefaultGenerator();
 
  private:
+  std::unique_lock<std::recursive_mutex> alone_;
   at::Tensor before_;
 };
 

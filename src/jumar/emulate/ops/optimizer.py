@@ -27,7 +27,8 @@ def npu_apply_adam(
     var, m, v = out
     m.add_(grad - m, alpha=1 - beta1)
     v.add_(grad.square() - v, alpha=1 - beta2)
-    rate = lr * (1 - beta2_power) ** 0.5 / (1 - beta1_power)
+    # On the card a power of 1 divides by zero and goes on: the step is then not a number.
+    rate = torch.tensor(lr * (1 - beta2_power) ** 0.5) / (1 - beta1_power)
     step = m * beta1 + grad * (1 - beta1) if use_nesterov else m
     var.sub_(rate * step / (v.sqrt() + epsilon))
     return var, m, v
