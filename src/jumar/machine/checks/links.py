@@ -1,0 +1,32 @@
+"""The links of the devices' own network ports."""
+
+from __future__ import annotations
+
+from jumar.machine import ports
+from jumar.machine.check import Check, Report, error, note
+from jumar.machine.host import Host
+from jumar.machine.parse import hccn_tool
+
+CHECK = Check("DR302", "links", "network links of the devices")
+
+
+def run(host: Host) -> Report:
+    numbers = ports.devices(host)
+    answers = ports.ask(host, numbers, "link", hccn_tool.link)
+    up = [number for number, answer in answers.items() if answer == "UP"]
+    down = [str(number) for number, answer in answers.items() if answer == "DOWN"]
+    other = {number: answer for number, answer in answers.items() if answer not in ("UP", "DOWN")}
+    findings = []
+    if down and not up and not other:
+        findings.append(
+            note(CHECK, "all links are down: right for one server alone, several servers need their cables")
+        )
+    elif down:
+        fix = f"{ports.tool(host)} -i {down[0]} -link_stat -g; {ports.tool(host)} -i {down[0]} -optical -g"
+        findings.append(error(CHECK, f"the link is down: device {', '.join(down)}", fix))
+    if other:
+        number, answer = next(iter(other.items()))
+        who = ", ".join(map(str, other))
+        findings.append(error(CHECK, f"the link cannot be told: device {who}: {answer}",
+                              f"{ports.tool(host)} -i {number} -link -g"))  # fmt: skip
+    return Report(f"{len(up)} of {len(numbers)} up", tuple(findings))
