@@ -36,6 +36,14 @@ if TYPE_CHECKING:
     help="Write what the checks ask this machine into a folder, for `--from`.",
 )
 @click.option("--python", metavar="PATH", help="The Python that programs run on; `python3` if not given.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.1),
+    default=15.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a vendor command may take.",
+)
 @click.option("--share", is_flag=True, help="Take out names of users and hosts, addresses and tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("-q", "--quiet", is_flag=True, help="Findings only.")  # fmt: skip
@@ -90,9 +98,9 @@ def _examine(probe: Probe, units: Any, options: dict[str, Any]) -> int:
     from jumar.machine.probe.recorded import Recorder
 
     recorder = Recorder(probe) if options["collect"] else None
-    host = Host(recorder or probe, options["python"])
+    host = Host(recorder or probe, options["python"], options["timeout"])
     begin = time.monotonic()
-    outcomes = check.run(host, units)
+    outcomes = check.run(host, units, max(check.TIME, 3 * options["timeout"]))
     seconds = time.monotonic() - begin
     if recorder is not None:
         path = recorder.save(options["collect"], _scrubber(host, options))

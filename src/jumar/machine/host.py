@@ -48,9 +48,10 @@ class Python(NamedTuple):
 class Host:
     """A machine through a probe, with a memory: checks run side by side and ask for the same things."""
 
-    def __init__(self, probe: Probe, python: str | None = None) -> None:
+    def __init__(self, probe: Probe, python: str | None = None, patience: float = TIMEOUT) -> None:
         self.probe = probe
         self.environ = probe.environ
+        self.patience = patience
         self._python = python
         self._memory: dict[str, _Once] = {}
         self._lock = threading.Lock()
@@ -74,8 +75,9 @@ class Host:
         """Where a path of a real machine is: below the prefix on the emulated one."""
         return f"{self.prefix or ''}{path}"
 
-    def ask(self, *command: str, timeout: float = TIMEOUT) -> Ran:
-        return self.once("run " + "\0".join(command), lambda: self.probe.run(command, timeout))
+    def ask(self, *command: str) -> Ran:
+        """Run a command; it may take as long as the host's patience lasts."""
+        return self.once("run " + "\0".join(command), lambda: self.probe.run(command, self.patience))
 
     def file(self, path: str, *needed: str) -> dict[str, str]:
         """The `name=value` lines of a vendor's file; raises `Unknown` when it is missing or half written."""
@@ -210,7 +212,7 @@ class Host:
 
     def _python_facts(self) -> Python:
         for name in [self._python] if self._python else ["python3", "python"]:
-            ran = self.ask(name, "-c", SCRIPT, timeout=30)
+            ran = self.ask(name, "-c", SCRIPT)
             if ran.problem in (MISSING, LATE) or not ran.out.strip():
                 continue
             try:

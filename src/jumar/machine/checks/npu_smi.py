@@ -10,7 +10,7 @@ from jumar.machine.check import Check, Report, error, need_npus, warning
 from jumar.machine.host import Host, Unknown
 from jumar.machine.parse import npu_smi
 from jumar.machine.parse.layout import UnknownLayout
-from jumar.machine.probe import LATE, MISSING, TIMEOUT
+from jumar.machine.probe import LATE, MISSING
 from jumar.tables.load import table
 
 CHECK = Check("DR204", "npu-smi", "npu-smi answers, in a layout that is known")
@@ -23,7 +23,7 @@ def run(host: Host) -> Report:
     if ran.problem == MISSING:
         return _missing(host)
     if ran.problem == LATE:
-        message = f"`npu-smi info` did not answer within {TIMEOUT:.0f} s: a card or the driver hangs"
+        message = f"`npu-smi info` did not answer within {host.patience:.0f} s: a card or the driver hangs"
         return Report("no answer", (error(CHECK, message, "dmesg | tail -50   # then restart the server"),))
     if ran.problem:
         raise Unknown(f"`npu-smi info`: {ran.problem}")

@@ -18,7 +18,13 @@ def run(host: Host) -> Report:
     short = ".".join(python.version.split(".")[:2])
     findings = []
     if tuple(map(int, short.split("."))) < OLDEST:
-        findings.append(error(CHECK, f"Python {python.version} is too old: CANN needs 3.7 or newer"))
+        findings.append(
+            error(
+                CHECK,
+                f"Python {python.version} is too old: CANN needs 3.7 or newer",
+                "jumar plan   # the Python that fits",
+            )
+        )
     for name, row in _rows(python):
         if row and row.python and short not in row.python:
             message = f"{name} {row.version} is made for Python {', '.join(row.python)}; this is {python.version}"
