@@ -18,6 +18,7 @@ from jumar.emulate.smi import main as smi
 from jumar.machine import check
 from jumar.machine.host import Host
 from jumar.machine.probe.local import Local
+from jumar.machine.probe.recorded import Recorded, Recorder
 from jumar.tables.load import table
 
 FACTS: dict[str, Any] = {
@@ -107,3 +108,50 @@ def _printed(main: Any, words: list[str], values: Mapping[str, str]) -> str:
 def red(outcomes: Mapping[str, check.Outcome]) -> list[str]:
     """The checks that found something wrong."""
     return [name for name, outcome in outcomes.items() if outcome.status in (check.Status.ERROR, check.Status.WARNING)]
+
+
+class Snapshot:
+    """A real server as `--collect` would have recorded it: the emulated machine with its folder at the usual place."""
+
+    def __init__(self, place: Path, soc: str = "910B3", **more: str) -> None:
+        machine = Machine(place, soc, 2, **more)
+        recorder = Recorder(Local(machine.environ))
+        check.run(Host(recorder), check.units(), 30)
+        text = recorder.save(place / "collected", str).read_text(encoding="utf-8")
+        text = text.replace(str(machine.root), "/usr/local/Ascend")
+        for folder in ("dev", "etc", "sys"):
+            text = text.replace(f"/usr/local/Ascend/{folder}/", f"/{folder}/")
+        self.kept: dict[str, Any] = json.loads(text)
+        for name in [name for name in self.kept["environ"] if name.startswith("JUMAR")]:
+            del self.kept["environ"][name]
+        self.paths("/.dockerenv")
+        self.paths("/run/.containerenv")
+        for path in ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc"):
+            self.paths(path, path)
+        self.file("/proc/1/cgroup", "0::/init.scope\n")
+        self.file(
+            "/proc/self/limits", "Max processes  unlimited unlimited processes\nMax open files 65535 65535 files\n"
+        )
+        self.run("df -Pk /dev/shm", "Filesystem 1024-blocks Used Available\ntmpfs 263000000 0 263000000 0% /dev/shm\n")
+        self.file("/proc/meminfo", "MemTotal: 1056000000 kB\nHugePages_Total: 0\nHugepagesize: 2048 kB\n")
+
+    def paths(self, pattern: str, *found: str) -> None:
+        self.kept["paths"][pattern] = list(found)
+
+    def file(self, path: str, text: str | None) -> None:
+        self.kept["files"][path] = [text, "" if text is not None else "missing"]
+
+    def run(self, command: str, out: str, code: int = 0, problem: str = "") -> None:
+        self.kept["runs"][json.dumps(command.split())] = [code, out, "", problem]
+
+    def change(self, kind: str, part: str, old: str, new: str) -> None:
+        """In the one text of `kind` (files or runs) whose name holds `part`."""
+        (key,) = [key for key in self.kept[kind] if part in key]
+        row = self.kept[kind][key]
+        at = 0 if kind == "files" else 1
+        assert old in row[at], row
+        row[at] = row[at].replace(old, new)
+
+    def doctor(self, *only: str) -> dict[str, check.Outcome]:
+        probe = Recorded(self.kept, "a recorded machine")
+        return {item.check.name: item for item in check.run(Host(probe), check.chosen(only, ()), 30)}
