@@ -59,7 +59,7 @@ def test_finding_exits_with_1_and_has_a_fix(machine: Machine, jumar: Jumar, monk
     assert done.code == 1
     first, fix = done.out.splitlines()
     assert first.startswith("DR403 error the environment of CANN is not set")
-    assert fix == f"    fix: source {machine.home}/set_env.sh"
+    assert fix == f"    fix: source {machine.root}/cann/set_env.sh"
     assert done.err == ""
 
 
@@ -187,7 +187,9 @@ def test_broken_ssh_is_a_finding(as_json: bool, jumar: Jumar, tmp_path: Path, mo
 
 
 def test_ssh_that_breaks_in_the_middle(jumar: Jumar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = 'for word; do last=$word; done\ncase "$last" in *jumar-environment*) echo jumar-environment; exec env -0;; esac\nexit 255'
+    script = """for word; do last=$word; done
+case "$last" in *jumar-environment*) echo jumar-environment; exec env -0;; esac
+exit 255"""
     _fake_ssh(tmp_path / "bin", script, monkeypatch)
     done = jumar("doctor", "--host", "node7")
     assert done.code in (0, 1) and "DR002" not in done.out and "Traceback" not in done.out + done.err
