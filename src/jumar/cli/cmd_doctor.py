@@ -59,7 +59,7 @@ def command(list_checks: bool, **options: Any) -> int:
         raise UserError("`--from` cannot stand beside `--host` or `--collect`", "choose one machine")
     from jumar.machine import check
 
-    units = check.chosen(options["only"], options["skip"])
+    units = check.units() if options["collect"] else check.chosen(options["only"], options["skip"])
     from jumar.machine.probe.ssh import Unreachable
 
     try:
@@ -102,6 +102,8 @@ def _examine(probe: Probe, units: Any, options: dict[str, Any]) -> int:
     begin = time.monotonic()
     outcomes = check.run(host, units, max(check.TIME, 3 * options["timeout"]))
     seconds = time.monotonic() - begin
+    if probe.broken:
+        return _unreachable(options, probe.broken)
     if recorder is not None:
         path = recorder.save(options["collect"], _scrubber(host, options))
         click.echo(f"wrote `{path}`: `jumar doctor --from {options['collect']}` reads it anywhere", err=True)

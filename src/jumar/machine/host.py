@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from jumar.machine.parse import npu_smi, pci, version_info
 from jumar.machine.parse.layout import UnknownLayout
-from jumar.machine.probe import LATE, MISSING, TIMEOUT, Probe, Ran
+from jumar.machine.probe import LATE, MISSING, NOT_COLLECTED, TIMEOUT, UNREACHABLE, Probe, Ran
 from jumar.machine.python_facts import SCRIPT
 from jumar.tables import chips
 from jumar.tables.load import table
@@ -171,6 +171,8 @@ class Host:
     def _pci(self) -> dict[str, str]:
         folder = shlex.quote(self.place("/sys/bus/pci/devices"))
         ran = self.ask("sh", "-c", f'grep -s "" {folder}/*/vendor {folder}/*/device {folder}/*/class')
+        if ran.problem in (NOT_COLLECTED, UNREACHABLE):
+            raise Unknown(f"the PCI bus: {ran.problem}")
         found = pci.from_sysfs(ran.out)
         if self.prefix:
             # As in npu-smi of the emulated machine, the variable wins over what the folder was written for.

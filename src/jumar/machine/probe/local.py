@@ -17,6 +17,7 @@ LARGEST = 4 << 20
 
 class Local:
     name = "this machine"
+    broken = ""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.environ = dict(environ)

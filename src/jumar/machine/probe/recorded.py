@@ -26,6 +26,10 @@ _KEPT = re.compile(
 class Recorder:
     """Asks another probe and keeps what it said."""
 
+    @property
+    def broken(self) -> str:
+        return self._probe.broken
+
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
         self.name = probe.name
@@ -74,6 +78,8 @@ class Recorder:
 
 class Recorded:
     """A collected folder."""
+
+    broken = ""
 
     def __init__(self, kept: Mapping[str, Any], name: str) -> None:
         self.name = name
