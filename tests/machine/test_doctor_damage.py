@@ -151,6 +151,10 @@ def _smi_of_tomorrow(machine: Machine) -> None:
     machine.change(SMI, "Power(W)", "Power(kW)")
 
 
+def _smi_endless(machine: Machine) -> None:
+    machine.tool("npu-smi", "exec yes '| NPU     Name |'")
+
+
 def _smi_missing(machine: Machine) -> None:
     (machine.root / "bin" / "npu-smi").unlink()
 
@@ -261,6 +265,7 @@ DAMAGES: dict[Callable[[Machine], None], tuple[str, Level, str]] = {
     _smi_hangs: ("npu-smi", Level.ERROR, "did not answer within"),
     _smi_without_driver: ("npu-smi", Level.ERROR, "the driver does not answer"),
     _smi_of_tomorrow: ("npu-smi", Level.ERROR, "a layout that is not known"),
+    _smi_endless: ("npu-smi", Level.ERROR, "prints without end"),
     _smi_missing: ("npu-smi", Level.ERROR, "there is no `npu-smi`"),
     _driver_half_written: ("driver", Level.ERROR, "cannot be read"),
     _driver_half_installed: ("driver", Level.ERROR, "did not end"),

@@ -74,6 +74,11 @@ def _driver_libraries(server: Snapshot) -> None:
     server.paths("/usr/local/Ascend/driver/lib64/driver", "/usr/local/Ascend/driver/lib64/driver")
 
 
+def _driver_not_upgraded(server: Snapshot) -> None:
+    line = "[Driver] [2026-01-01 10:00:00] [ERROR]ERR_NO:0x0080;ERR_DES:no space left\n"
+    server.file("/var/log/ascend_seclog/ascend_install.log", line)
+
+
 def _smi_off_path(server: Snapshot) -> None:
     server.run("npu-smi info", "", 127, "missing")
     server.paths("/usr/local/sbin/npu-smi", "/usr/local/sbin/npu-smi")
@@ -102,6 +107,7 @@ DAMAGES: dict[Callable[[Snapshot], None], tuple[str, str]] = {
     _odd_architecture: ("system", "no packages for `riscv64`"),
     _driver_window: ("driver-and-cann", "neither driver 26.1.0 nor CANN 9.2.0 lists the other"),
     _driver_libraries: ("environment", "`libascend_hal.so` will not be found"),
+    _driver_not_upgraded: ("driver", "the last installation of a driver failed (2026-01-01 10:00:00): ERR_NO:0x0080"),
     _smi_off_path: ("npu-smi", "not on PATH"),
     _no_toolkit: ("toolkit", "no CANN toolkit found"),
     _no_bus: ("devices", "driver 26.1.0 is installed, but there is no NPU on the PCI bus"),
@@ -185,6 +191,17 @@ def test_alarm_of_a_board_is_a_note(tmp_path: Path) -> None:
     found = server.doctor("health")["health"]
     assert found.status is Status.NOTE
     assert "usual on this board" in found.findings[0].message
+
+
+def test_ports_of_a_950(tmp_path: Path) -> None:
+    server = Snapshot(tmp_path, soc="950PR_9599")
+    text = (Path(__file__).parent / "samples" / "hccn_tool_950_dev_info.txt").read_text(encoding="utf-8")
+    tool = "/usr/local/Ascend/driver/tools/hccn_tool"
+    server.run(f"{tool} -g -dev_info -i 0", text)
+    server.run(f"{tool} -g -dev_info -i 1", text.replace("UP ", "DOWN ", 1))
+    found = server.doctor("links")["links"]
+    assert (found.told, found.status) == ("5 of 6 ports up", Status.NOTE)
+    assert found.findings[0].message == "the link is down: NPU 1 port 0/4"
 
 
 def test_all_links_down_is_right_for_one_server(server: Snapshot) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jumar.machine.parse import hccn_tool, pci, version_info
+from jumar.machine.parse import hccn_tool, install_log, pci, version_info
 from jumar.machine.parse.layout import UnknownLayout
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -89,15 +89,32 @@ def test_addresses_and_links() -> None:
     assert hccn_tool.health(sample("hccn_tool_net_health_g")) == "Init"
     assert hccn_tool.tls(sample("hccn_tool_tls_g")) == (False, True)
     assert hccn_tool.link_changes(sample("hccn_tool_link_stat_g")) == ["UP", "DOWN", "UP"]
+    assert hccn_tool.fec(sample("hccn_tool_fec_g_bad")) == "no FEC mode"
+    assert hccn_tool.versions(sample("hccn_tool_950_version"))["Network Driver Version"] == "25.7.rc1"
+    ports = hccn_tool.ports(sample("hccn_tool_950_dev_info"))
+    assert [port.port for port in ports] == [4, 5, 6] and ports[0] == (0, 4, 400, "UB", "UP")
     found = hccn_tool.conf(sample("hccn_conf"))
     assert sorted(found) == [0, 7] and found[7]["address"] == "29.1.170.143"
     assert found[0]["send_arp_status"] == "1"
 
 
-@pytest.mark.parametrize("read", [hccn_tool.address, hccn_tool.link, hccn_tool.health, hccn_tool.tls])
+READERS = [hccn_tool.address, hccn_tool.link, hccn_tool.health, hccn_tool.tls, hccn_tool.fec, hccn_tool.versions,
+           hccn_tool.ports, hccn_tool.conf]  # fmt: skip
+
+
+@pytest.mark.parametrize("read", READERS)
 def test_unknown_answers_are_refused(read: object) -> None:
-    with pytest.raises(UnknownLayout, match="hccn_tool"):
+    with pytest.raises(UnknownLayout, match="hccn"):
         read("Command execution failed\n")  # type: ignore[operator]
+
+
+def test_log_of_an_installation() -> None:
+    text = sample("driver_firmware_install_log_910_23.0.rc1")
+    found = install_log.ended(text)
+    assert found["Driver"][:2] == ("2023-07-10 22:25:04", True) and found["Firmware"].good
+    failed = "[Driver] [2024-01-01 10:00:00] [ERROR]ERR_NO:0x0091;ERR_DES:HwHiAiUser not exists!\n"
+    assert install_log.ended(text + failed)["Driver"] == ("2024-01-01 10:00:00", False, failed[38:].strip())
+    assert install_log.ended("") == {}
 
 
 def test_devices_on_the_bus() -> None:

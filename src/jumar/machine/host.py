@@ -207,6 +207,10 @@ class Host:
             raise Unknown("no CANN toolkit found")
         files = self.probe.paths(f"{homes[0]}/*/ascend_toolkit_install.info")
         if files:
+            # A toolkit can carry the files of another architecture too, to build for it.
+            own = self.ask("uname", "-m").out.strip()
+            names = (f"/{own}-linux/", "/arm64-linux/" if own == "aarch64" else "")
+            files.sort(key=lambda path: not any(name and name in path for name in names))
             facts = self.file(files[0], "version")
             return Toolkit(homes[0], facts["version"], facts)
         facts = self.file(f"{homes[0]}/compiler/version.info", "Version")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from jumar.core.finding import Finding
 from jumar.machine.check import Check, Report, error, need_npus, warning
 from jumar.machine.host import Host, Unknown
+from jumar.machine.parse import install_log
 
 CHECK = Check("DR202", "driver", "driver installed completely, loaded, one version")
+LOG = "/var/log/ascend_seclog/ascend_install.log"
 INSTALL = "jumar plan   # the driver package for this chip and system, and how to install it"
 
 
@@ -36,4 +39,13 @@ def run(host: Host) -> Report:
     if loaded and loaded.lower() != version.lower():
         message = f"the installed driver is {version}, the running one {loaded}"
         findings.append(warning(CHECK, message, "reboot   # a new driver starts with the server"))
+    findings += _last_installation(host)
     return Report(f"{version} in {host.driver_home()}", tuple(findings))
+
+
+def _last_installation(host: Host) -> list[Finding]:
+    """Only root may read the log on most machines; then nothing is said."""
+    last = install_log.ended(host.probe.read(host.place(LOG)).text or "").get("Driver")
+    if last is None or last.good:
+        return []
+    return [warning(CHECK, f"the last installation of a driver failed ({last.when}): {last.text}", f"tail -50 {LOG}")]

@@ -10,7 +10,7 @@ from jumar.machine.check import Check, Report, error, need_npus, warning
 from jumar.machine.host import Host, Unknown
 from jumar.machine.parse import npu_smi
 from jumar.machine.parse.layout import UnknownLayout
-from jumar.machine.probe import LATE, MISSING
+from jumar.machine.probe import LATE, MISSING, NOT_COLLECTED, UNREACHABLE
 from jumar.tables.load import table
 
 CHECK = Check("DR204", "npu-smi", "npu-smi answers, in a layout that is known")
@@ -25,8 +25,11 @@ def run(host: Host) -> Report:
     if ran.problem == LATE:
         message = f"`npu-smi info` did not answer within {host.patience:.0f} s: a card or the driver hangs"
         return Report("no answer", (error(CHECK, message, "dmesg | tail -50   # then restart the server"),))
-    if ran.problem:
+    if ran.problem in (NOT_COLLECTED, UNREACHABLE):
         raise Unknown(f"`npu-smi info`: {ran.problem}")
+    if ran.problem:
+        fix = "ls -l $(command -v npu-smi)"
+        return Report("failed", (error(CHECK, f"`npu-smi info` cannot be used: {ran.problem}", fix),))
     try:
         found = npu_smi.info(ran.said)
     except npu_smi.SmiFailed as failed:

@@ -23,6 +23,16 @@ class Tls(NamedTuple):
     preset: bool | None
 
 
+class Port(NamedTuple):
+    """A port of a 950."""
+
+    die: int
+    port: int
+    gbps: int
+    kind: str
+    link: str
+
+
 def address(text: str) -> Address:
     """`-ip -g`, or `-vnic -g` of a 950."""
     found = dict(re.findall(r"^\s*(?:vnic )?(ipaddr|netmask):\s*(\S+)", text, re.M))
@@ -59,6 +69,40 @@ def tls(text: str) -> Tls:
 def link_changes(text: str) -> list[str]:
     """`-link_stat -g`: what the link did, newest first."""
     return re.findall(r"\bLINK (UP|DOWN)\s*$", text, re.M)
+
+
+def fec(text: str) -> str:
+    """`-fec -g`: the mode of error correction; `no FEC mode` is a bad sign."""
+    match = re.search(r"^\s*fec mode:\s*(.+?)\s*$", text, re.M)
+    if match is None:
+        raise UnknownLayout(f"`hccn_tool -fec -g`: no mode in `{_first(text)}`")
+    return match[1]
+
+
+def versions(text: str) -> dict[str, str]:
+    """`-version -g`: driver and firmware of the network part."""
+    found = dict(re.findall(r"^\s*(Network (?:Driver|Firmware) Version):\s*(\S+)", text, re.M))
+    if not found:
+        raise UnknownLayout(f"`hccn_tool -version -g`: no version in `{_first(text)}`")
+    return found
+
+
+def ports(text: str) -> list[Port]:
+    """`-g -dev_info -i N` of a 950: its ports; the tables of interfaces and identifiers below are not read."""
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in text.splitlines() if "|" in line]
+    if not rows or rows[0] != _PORT_TITLES:
+        raise UnknownLayout(f"`hccn_tool -g -dev_info`: no table of ports in `{_first(text)}`")
+    found = []
+    for row in rows[1:]:
+        if len(row) != len(_PORT_TITLES):
+            break
+        if not all(cell.isdecimal() for cell in row[:3]):
+            raise UnknownLayout(f"`hccn_tool -g -dev_info`: cannot read the port `{' | '.join(row)}`")
+        found.append(Port(int(row[0]), int(row[1]), int(row[2]), row[3], row[4].upper()))
+    return found
+
+
+_PORT_TITLES = ["UDie ID", "Port ID", "Speed Ability(Gbps)", "Port Type", "Link Status", "Media Type"]
 
 
 def conf(text: str) -> dict[int, dict[str, str]]:

@@ -10,6 +10,7 @@ TIMEOUT = 15.0
 MISSING = "missing"
 DENIED = "no permission"
 LATE = "timeout"
+ENDLESS = "prints without end"
 NOT_COLLECTED = "not collected"
 UNREACHABLE = "unreachable"
 

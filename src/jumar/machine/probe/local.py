@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import glob
 import os
+import selectors
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from jumar.machine.probe import DENIED, LATE, MISSING, TIMEOUT, Ran, Read
+from jumar.machine.probe import DENIED, ENDLESS, LATE, MISSING, TIMEOUT, Ran, Read
 
 LARGEST = 4 << 20
 """Characters of a file or an answer that are read; version files and vendor commands stay far below."""
@@ -42,7 +44,7 @@ class Local:
 
 
 def run(command: Sequence[str], timeout: float, environ: Mapping[str, str] | None = None) -> Ran:
-    """Run a command; one that hangs is ended with all it started, one that cannot be ended is left behind."""
+    """Run a command for at most so many seconds; nothing that it does raises."""
     try:
         process = subprocess.Popen(
             command, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -53,21 +55,43 @@ def run(command: Sequence[str], timeout: float, environ: Mapping[str, str] | Non
     except (OSError, ValueError):
         return Ran(127, problem=MISSING)
     try:
-        out, err = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        return _end(process)
-    return Ran(process.returncode, _text(out), _text(err))
+        texts, problem = _listen(process, time.monotonic() + timeout)
+        code = _end(process, now=bool(problem))
+    finally:
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+    out, err = (raw.decode("utf-8", "replace") for raw in texts)
+    return Ran(code, out, err, problem)
 
 
-def _end(process: subprocess.Popen[bytes]) -> Ran:
-    with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
-    try:
-        out, err = process.communicate(timeout=1)
-    except subprocess.TimeoutExpired:  # stuck in the kernel, as npu-smi is when a card has gone
-        return Ran(-1, problem=LATE)
-    return Ran(-1, _text(out), _text(err), LATE)
+def _listen(process: subprocess.Popen[bytes], until: float) -> tuple[list[bytes], str]:
+    """What the command prints on both streams, and why it was not heard to its end."""
+    assert process.stdout is not None and process.stderr is not None
+    texts = [b"", b""]
+    with selectors.DefaultSelector() as selector:
+        for place, stream in enumerate((process.stdout, process.stderr)):
+            selector.register(stream, selectors.EVENT_READ, place)
+        while selector.get_map():
+            ready = selector.select(max(0.0, until - time.monotonic()))
+            if not ready:
+                return texts, LATE
+            for key, _ in ready:
+                data = os.read(key.fd, 1 << 16)
+                texts[key.data] += data
+                if not data:
+                    selector.unregister(key.fileobj)
+            if sum(map(len, texts)) > LARGEST:
+                return texts, ENDLESS
+    return texts, ""
 
 
-def _text(raw: bytes) -> str:
-    return raw[:LARGEST].decode("utf-8", "replace")
+def _end(process: subprocess.Popen[bytes], *, now: bool) -> int:
+    """The exit code; one that hangs is ended with all it started, one stuck in the kernel is left behind."""
+    for end_it in (now, True):
+        if end_it:
+            with suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(timeout=1)
+    return -1
