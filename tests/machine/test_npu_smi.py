@@ -59,6 +59,17 @@ def test_layout_of_the_950() -> None:
     assert found.processes == ()
 
 
+@pytest.mark.parametrize("name, rows", [
+    ("npu_smi_info_310PDuo_25.2.0", [(2, 0, 0, None, 45, 1529, 44280), (2, 1, 1, None, 43, 1412, 43693)]),
+    ("npu_smi_info_910B4_26.0.rc1", [(0, 0, None, 82.6, 32, 2871, 32768)]),
+    ("npu_smi_info_910A_1.8.21", [(0, 0, None, 68.6, 36, 0, 32768), (1, 0, None, 63.7, 31, 0, 32768)]),
+    ("npu_smi_info_310_21.0.3.1", [(1, 0, 0, 12.8, 49, 2621, 8192), (1, 1, 1, 12.8, 49, 2621, 8192)]),
+])  # fmt: skip
+def test_other_widths_and_columns(name: str, rows: list[tuple[float | None, ...]]) -> None:
+    chips = npu_smi.info(sample(name)).chips
+    assert [(chip.npu, chip.chip, chip.device, chip.power, chip.temp, *(chip.memory or ())) for chip in chips] == rows
+
+
 def test_text_that_is_indented_and_shortened() -> None:
     found = npu_smi.info(sample("npu_smi_info_generic_24.1.rc1"))
     assert [(chip.npu, chip.bus, chip.memory) for chip in found.chips] == [(7, "0000:3D:00.0", Usage(0, 32768))]

@@ -37,7 +37,7 @@ def tool(host: Host) -> str:
 
 def ask(host: Host, numbers: list[int], topic: str, read: Callable[[str], Value]) -> dict[int, Value | str]:
     """What `read` makes of each answer; a text instead where the answer cannot be read."""
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(8) as pool:
         return dict(zip(numbers, pool.map(lambda number: _one(host, number, topic, read), numbers), strict=True))
 
 

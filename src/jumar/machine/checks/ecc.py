@@ -15,8 +15,15 @@ CHECK = Check("DR207", "ecc", "memory errors counted by each NPU")
 
 def run(host: Host) -> Report:
     need_npus(host)
-    npus = sorted({chip.npu for chip in host.smi().chips})
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(8) as pool:
+        # `npu-smi info` is the slowest command of all: meanwhile ask the NPUs that the device files let one expect.
+        for npu in range(len(host.device_files())):
+            pool.submit(_counts, host, npu)
+        try:
+            npus = sorted({chip.npu for chip in host.smi().chips})
+        except Unknown:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
         answers = dict(zip(npus, pool.map(lambda npu: _counts(host, npu), npus), strict=True))
     told = [npu for npu, chips in answers.items() if chips is not None]
     if not told:

@@ -38,7 +38,10 @@ def run(host: Host) -> Report:
 
 
 def _board(host: Host) -> dict[str, str]:
+    """Of the first NPU; mostly that is number 0, so it is asked before `npu-smi info` has told."""
     try:
+        if host.device_files():
+            host.ask("npu-smi", "info", "-t", "board", "-i", "0")
         first = host.smi().chips[0].npu
         return npu_smi.board(host.ask("npu-smi", "info", "-t", "board", "-i", str(first)).said)
     except (Unknown, UnknownLayout, npu_smi.SmiFailed, IndexError):
