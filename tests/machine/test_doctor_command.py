@@ -127,6 +127,7 @@ def test_collected_folder_keeps_other_variables_out(
 
 @pytest.mark.parametrize("text, message", [
     (None, "cannot read"), ("{", "is not a collected machine"), ("[]", "of format 1"), ('{"format": 1}', "is damaged"),
+    ('{"format": 1, "environ": [], "runs": {}, "files": {}, "paths": {}}', "`environ` is not a table"),
     ('{"format": 1, "environ": {}, "runs": {"a": 1}, "files": {}, "paths": {}}', "is damaged"),
 ])  # fmt: skip
 def test_folder_that_is_no_machine(text: str | None, message: str, tmp_path: Path, jumar: Jumar) -> None:
@@ -250,6 +251,8 @@ def test_shared_report_has_no_names(machine: Machine, jumar: Jumar, monkeypatch:
     assert "alice" not in shared.out and "192.168.100.101" not in shared.out
     assert "`ASCEND_OPP_PATH` is `/home/<user>/opp`" in shared.out
     assert "have the same address <address>" in shared.out
+    found = json.loads(jumar("doctor", "--share", "--json").out)
+    assert "alice" not in json.dumps(found) and found["summary"]["error"] == 2
     assert "7.7.0.9.220" in shared.out and "26.1.0" in shared.out
 
 

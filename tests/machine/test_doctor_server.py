@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from virtual_machine import Snapshot, red
 
+from jumar.machine import pairs
 from jumar.machine.check import Status
 
 DENIED = "this user may not open /dev/davinci0"
@@ -202,6 +203,31 @@ def test_ports_of_a_950(tmp_path: Path) -> None:
     found = server.doctor("links")["links"]
     assert (found.told, found.status) == ("5 of 6 ports up", Status.NOTE)
     assert found.findings[0].message == "the link is down: NPU 1 port 0/4"
+
+
+def test_cards_that_were_flashed_elsewhere_are_well(server: Snapshot) -> None:
+    server.file("/usr/local/Ascend/firmware/version.info", None)
+    assert server.doctor("firmware")["firmware"].told == "7.7.0.9.220"
+    server.run("npu-smi info -t board -i 0", "This device does not support querying board.\n", 1)
+    assert server.doctor("firmware")["firmware"].status is Status.SKIPPED
+
+
+def test_mindspore_against_cann(server: Snapshot) -> None:
+    if pairs.mindspore("2.7.0") is None:
+        pytest.skip("the table of MindSpore releases is not in this tree")
+    (key,) = [key for key in server.kept["runs"] if "find_spec" in key]
+    facts = json.loads(server.kept["runs"][key][1])
+    facts["packages"] |= {"mindspore": {"version": "2.7.0"}, "numpy": {"version": "1.26.4"}}
+    server.kept["runs"][key][1] = json.dumps(facts)
+    (item,) = server.doctor("mindspore")["mindspore"].findings
+    assert item.message == "MindSpore 2.7.0 belongs to CANN 8.2.RC1, installed is 9.2.0; newer ones mostly work"
+
+
+def test_container_on_a_board(tmp_path: Path) -> None:
+    server = Snapshot(tmp_path, soc="310B4")
+    container(server)
+    server.paths("/dev/hisi_hdc")
+    assert red(server.doctor()) == []
 
 
 def test_all_links_down_is_right_for_one_server(server: Snapshot) -> None:

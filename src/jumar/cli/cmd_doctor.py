@@ -122,7 +122,9 @@ def _show(
 
     scrub = _scrubber(host, options) if host else str
     if options["as_json"]:
-        click.echo(scrub(json.dump(doctor.document(outcomes, machine, seconds))))
+        from jumar.machine.probe import over
+
+        click.echo(json.dump(over(doctor.document(outcomes, machine, seconds), scrub)))
         return
     colour = show.has_colour()
     show.lines(map(scrub, doctor.lines(outcomes, quiet=options["quiet"], colour=colour)))

@@ -131,8 +131,10 @@ class Host:
         return self.once("driver", lambda: self.file(f"{self.driver_home()}/version.info", "Version"))
 
     def firmware(self) -> dict[str, str]:
-        home = os.path.dirname(self.driver_home())
-        return self.once("firmware", lambda: self.file(f"{home}/firmware/version.info", "Version"))
+        return self.once("firmware", lambda: self.file(self.firmware_file(), "Version"))
+
+    def firmware_file(self) -> str:
+        return f"{os.path.dirname(self.driver_home())}/firmware/version.info"
 
     def homes(self) -> list[str]:
         """Toolkits by folder: those that variables name first, then the usual places."""

@@ -6,7 +6,7 @@ What must be there: Ascend/cann-container-image and Ascend/mind-cluster docs (20
 from __future__ import annotations
 
 from jumar.machine.check import Check, Report, error, warning
-from jumar.machine.host import DRIVERS, Host
+from jumar.machine.host import DRIVERS, Host, Unknown
 
 CHECK = Check("DR102", "container", "in a container: devices passed in, driver mounted")
 MANAGERS = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
@@ -32,7 +32,7 @@ def run(host: Host) -> Report:
         return Report(kind, (error(CHECK, f"the host has {on_bus} NPUs, none is passed to this container",
                                    f"docker run {flags} {MOUNTS} …"),))  # fmt: skip
     findings = []
-    missing = [path for path in MANAGERS if not host.exists(path)]
+    missing = [path for path in _managers(host) if not host.exists(path)]
     if missing:
         flags = " ".join(f"--device {path}" for path in missing)
         findings.append(error(CHECK, f"not passed to this container: {', '.join(missing)}", f"docker run {flags} …"))
@@ -42,3 +42,11 @@ def run(host: Host) -> Report:
         findings.append(warning(CHECK, "`/usr/local/dcmi` is not mounted: npu-smi will not work",
                                 "docker run -v /usr/local/dcmi:/usr/local/dcmi …"))  # fmt: skip
     return Report(f"{kind}, {len(passed)} NPUs passed in", tuple(findings))
+
+
+def _managers(host: Host) -> tuple[str, ...]:
+    """A 310B is a part of its board: it has the first of these files only."""
+    try:
+        return MANAGERS[:1] if host.family() == "310B" else MANAGERS
+    except Unknown:
+        return MANAGERS

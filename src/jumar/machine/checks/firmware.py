@@ -20,13 +20,11 @@ def run(host: Host) -> Report:
     board = _board(host)
     installed, problem = _installed(host)
     firmware = board.get("Firmware Version") or installed
-    if not firmware or firmware == "NA":
-        if problem and not host.in_container() and host.exists(f"{host.driver_home()}/version.info"):
-            return Report("unknown", (error(CHECK, f"the firmware's version cannot be read: {problem}", FIX),))
-        raise Unknown(problem or "the firmware's version is not told here")
     findings = []
-    if problem and host.prefix:
+    if problem:
         findings.append(error(CHECK, f"the firmware's version cannot be read: {problem}", FIX))
+    elif not firmware or firmware == "NA":
+        raise Unknown("neither a file nor npu-smi tells the firmware's version")
     verdict = board.get("Compatibility", "OK")
     if verdict not in ("OK", "NA"):
         findings.append(error(CHECK, f"npu-smi says that driver and firmware {firmware} do not fit: {verdict}", FIX))
@@ -34,7 +32,7 @@ def run(host: Host) -> Report:
         if not findings and (window := _outside(host, number)):
             message = f"firmware {number} does not fit driver {host.driver()['Version']}: it works with {window}"
             findings.append(error(CHECK, message, FIX))
-    return Report(str(firmware), tuple(findings))
+    return Report(firmware or "unknown", tuple(findings))
 
 
 def _board(host: Host) -> dict[str, str]:
@@ -49,10 +47,12 @@ def _board(host: Host) -> dict[str, str]:
 
 
 def _installed(host: Host) -> tuple[str, str]:
+    """The version in the file, or what is wrong with it; cards that were flashed elsewhere have no file."""
     try:
         return host.firmware()["Version"], ""
     except Unknown as unknown:
-        return "", str(unknown)
+        missing = host.probe.read(host.firmware_file()).text is None
+        return "", "" if missing else str(unknown)
 
 
 def _outside(host: Host, firmware: str) -> str | None:

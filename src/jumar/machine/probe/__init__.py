@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 TIMEOUT = 15.0
 """Seconds that a vendor command may take."""
@@ -63,3 +63,14 @@ class Probe(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+def over(value: Any, change: Callable[[str], str]) -> Any:
+    """A value of lists, tables and texts with every text changed, names too."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {change(key): over(item, change) for key, item in value.items()}
+    if isinstance(value, list):
+        return [over(item, change) for item in value]
+    return value

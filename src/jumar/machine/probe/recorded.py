@@ -12,7 +12,7 @@ from typing import Any
 from jumar import __version__
 from jumar.core import write
 from jumar.core.errors import UserError
-from jumar.machine.probe import NOT_COLLECTED, TIMEOUT, Probe, Ran, Read
+from jumar.machine.probe import NOT_COLLECTED, TIMEOUT, Probe, Ran, Read, over
 
 FILE = "machine.json"
 FORMAT = 1
@@ -70,7 +70,7 @@ class Recorder:
             raise UserError(f"`{folder}` is not a folder", "name a new one")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            write.replace(path, (json.dumps(_over(kept, scrub), indent=1, ensure_ascii=False) + "\n").encode())
+            write.replace(path, (json.dumps(over(kept, scrub), indent=1, ensure_ascii=False) + "\n").encode())
         except OSError as error:
             raise UserError(f"cannot write `{path}`: {error.strerror}", "name another folder") from error
         return path
@@ -111,19 +111,12 @@ def load(folder: Path) -> Recorded:
         raise UserError(f"cannot read `{path}`: {error.strerror}", hint) from error
     except ValueError as error:
         raise UserError(f"`{path}` is not a collected machine: {error}", hint) from error
+    parts = ("environ", "runs", "files", "paths")
     if not isinstance(kept, dict) or kept.get("format") != FORMAT:
         raise UserError(f"`{path}` is not a collected machine of format {FORMAT}", hint)
     try:
+        if wrong := [name for name in parts if not isinstance(kept[name], dict)]:
+            raise TypeError(f"`{wrong[0]}` is not a table")
         return Recorded(kept, str(folder))
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"`{path}` is damaged: {type(error).__name__}: {error}", hint) from error
-
-
-def _over(value: Any, scrub: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return scrub(value)
-    if isinstance(value, dict):
-        return {scrub(key): _over(item, scrub) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_over(item, scrub) for item in value]
-    return value
