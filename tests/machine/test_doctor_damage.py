@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,10 @@ import pytest
 from virtual_machine import Machine, red
 
 from jumar.core.finding import Level
-from jumar.machine import check
+from jumar.emulate import env, prefix
+from jumar.machine import check, host
 from jumar.machine.check import Status
+from jumar.machine.probe.local import Local
 
 SMI = "answers/npu-smi info"
 HOME = "Ascend/ascend-toolkit/latest"
@@ -28,6 +31,17 @@ def test_emulated_machine_is_all_green(soc: str, tmp_path: Path) -> None:
     assert {name: outcome.told for name, outcome in found.items() if outcome.findings} == {}
     may_be_skipped = {"python-packages", "mindspore", "protobuf", "device-addresses", "links", "tls", "dead-processes"}
     assert {name for name, outcome in found.items() if outcome.status is Status.SKIPPED} <= may_be_skipped
+
+
+def test_emulated_machine_as_it_is_installed(tmp_path: Path) -> None:
+    """With its own npu-smi, hccn_tool and libraries; the rest of this file gives their recorded answers."""
+    if not list(env.library_dir().glob("lib*.so")):
+        pytest.skip("the stand-ins are not built: pip install .")
+    place, values = tmp_path / "Ascend", env.environment(cards=2, base={})
+    prefix.write(place, prefix.build(place, values))
+    environ = {**values, **prefix.variables(place, values, os.environ)}
+    found = check.run(host.Host(Local(environ)), check.units())
+    assert {outcome.check.name: outcome.findings for outcome in found if outcome.findings} == {}
 
 
 def _library(machine: Machine) -> None:

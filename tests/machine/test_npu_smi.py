@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 from pathlib import Path
 
 import pytest
@@ -176,6 +178,43 @@ def test_queries_about_one_npu() -> None:
     assert npu_smi.board(sample("npu_smi_board_card_910A"))["Firmware Version"] == "7.1.0.7.220"
     assert npu_smi.board(sample("npu_smi_board_950"))["PCIe Bus Info"] == "0000:F1:00.0"
     assert npu_smi.process_memory(sample("npu_smi_proc_mem_950")) == [(395864, "power_test", 5118)]
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in SAMPLES.glob("npu_smi_info_[39A]*")))
+def test_answer_that_breaks_off_gives_no_wrong_number(name: str) -> None:
+    text = sample(name)
+    whole = npu_smi.info(text)
+    for end in range(len(text)):
+        try:
+            part = npu_smi.info(text[:end])
+        except (UnknownLayout, npu_smi.SmiFailed):
+            continue
+        first_row_only = part.chips and part.chips[-1].memory is None
+        chips = part.chips[:-1] if first_row_only else part.chips
+        assert chips == whole.chips[: len(chips)], text[:end]
+        if part.processes:
+            assert whole.processes and part.processes == whole.processes[: len(part.processes)]
+
+
+@pytest.mark.parametrize("name", ["npu_smi_usages_910A", "npu_smi_ecc"])
+def test_query_that_breaks_off_is_refused(name: str) -> None:
+    text = sample(name).rstrip()
+    for end in range(text.index("Chip Count") + 60, len(text) - 1):
+        with pytest.raises(UnknownLayout):
+            npu_smi.by_chip(text[:end])
+
+
+def test_noise_is_refused_and_never_breaks_the_reader() -> None:
+    chance = random.Random(7)
+    texts = [path.read_text(encoding="utf-8") for path in sorted(SAMPLES.glob("npu_smi_*"))]
+    readers = (npu_smi.info, npu_smi.mapped, npu_smi.listed, npu_smi.by_chip, npu_smi.board, npu_smi.process_memory)
+    for _ in range(300):
+        text = list(chance.choice(texts))
+        for _ in range(chance.randint(1, 30)):
+            text[chance.randrange(len(text))] = chance.choice("|+:-/ 0\n\t\0é")
+        for read in readers:
+            with contextlib.suppress(UnknownLayout, npu_smi.SmiFailed):
+                read("".join(text))
 
 
 def test_two_chips_in_one_query() -> None:

@@ -192,12 +192,17 @@ def by_chip(text: str) -> dict[int, dict[str, str]]:
     _raise_failure(text)
     found: dict[int, dict[str, str]] = {}
     block: dict[str, str] = {}
+    count = None
     for name, value in pairs(text):
         if name == "Chip ID":
             found[whole(value, "Chip ID")] = block
             block = {}
-        elif name not in ("NPU ID", "Chip Count"):
+        elif name == "Chip Count":
+            count = whole(value, "Chip Count")
+        elif name != "NPU ID":
             block[name] = value
+    if count is not None and len(found) != count:
+        raise UnknownLayout(f"`npu-smi info -t`: {len(found)} of {count} chips told: the answer breaks off")
     if block and found:
         raise UnknownLayout(f"`npu-smi info -t`: values after the last `Chip ID`: `{next(iter(block))}`")
     if not (found or block):
@@ -328,7 +333,9 @@ def _mapped_row(titles: list[str], cells: list[str]) -> Mapped | None:
 
 
 def _cells(line: str) -> list[str]:
-    return line.strip().strip("|").split("|")
+    if not line.endswith("|"):
+        raise UnknownLayout(f"`npu-smi info`: a row breaks off: `{line}`")
+    return line.strip("|").split("|")
 
 
 def _number(text: str | None) -> float | None:
