@@ -100,6 +100,10 @@ def _operators_half_written(machine: Machine) -> None:
     machine.write(f"{HOME}/x86_64-linux/ascend_ops_install.info", "package_name=Ascend-cann-910b-ops\nversi")
 
 
+def _no_entry_to_operators(machine: Machine) -> None:
+    (machine.home / "lib64" / "libopapi.so").unlink()
+
+
 def _toolkit_half_written(machine: Machine) -> None:
     machine.write(f"{HOME}/x86_64-linux/ascend_toolkit_install.info", "package_name=Ascend-ca")
 
@@ -266,6 +270,7 @@ DAMAGES: dict[Callable[[Machine], None], tuple[str, Level, str]] = {
     _operators_of_another_version: ("operator-package", Level.ERROR, "is of 9.1.0, the toolkit of 9.2.0"),
     _no_operators: ("operator-package", Level.ERROR, "no operator package"),
     _operators_half_written: ("operator-package", Level.ERROR, "cannot be read"),
+    _no_entry_to_operators: ("operator-package", Level.ERROR, "`libopapi.so`, the entry to the operators"),
     _toolkit_half_written: ("toolkit", Level.ERROR, "cannot be read"),
     _toolkit_of_another_architecture: ("toolkit", Level.ERROR, "the toolkit is for not-"),
     _part_of_another_release: ("toolkit", Level.ERROR, "`compiler` is of 9.0.0"),

@@ -80,7 +80,7 @@ class Machine:
         folder = self.home / "lib64"
         folder.unlink()
         folder.mkdir()
-        for name in table("machine.toml")["toolkit"]["libraries"]:
+        for name in [*table("machine.toml")["toolkit"]["libraries"], "libopapi.so"]:
             (folder / name).touch()
 
     def _tools(self, values: Mapping[str, str], cards: int) -> None:

@@ -36,6 +36,9 @@ def run(host: Host) -> Report:
     findings = []
     if version.lower() != toolkit.version.lower():
         findings.append(error(CHECK, f"the operator package is of {version}, the toolkit of {toolkit.version}", fix))
+    if not host.probe.paths(f"{toolkit.home}/lib64/libopapi*.so"):
+        message = f"missing in {toolkit.home}/lib64: `libopapi.so`, the entry to the operators"
+        findings.append(error(CHECK, message, fix))
     chips = _chips(host, toolkit, facts)
     if own and chips and not chips & {own["kernels"], own["package"]}:
         message = (
