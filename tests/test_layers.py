@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 SOURCES = Path(__file__).parents[1] / "src" / "jumar"
-FEATURES = {"migrate", "doctor", "plan", "emulate", "launch", "cloud", "compare", "perf", "export", "parallel"}
+FEATURES = {"migrate", "machine", "emulate", "launch", "cloud", "compare", "perf", "export", "parallel"}
 LOWER = {
     "core": {"core"},
     "data": {"data"},

@@ -1,0 +1,117 @@
+"""All sets of versions that the tables allow: one for each family, architecture, Python, CANN and framework."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from packaging.version import Version
+
+from jumar.tables import cann as releases
+from jumar.tables import installation, mindspore_versions, versions
+from jumar.tables.mindspore_versions import MindSpore
+from jumar.tables.versions import Release
+
+FRAMEWORKS = ("torch", "mindspore", "none")
+PYTHONS = tuple(f"3.{minor}" for minor in range(7, 15))
+PREFERRED = ("3.11", "3.10", "3.12", "3.9", "3.8", "3.13", "3.7", "3.14")
+"""Python versions in the order in which they are chosen when nobody says one."""
+TRUST = {"official": 3, "high": 2, "medium": 1, "low": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One set of versions that fit together."""
+
+    family: str
+    arch: str
+    python: str
+    cann: str
+    row: Release | MindSpore | None
+    """The row of the framework's table; None for CANN alone."""
+
+    @property
+    def framework(self) -> str:
+        if self.row is None:
+            return "none"
+        return "torch" if isinstance(self.row, Release) else "mindspore"
+
+    @property
+    def version(self) -> str:
+        """The framework's own version."""
+        if self.row is None:
+            return ""
+        return self.row.torch if isinstance(self.row, Release) else self.row.mindspore
+
+    @property
+    def glibc(self) -> str | None:
+        return self.row.glibc.get(self.arch) if isinstance(self.row, Release) else None
+
+    @property
+    def hdk(self) -> str | None:
+        kit = releases.kit_for(self.cann)
+        return kit.hdk if kit else None
+
+
+@cache
+def candidates(framework: str) -> tuple[Candidate, ...]:
+    """Every set for a framework, in the order of the tables."""
+    makers = {"torch": _torch, "mindspore": _mindspore, "none": _alone}
+    return tuple(makers[framework]())
+
+
+def rank(one: Candidate) -> tuple[object, ...]:
+    """Higher is better where the user leaves a choice: final, trusted, published and new."""
+    row = one.row
+    kit = one.hdk is not None
+    python = -PREFERRED.index(one.python)
+    if isinstance(row, Release):
+        trust = TRUST[row.confidence]
+        order = (Version(row.torch), trust, Version(row.torch_npu))
+        return (not row.beta, trust > 0, row.published, kit, *order, releases.key(one.cann), python)
+    if isinstance(row, MindSpore):
+        version = Version(row.mindspore)
+        return (
+            not version.is_prerelease,
+            TRUST[row.confidence] > 0,
+            True,
+            kit,
+            version,
+            releases.key(one.cann),
+            python,
+        )
+    return (not _preview(one.cann), kit, releases.key(one.cann), python)
+
+
+def _preview(cann: str) -> bool:
+    return "alpha" in cann or "beta" in cann
+
+
+def _torch() -> Iterator[Candidate]:
+    for row in versions.releases():
+        for cann in releases.within(row.cann):
+            for family, arch in _machines(cann):
+                yield from (Candidate(family, arch, python, cann, row) for python in row.pythons(arch))
+
+
+def _mindspore() -> Iterator[Candidate]:
+    for row in mindspore_versions.releases():
+        for family, arch in _machines(row.cann):
+            if Version(row.mindspore) >= Version(installation.families()[family].mindspore):
+                pythons = row.wheels.get(arch) or row.python
+                yield from (Candidate(family, arch, python, row.cann, row) for python in pythons)
+
+
+def _alone() -> Iterator[Candidate]:
+    for cann in releases.known():
+        for family, arch in _machines(cann):
+            yield from (Candidate(family, arch, python, cann, None) for python in PYTHONS)
+
+
+@cache
+def _machines(cann: str) -> tuple[tuple[str, str], ...]:
+    """Families and architectures that a CANN release is for."""
+    rows = installation.families().values()
+    known = [row for row in rows if releases.key(row.first) <= releases.key(cann)]
+    return tuple((row.name, arch) for row in known for arch in row.arch)
