@@ -123,9 +123,15 @@ def old_packages(cann: str) -> list[dict[str, Any]]:
 
 
 @cache
-def images() -> frozenset[str]:
-    """Tags of the public CANN images."""
-    return frozenset(table("cann.json")["images"])
+def images() -> dict[str, str]:
+    """Tags of the public CANN images by their lower-case form."""
+    return {tag.lower(): tag for tag in table("cann.json")["images"]}
+
+
+def image(cann: str, chip: str, systems: tuple[str, ...], python: str) -> str | None:
+    """The tag of a public image with these versions, of the first system that has one (`ubuntu22.04`)."""
+    tags = (f"{cann}-{chip}-{system}-py{python}".lower() for system in systems)
+    return next((images()[tag] for tag in tags if tag in images()), None)
 
 
 def _kit(row: dict[str, Any]) -> Kit:

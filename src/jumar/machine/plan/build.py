@@ -57,7 +57,7 @@ def make(asked: Asked, host: Host, options: Options) -> Plan | Conflict:
     if options.container and asked.os is None:
         host = replace(host, system=None, system_name=None, glibc=None, python=None, cann=None)
     wish = understand(asked, host)
-    one = solve(wish, host)
+    one = solve(wish, host, container=options.container)
     if isinstance(one, Conflict):
         return one
     target = _target(asked, host, wish, one, options)
@@ -124,7 +124,7 @@ def _notes(asked: Asked, host: Host, wish: Wish, one: Candidate, target: Target)
         )
     if wish.system is None and host.system_name:
         found.append(f"the system `{host.system_name}` is not in the tables: package names are those of Ubuntu")
-    elif wish.system.glibc is None and asked.os:
+    elif wish.system is not None and wish.system.glibc is None and asked.os:
         found.append(
             f"the glibc of {wish.system.name} is not in the tables: whether the wheels install was not checked"
         )

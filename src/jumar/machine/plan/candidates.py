@@ -17,6 +17,8 @@ FRAMEWORKS = ("torch", "mindspore", "none")
 PYTHONS = tuple(f"3.{minor}" for minor in range(7, 15))
 PREFERRED = ("3.11", "3.10", "3.12", "3.9", "3.8", "3.13", "3.7", "3.14")
 """Python versions in the order in which they are chosen when nobody says one."""
+IMAGE_SYSTEMS = ("ubuntu22.04", "openeuler24.03", "openeuler22.03")
+"""Systems of public images, in the order in which they stand in for one that has none."""
 TRUST = {"official": 3, "high": 2, "medium": 1, "low": 0}
 
 
@@ -81,11 +83,13 @@ def rank(one: Candidate) -> tuple[object, ...]:
             releases.key(one.cann),
             python,
         )
-    return (not _preview(one.cann), kit, releases.key(one.cann), python)
+    return (not preview(one), kit, releases.key(one.cann), python)
 
 
-def _preview(cann: str) -> bool:
-    return "alpha" in cann or "beta" in cann
+def preview(one: Candidate) -> bool:
+    """Is a part of it a preview release?"""
+    early = isinstance(one.row, Release) and one.row.beta
+    return early or "alpha" in one.cann or "beta" in one.cann
 
 
 def _torch() -> Iterator[Candidate]:
@@ -107,6 +111,11 @@ def _alone() -> Iterator[Candidate]:
     for cann in releases.known():
         for family, arch in _machines(cann):
             yield from (Candidate(family, arch, python, cann, None) for python in PYTHONS)
+
+
+def has_image(one: Candidate) -> bool:
+    """Is there a public CANN image with its CANN, chip and Python?"""
+    return releases.image(one.cann, installation.families()[one.family].ops, IMAGE_SYSTEMS, one.python) is not None
 
 
 @cache

@@ -9,6 +9,7 @@ from jumar.machine.plan.candidates import Candidate
 from jumar.machine.plan.packages import Package
 from jumar.tables import cann as releases
 from jumar.tables import installation, versions
+from jumar.tables.installation import Family
 from jumar.tables.load import table
 from jumar.tables.mindspore_versions import MindSpore
 from jumar.tables.versions import Release
@@ -76,13 +77,7 @@ def _cann(one: Candidate, packages: tuple[Package, ...]) -> list[Part]:
     family = installation.families()[one.family]
     trust, source = (one.row.confidence, one.row.source) if one.row else (family.confidence, family.source)
     kinds = {package.kind: package for package in packages}
-    found = [Part("CANN toolkit", one.cann, trust, source)]
-    if "ops" in kinds:
-        found.append(Part("operator package", one.cann, kinds["ops"].confidence, family.source, kinds["ops"].file))
-    else:
-        found.append(
-            Part("operator package", "in the toolkit", "official", family.source, "its own package from 6.3.RC1 on")
-        )
+    found = [Part("CANN toolkit", one.cann, trust, source), _operators(one, family, kinds.get("ops"))]
     if "nnal" in kinds:
         found.append(
             Part(
@@ -94,6 +89,15 @@ def _cann(one: Candidate, packages: tuple[Package, ...]) -> list[Part]:
             )
         )
     return found
+
+
+def _operators(one: Candidate, family: Family, package: Package | None) -> Part:
+    name = "operator package"
+    if installation.file_name("ops", family, one.cann) is None:
+        return Part(name, "in the toolkit", "official", family.source, "its own package from 6.3.RC1 on")
+    if package is None:
+        return Part(name, one.cann, "official", family.source, "one for each chip family")
+    return Part(name, one.cann, package.confidence, family.source, package.file)
 
 
 def _python(one: Candidate) -> Part:

@@ -27,6 +27,19 @@ need() { # INSTALLER FILE URL PAGE: see that the installer is in $PACKAGES
     return 1
   fi
 }
+checked() { # INSTALLER: is it here, and did its self-check pass since it came?
+  local run
+  run=$(newest "$1")
+  [ -n "$run" ] && [ "$WORK/checked/$(basename "$run")" -nt "$run" ]
+}
+get() { # INSTALLER FILE URL PAGE: fetch it where needed, and let it check itself
+  local run
+  need "$@"
+  run=$(newest "$1")
+  sh "$run" --check
+  mkdir -p "$WORK/checked"
+  touch "$WORK/checked/$(basename "$run")"
+}
 version_of() { # INSTALLER: the version in its name
   basename "$1" | sed -E 's/^[^_]*_([^_]+)(_.*)?\.run$/\1/'
 }
@@ -34,8 +47,10 @@ has_version() { # FILE VERSION: does the version file say this version?
   [ -n "$2" ] && grep -qixF "version=$2" "$1"
 }
 has_package() { # NAME [VERSION]: is it in the environment?
-  "$VENV/bin/python" -m pip show "$1" 2>/dev/null | sed -n 's/^Version: //p' | sed 's/+.*//' | grep -qxF "${2:-}" ||
-    { [ -z "${2:-}" ] && "$VENV/bin/python" -m pip show "$1" >/dev/null 2>&1; }
+  local have
+  have=$("$VENV/bin/python" -m pip show "$1" 2>/dev/null | sed -n 's/^Version: //p')
+  have=${have%%+*}
+  [ -n "$have" ] && [ "${2:-$have}" = "$have" ]
 }
 cann_environment() { # where CANN's environment script is
   local name

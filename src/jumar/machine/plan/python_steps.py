@@ -115,12 +115,15 @@ def _torch(one: Candidate, row: Release) -> Step:
 
 
 def torch_words(one: Candidate, row: Release) -> str:
-    """x86_64 wheels of torch_npu pin the `+cpu` build, aarch64 ones the plain number."""
-    index = installation.address("torch_cpu")
+    """x86_64 wheels of torch_npu pin the `+cpu` build up to 2.11, the others the plain number; both are CPU builds."""
     pin = row.pin.get(one.arch) or (f"{row.torch}+cpu" if one.arch == "x86_64" else row.torch)
-    if one.arch == "aarch64" and Version(row.torch) < Version("2"):
-        return f"torch=={row.torch}"
-    return f"torch=={pin.removesuffix('.*')} --index-url {index}"
+    return f"torch=={pin.removesuffix('.*')}{_index(one)}"
+
+
+def _index(one: Candidate) -> str:
+    """The index of CPU builds; it has no aarch64 wheels of the first torch releases, the public one has."""
+    old = one.arch == "aarch64" and Version(one.version) < Version("2")
+    return "" if old else f" --index-url {installation.address('torch_cpu')}"
 
 
 def _torch_npu_words(one: Candidate, row: Release) -> str:
@@ -146,8 +149,7 @@ def _companions(one: Candidate, row: Release, extras: tuple[str, ...]) -> list[S
 
 
 def _companion_words(one: Candidate, name: str, version: str) -> str:
-    local = "+cpu" if one.arch == "x86_64" else ""
-    return f"--no-deps {name}=={version}{local} --index-url {installation.address('torch_cpu')}"
+    return f"{name}=={version}{'+cpu' if one.arch == 'x86_64' else ''}{_index(one)}"
 
 
 def _apex(one: Candidate, branch: str) -> Step:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from packaging.version import InvalidVersion, Version
-
-from jumar.machine.plan.candidates import Candidate, candidates, rank
+from jumar.machine.plan.candidates import Candidate, candidates, has_image, preview, rank
 from jumar.machine.plan.host import Host
 from jumar.machine.plan.wish import Constraint, Wish
 from jumar.tables import cann as releases
+from jumar.tables import installation
 
 NEAREST = 3
 SHOWN = 8
+HARD = 10
+"""The weight of a machine: other sets are shown only when there are none for this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class Reason:
     """What the other wishes of the conflict leave for one of them, and which rows say so."""
 
     wish: str
+    about: str
     others: tuple[str, ...]
     left: tuple[str, ...]
     sources: tuple[str, ...]
@@ -43,24 +45,32 @@ class Conflict:
     nearest: tuple[Near, ...]
 
 
-def solve(wish: Wish, host: Host) -> Candidate | Conflict:
+def solve(wish: Wish, host: Host, *, container: bool = False) -> Candidate | Conflict:
     """The best candidate that all constraints allow, or why there is none."""
     pool = candidates(wish.framework)
     fitting = _allowed(pool, wish.constraints)
     if fitting:
-        return max(fitting, key=_preference(host))
+        return max(fitting, key=_preference(host, container))
     core = _core(pool, wish.constraints)
     reasons = tuple(_reason(pool, one, core) for one in core)
     return Conflict(tuple(one.said for one in core), reasons, _nearest(pool, wish.constraints, host))
 
 
-def _preference(host: Host) -> Callable[[Candidate], tuple[object, ...]]:
+def _preference(host: Host, container: bool = False) -> Callable[[Candidate], tuple[object, ...]]:
     """What is installed is kept where it fits, then the general order decides."""
 
     def order(one: Candidate) -> tuple[object, ...]:
         runs = host.driver is None or releases.drives(host.driver, one.cann) is not False
         *general, python = rank(one)
-        return (one.cann == host.cann, *general[:4], runs, *general[4:], one.python == host.python, python)
+        return (
+            one.cann == host.cann,
+            container and has_image(one),
+            *general[:4],
+            runs,
+            *general[4:],
+            one.python == host.python,
+            python,
+        )
 
     return order
 
@@ -83,30 +93,42 @@ def _reason(pool: Sequence[Candidate], wish: Constraint, core: list[Constraint])
     others = [one for one in core if one is not wish]
     left = _allowed(pool, others)
     values = sorted({wish.value(one) for one in left}, key=_version_key)
-    sources = dict.fromkeys(one.row.source for one in left if one.row is not None)
-    return Reason(wish.said, tuple(one.said for one in others), tuple(values), tuple(sources)[:2])
+    rows = [one.row.source for one in left if one.row is not None]
+    if any(one.name == "chip" for one in core):
+        rows = [installation.families()[one.family].source for one in _allowed(pool, core[:1]) or left] + rows
+    sources = dict.fromkeys(rows)
+    return Reason(wish.said, wish.about, tuple(one.said for one in others), tuple(values), tuple(sources)[:2])
 
 
 def _nearest(pool: Sequence[Candidate], constraints: Sequence[Constraint], host: Host) -> tuple[Near, ...]:
-    """Sets that break the cheapest wishes, near to what was asked for; no two differ only in what nobody asked."""
-    prefer = _preference(host)
+    """Sets that give up few and cheap wishes: the best for each choice of what to give up, then the next best ones."""
     places = {one.name: {value: at for at, value in enumerate(_values(pool, one))} for one in constraints if one.wanted}
-    found: dict[tuple[object, ...], tuple[tuple[int, int], Candidate, list[Constraint]]] = {}
+    prefer = _preference(host)
+    groups: dict[tuple[str, ...], dict[tuple[str, ...], tuple[tuple[object, ...], Near]]] = {}
     for candidate in pool:
         broken = [one for one in constraints if not one.allows(candidate)]
-        cost = (sum(one.weight for one in broken), sum(_distance(one, candidate, places) for one in broken))
-        key = (candidate.version, candidate.cann, tuple(one.name for one in broken))
-        best = found.get(key)
-        if best is None or (cost, _Reverse(prefer(candidate))) < (best[0], _Reverse(prefer(best[1]))):
-            found[key] = (cost, candidate, broken)
-    ordered = sorted(found.values(), key=lambda item: (item[0], _Reverse(prefer(item[1]))))
-    nears, kinds = [], set()
-    for _, candidate, broken in ordered:
-        kind = tuple(one.value(candidate) for one in broken)
-        if kind not in kinds:
-            kinds.add(kind)
-            nears.append(Near(candidate, tuple((one.said, one.value(candidate)) for one in broken)))
-    return tuple(nears[:NEAREST])
+        steps = sum(_distance(one, candidate, places) for one in broken)
+        cost = (preview(candidate), steps, _Reverse(prefer(candidate)))
+        near = Near(candidate, tuple((one.said, one.value(candidate)) for one in broken))
+        group = groups.setdefault(tuple(one.name for one in broken), {})
+        values = tuple(value for _, value in near.changes)
+        if values not in group or cost < group[values][0]:
+            group[values] = (cost, near)
+    weight = {one.name: one.weight for one in constraints}
+    names = sorted(
+        (names for names in groups if not _wasteful(names, groups)),
+        key=lambda names: sum(weight[name] for name in names),
+    )
+    easy = [one for one in names if sum(weight[name] for name in one) < HARD] or names
+    ordered = [sorted(groups[one].values(), key=lambda item: item[0]) for one in easy]
+    firsts = [group[0][1] for group in ordered]
+    others = [near for group in ordered for _, near in group[1:]]
+    return tuple([*firsts, *others][:NEAREST])
+
+
+def _wasteful(names: tuple[str, ...], groups: Iterable[tuple[str, ...]]) -> bool:
+    """Is there a set that gives up only a part of these wishes?"""
+    return any(set(other) < set(names) for other in groups)
 
 
 def _values(pool: Sequence[Candidate], constraint: Constraint) -> list[str]:
@@ -116,17 +138,13 @@ def _values(pool: Sequence[Candidate], constraint: Constraint) -> list[str]:
 def _distance(constraint: Constraint, candidate: Candidate, places: dict[str, dict[str, int]]) -> int:
     """How many known versions lie between what was asked for and what the candidate has."""
     order = places.get(constraint.name, {})
-    wanted = order.get(constraint.wanted, order.get(f"CANN {constraint.wanted}"))
+    wanted = order.get(constraint.wanted)
     return abs(order[constraint.value(candidate)] - wanted) if wanted is not None else 0
 
 
 def _version_key(text: str) -> tuple[int, object]:
-    if text.startswith("CANN "):
-        return 1, releases.key(text)
-    try:
-        return 0, Version(text)
-    except InvalidVersion:
-        return 2, text
+    """Versions in their order, words after them; CANN's own scheme sorts those that Python's does not know."""
+    return (0, releases.key(text)) if text[:1].isdigit() else (1, text)
 
 
 class _Reverse:

@@ -19,6 +19,7 @@ from jumar.tables.load import table
 
 GROUP = "HwHiAiUser"
 LIMITS = "/etc/security/limits.d/99-ascend.conf"
+KIT = ("driver", "firmware")
 LAYER = ("toolkit", "ops", "nnal")
 RENAMED = "8.5.0"
 """From here on the home is `cann-<version>`, before it was `ascend-toolkit/<version>`."""
@@ -46,27 +47,23 @@ def steps(one: Candidate, target: Target, packages: tuple[Package, ...]) -> tupl
     """Every step in order."""
     by_kind = {package.kind: package for package in packages}
     layers = [_layer(by_kind[kind], one, target) for kind in LAYER if kind in by_kind]
-    return (
-        *_base(one, target, by_kind),
-        *layers,
-        *_settings(one, target),
-        *python_steps(one, target.extras),
-    )
-
-
-def _base(one: Candidate, target: Target, packages: dict[str, Package]) -> list[Step]:
-    """What needs root and belongs to the machine, not to the plan's user."""
-    if target.no_root:
-        return [_driver_works("the driver is the administrator's work: send them what `npu-smi info` says")]
-    found = [_prerequisites(target.system, driver="driver" in packages)]
-    board = one.family == "310B"
-    if target.keep_driver or board or "driver" not in packages:
-        why = "the driver comes with the board's system image" if board else "install the driver of the kit first"
-        return [*found, _group(), _driver_works(why)]
-    kit = [_kit_step(packages[kind], target.overwrite) for kind in ("driver", "firmware")]
+    kit = [_kit_step(by_kind[kind], target.overwrite) for kind in KIT if kind in by_kind]
     if target.overwrite:
         kit.reverse()
-    return [*found, _group(), *kit, _driver_works("restart the machine, then run this again: it goes on here")]
+    fetch = _fetch(by_kind, {step.id: step for step in (*kit, *layers)})
+    return (*_base(one, target, kit, fetch), *layers, *_settings(one, target), *python_steps(one, target.extras))
+
+
+def _base(one: Candidate, target: Target, kit: list[Step], fetch: Step) -> list[Step]:
+    """What belongs to the machine, not to the plan's user, and the files for everything."""
+    if target.no_root:
+        return [fetch, _driver_works("the driver is the administrator's work: send them this line")]
+    found = [_prerequisites(target.system, driver=bool(kit)), fetch, _group()]
+    if kit:
+        return [*found, *kit, _driver_works("restart the machine, then run this again: it goes on here")]
+    board = one.family == "310B"
+    why = "the driver comes with the board's system image" if board else "the driver that is installed does not work"
+    return [*found, _driver_works(why)]
 
 
 def _prerequisites(system: System | None, *, driver: bool) -> Step:
@@ -112,7 +109,7 @@ def _kit_step(package: Package, overwrite: bool) -> Step:
     return Step(
         kind,
         f"Install the {kind}",
-        first + _unpack(package) + f'sh "$run" --check\nsh "$run" {flags}',
+        first + f'sh "$(newest "{package.installer}")" {flags}',
         f"has_version {info} {wanted}",
         f"run $ASCEND/{kind}/script/uninstall.sh as root, then restart",
         root=True,
@@ -143,7 +140,7 @@ def _layer(package: Package, one: Candidate, target: Target) -> Step:
     return Step(
         package.kind,
         f"Install the {TITLES[package.kind]}",
-        _unpack(package) + f'{environment}mkdir -p "$ASCEND"\nsh "$run" --check\nsh "$run" {flags}',
+        f'{environment}mkdir -p "$ASCEND"\nsh "$(newest "{package.installer}")" {flags}',
         check,
         f"sh {package.installer} --uninstall --install-path=$ASCEND{'' if target.no_root else ' (as root)'}",
         root=not target.no_root,
@@ -170,16 +167,33 @@ def _layer_check(package: Package, one: Candidate) -> tuple[str, str]:
     return f'find -L "$ASCEND/{home}" -path "*opp_kernel/version.info" | grep -q .', look
 
 
-def _unpack(package: Package) -> str:
-    """The lines that set `run` to the installer: fetched where an address is sure, unpacked where it is an archive."""
-    url = package.url if package.url and package.confidence == "official" and not _is_page(package.url) else ""
-    need = f'need "{package.installer}" "{package.file}" "{url}" "{package.page}"\n'
-    return need + f'run=$(newest "{package.installer}")\n'
+def _fetch(packages: dict[str, Package], installs: dict[str, Step]) -> Step:
+    """All installers at once, as the user: fetched where an address is sure, else asked for; what is installed is not."""
+    lines, tests = [], []
+    for kind, step in installs.items():
+        package = packages[kind]
+        sure = package.url and package.confidence == "official" and not _is_page(package.url)
+        words = (package.installer, package.file, package.url if sure else "", package.page)
+        lines.append(f"{{ {step.done}; }} 2>/dev/null || get " + " ".join(f'"{word}"' for word in words))
+        tests.append(f'{{ {{ {step.done}; }} 2>/dev/null || checked "{package.installer}"; }}')
+    return Step(
+        "packages",
+        "Get the packages and let them check themselves",
+        "\n".join(lines),
+        " &&\n".join(tests),
+        "nothing: files in $PACKAGES can stay",
+        needs=tuple(dict.fromkeys(packages[kind].file for kind in installs)),
+        shown="\n".join(_shown_checks([packages[kind] for kind in installs])),
+    )
+
+
+def _shown_checks(packages: list[Package]) -> list[str]:
+    archives = dict.fromkeys(package.file for package in packages if package.inner)
+    return [*(f"unzip -o {file}" for file in archives), *(f"sh {package.installer} --check" for package in packages)]
 
 
 def _typed(package: Package, flags: str) -> str:
-    unzip = [f"unzip -o {package.file}"] if package.inner else []
-    return "\n".join([*unzip, f"sh {package.installer} --check", f"sh {package.installer} {flags}"])
+    return f"sh {package.installer} {flags}"
 
 
 def _is_page(url: str) -> bool:

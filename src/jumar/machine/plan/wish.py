@@ -37,6 +37,12 @@ class Constraint:
     wanted: str = ""
     """The version that was asked for, to find near ones."""
 
+    @property
+    def about(self) -> str:
+        """The noun for a sentence."""
+        nouns = {"chip": "the chip", "arch": "the architecture", "os": "the system", "python": "Python", "cann": "CANN"}
+        return nouns.get(self.name, "the driver" if self.name == "driver" else self.said.split()[-1].split("=")[0])
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -92,7 +98,7 @@ def _family(asked: Asked, host: Host) -> tuple[str | None, str | None]:
     family = "A3" if plain in ("910c", "910_93") else installation.find_family(asked.chip)
     if family is None:
         known = [
-            *chips.chips(),
+            *(name for name in chips.chips() if name != "910B"),
             *installation.families(),
             *(n for f in installation.families().values() for n in f.names),
         ]
@@ -229,7 +235,7 @@ def _cann(given: str | None) -> Constraint | None:
         raise UserError(
             f"unknown CANN: `{given}`", did_you_mean(given, releases.known(), f"the newest is `{releases.known()[-1]}`")
         )
-    return Constraint("cann", f"--cann {given}", lambda one: one.cann == cann, lambda one: f"CANN {one.cann}", 2, cann)
+    return Constraint("cann", f"--cann {given}", lambda one: one.cann == cann, lambda one: one.cann, 2, cann)
 
 
 def _driver(asked: Asked, host: Host) -> Constraint | None:

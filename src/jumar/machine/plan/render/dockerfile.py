@@ -7,11 +7,13 @@ Layout and commands: Ascend/cann-container-image at c5a67b3a747b.
 from __future__ import annotations
 
 from jumar.machine.plan.build import Plan
+from jumar.machine.plan.candidates import IMAGE_SYSTEMS, Candidate
 from jumar.machine.plan.packages import Package
 from jumar.machine.plan.python_steps import install_lines
 from jumar.machine.plan.render.text import describe
 from jumar.tables import cann as releases
 from jumar.tables import installation
+from jumar.tables.installation import System
 from jumar.tables.load import table
 
 RUN = """# docker run -it --rm --ipc=host --shm-size=16g \\
@@ -23,13 +25,11 @@ RUN = """# docker run -it --rm --ipc=host --shm-size=16g \\
 
 
 SHELL = 'SHELL ["/bin/bash", "-o", "pipefail", "-c"]'
-USUAL = ("ubuntu22.04", "openeuler24.03", "openeuler22.03")
-"""Systems of public images, in the order in which they stand in for one that has none."""
 
 
 def image(made: Plan) -> str:
     """The whole Dockerfile."""
-    tag = public_tag(made)
+    tag = public_tag(made.candidate, made.system)
     lines = [
         f"# {describe(made.candidate)}",
         "# Written by `jumar plan`, never tried on an NPU. To start it on a host:",
@@ -42,21 +42,18 @@ def image(made: Plan) -> str:
     return "\n".join(lines if tag else [*lines, *_environment(made)]) + "\n"
 
 
-def public_tag(made: Plan) -> str | None:
+def public_tag(one: Candidate, system: System | None) -> str | None:
     """The tag of a public image with this CANN, chip and Python, of the wanted system or of a usual one."""
-    one = made.candidate
-    chip = installation.families()[one.family].ops.lower()
-    known = {tag.lower(): tag for tag in releases.images()}
-    tags = [f"{one.cann}-{chip}-{name}-py{one.python}".lower() for name in (*_wanted(made), *USUAL)]
-    return next((known[tag] for tag in tags if tag in known), None)
+    systems = (*_wanted(system), *IMAGE_SYSTEMS)
+    return releases.image(one.cann, installation.families()[one.family].ops, systems, one.python)
 
 
-def _wanted(made: Plan) -> list[str]:
-    return [f"{made.system.id}{made.system.release}"] if made.system else []
+def _wanted(system: System | None) -> list[str]:
+    return [f"{system.id}{system.release}"] if system else []
 
 
 def _public(made: Plan, tag: str) -> list[str]:
-    other = made.system and _wanted(made)[0] not in tag.lower()
+    other = made.system and _wanted(made.system)[0] not in tag.lower()
     note = [f"# There is no public image of {made.system.name} with these versions."] if made.system and other else []
     return [*note, f"FROM {installation.address('image')}:{tag}"]
 

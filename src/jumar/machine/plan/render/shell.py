@@ -90,8 +90,9 @@ def _functions(step: Step) -> str:
 
 
 def _call(step: Step) -> str:
-    words = ["step", "root" if step.root else "user", _name(step), step.title, step.undo]
-    return " ".join(shlex.quote(word) for word in words)
+    who = "root" if step.root else "user"
+    undo = step.undo.replace("\\", "\\\\").replace('"', '\\"')
+    return f'step {who} {_name(step)} {shlex.quote(step.title)} "{undo}"'
 
 
 def _name(step: Step) -> str:

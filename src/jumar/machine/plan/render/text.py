@@ -38,7 +38,7 @@ def conflict(found: Conflict, asked: Asked) -> str:
         lines += [f"    source: {source}" for source in reason.sources]
     lines += ["", "The nearest sets that work:"]
     for near in found.nearest:
-        changes = ", ".join(f"{value} instead of `{said}`" for said, value in near.changes)
+        changes = ", ".join(f"`{said}` becomes {value}" for said, value in near.changes)
         lines += [f"  {describe(near.candidate)}", f"    changes: {changes}", f"    {command(near, asked)}"]
     return "\n".join(lines) + "\n"
 
@@ -70,7 +70,7 @@ def _reason(reason: Reason) -> str:
     more = f"{len(reason.left) - SHOWN} older and " if len(reason.left) > SHOWN else ""
     if not reason.others:
         return f"`{reason.wish}` is in no row; the tables have {more}{left}"
-    return f"{' and '.join(f'`{other}`' for other in reason.others)} leave for `{reason.wish}`: {more}{left}"
+    return f"with {' and '.join(f'`{other}`' for other in reason.others)}, {reason.about} can be {more}{left}"
 
 
 def _title(made: Plan) -> str:
