@@ -2,8 +2,8 @@
 
     python tools/refresh_mindspore_versions.py mindspore_matrix.yaml pypi_mindspore_wheels.json
 
-Rows of the matrix that stand for several releases become one row each. Two rows are written here, because the matrix
-joins them: MindSpore's own installation pages of branches r1.0 and r1.1 name two different solutions.
+Rows of the matrix that stand for several releases become one row each. A few rows are written here, read from the
+branches of mindspore-ai/docs on 2026-11-16: the matrix joins 1.0 and 1.1, and leaves some previews out.
 """
 
 from __future__ import annotations
@@ -27,13 +27,17 @@ SOURCES = {
     "e": "wheels on the public index",
     "f": "Ascend/ascend-deployer downloader/software",
 }
-SPLIT = {
-    "1.0.0": ("20.1", "r1.0", "official"),
-    "1.0.1": ("20.1", "r1.0", "official"),
-    "1.1.0": ("20.2.RC1", "r1.1", "medium"),
-    "1.1.1": ("20.2.RC1", "r1.1", "medium"),
-}
-"""Solutions V100R020C10 (driver package 1.0.8) and V100R020C20: the CANN numbers 20.1 and 20.2 follow from them."""
+READ = (
+    ("1.0.0", "20.1", "r1.0", "official", ["3.7.5"]),
+    ("1.0.1", "20.1", "r1.0", "official", ["3.7.5"]),
+    ("1.1.0", "20.2.RC1", "r1.1", "medium", ["3.7.5"]),
+    ("1.1.1", "20.2.RC1", "r1.1", "medium", ["3.7.5"]),
+    ("2.0.0rc1", "6.3.RC1", "r1.11", "official", ["3.7", "3.8", "3.9"]),
+    ("2.3.0rc1", "8.0.RC1", "r2.3.q1", "official", ["3.7", "3.8", "3.9"]),
+    ("2.6.0rc1", "8.1.RC1", "r2.6.0rc1", "official", ["3.9", "3.10", "3.11"]),
+)
+"""Rows read from MindSpore's own pages: the first four name the solutions V100R020C10 (driver package 1.0.8) and
+V100R020C20, from which the CANN numbers 20.1 and 20.2 follow; the others are previews that the matrix leaves out."""
 
 
 def main() -> None:
@@ -47,8 +51,9 @@ def main() -> None:
 
 def render(matrix: dict[str, Any], wheels: dict[str, Any]) -> str:
     rows = [one for row in matrix["rows"] if not row["mindspore"].startswith("1.0.x") for one in expand(row, wheels)]
-    rows += [release(name, cann, {"confidence": how, "source": f"{DOCS} branch {branch}", "python": ["3.7.5"]}, wheels)
-             for name, (cann, branch, how) in SPLIT.items()]  # fmt: skip
+    for name, cann, branch, how, python in READ:
+        row = {"confidence": how, "source": f"{DOCS} branch {branch}", "python": python}
+        rows.append(release(name, cann, row, wheels))
     rows.sort(key=lambda row: Version(row["mindspore"]))
     head = {
         "source": "; ".join(SOURCES.values()),

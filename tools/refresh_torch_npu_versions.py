@@ -34,6 +34,7 @@ def main() -> None:
 
 def render(matrix: dict[str, Any], pairing: dict[str, Any], wheels: dict[str, Any]) -> str:
     rows = [release(row, wheels) for row in matrix["rows"]]
+    rows += seen_with(rows, pairing["vllm_ascend"])
     rows.sort(key=lambda row: (_key(row["torch"]), _key(row["torch_npu"]), row["cann"]))
     pairs = [
         {name: pair[name] for name in ("torch", "torchvision", "torchaudio") if pair[name] != "null"}
@@ -69,6 +70,20 @@ def release(row: dict[str, Any], wheels: dict[str, Any]) -> dict[str, Any]:
         if any(found.values()):
             kept[name] = {arch: value for arch, value in found.items() if value}
     return kept
+
+
+def seen_with(rows: list[dict[str, Any]], vllm: dict[str, Any]) -> list[dict[str, Any]]:
+    """vllm-ascend releases on a CANN patch that torch_npu's own table does not name."""
+    known = {(row["torch_npu"], row["cann"]) for row in rows}
+    published = {row["torch_npu"]: row for row in reversed(rows) if row["published"]}
+    found = {}
+    for row in vllm["rows"]:
+        pair = (row["torch_npu"], row["cann"])
+        if pair in known or (pair[0], pair[1][:-1] + "X") in known or pair[0] not in published:
+            continue
+        source = f"vllm-ascend release table ({row['vllm_ascend']})"
+        found[pair] = {**published[pair[0]], "cann": pair[1], "confidence": "high", "source": source}
+    return list(found.values())
 
 
 def _short(source: str) -> str:

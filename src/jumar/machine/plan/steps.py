@@ -90,7 +90,7 @@ def _group() -> Step:
         f"id {GROUP} >/dev/null 2>&1 || useradd -g {GROUP} -d /home/{GROUP} -m {GROUP} -s /bin/bash\n"
         f'if [ "$PLAN_USER" != root ]; then usermod -aG {GROUP} "$PLAN_USER"; fi',
         f'id {GROUP} && {{ [ "$PLAN_USER" = root ] || id -nG "$PLAN_USER" | grep -qw {GROUP}; }}',
-        f"userdel -r {GROUP}",
+        f"userdel -r {GROUP}, if this step made it",
         root=True,
         note="log in again afterwards, so that your own membership of the group counts",
         shown=f"groupadd {GROUP}\nuseradd -g {GROUP} -d /home/{GROUP} -m {GROUP} -s /bin/bash\n"
@@ -168,7 +168,7 @@ def _layer_check(package: Package, one: Candidate) -> tuple[str, str]:
 
 
 def _fetch(packages: dict[str, Package], installs: dict[str, Step]) -> Step:
-    """All installers at once, as the user: fetched where an address is sure, else asked for; what is installed is not."""
+    """All installers at once, as the user: fetched where an address is sure; what is installed needs none."""
     lines, tests = [], []
     for kind, step in installs.items():
         package = packages[kind]
