@@ -61,7 +61,8 @@ def release(row: dict[str, Any], wheels: dict[str, Any]) -> dict[str, Any]:
         kept["aarch64"] = pypi["aarch64"]
     kept["published"] = published
     kept["beta"] = row.get("beta") == "true" or "rc" in row["torch_npu"] or "dev" in row["torch_npu"]
-    kept["confidence"] = row["confidence"]
+    superseded = "row before it became" in row["source"]
+    kept["confidence"] = "high" if superseded else row["confidence"]
     if row.get("branch") not in (None, "null"):
         kept["branch"] = row["branch"]
     kept["source"] = _short(row["source"])

@@ -70,8 +70,8 @@ def rank(one: Candidate) -> tuple[object, ...]:
     python = -PREFERRED.index(one.python)
     if isinstance(row, Release):
         trust = TRUST[row.confidence]
-        order = (Version(row.torch), trust, Version(row.torch_npu))
-        return (not row.beta, trust > 0, row.published, kit, *order, releases.key(one.cann), python)
+        order = (Version(row.torch), trust, row.published, Version(row.torch_npu))
+        return (not row.beta, trust > 0, True, kit, *order, releases.key(one.cann), python)
     if isinstance(row, MindSpore):
         version = Version(row.mindspore)
         return (

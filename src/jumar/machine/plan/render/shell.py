@@ -37,7 +37,7 @@ call() { # WHO FUNCTION: run a step's function as root or as the user of this pl
 at=0
 step() { # WHO NAME TITLE UNDO
   at=$((at + 1))
-  if call "$1" "done_$2" >>"$LOG" 2>&1; then
+  if call "$1" "done_$2" >/dev/null 2>&1; then
     say "[$at/$steps] done already: $3"
     return
   fi
