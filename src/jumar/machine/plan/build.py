@@ -122,7 +122,7 @@ def _notes(asked: Asked, host: Host, wish: Wish, one: Candidate, target: Target)
         found.append(
             "torch 1.5.0 for Ascend is the vendor's own build of torch, from the same release page as torch_npu"
         )
-    if wish.system is None and host.system_name:
+    if wish.system is None and host.system_name and not asked.no_root:
         found.append(f"the system `{host.system_name}` is not in the tables: package names are those of Ubuntu")
     elif wish.system is not None and wish.system.glibc is None and asked.os:
         found.append(

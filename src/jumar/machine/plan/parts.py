@@ -77,13 +77,13 @@ def _cann(one: Candidate, packages: tuple[Package, ...]) -> list[Part]:
     family = installation.families()[one.family]
     trust, source = (one.row.confidence, one.row.source) if one.row else (family.confidence, family.source)
     kinds = {package.kind: package for package in packages}
-    found = [Part("CANN toolkit", one.cann, trust, source), _operators(one, family, kinds.get("ops"))]
+    found = [Part("CANN toolkit", one.cann, trust, source), _operators(one, family, trust, kinds.get("ops"))]
     if "nnal" in kinds:
         found.append(
             Part(
                 "nnal",
                 one.cann,
-                kinds["nnal"].confidence,
+                trust,
                 "Ascend/cann-container-image",
                 "optional: ATB for large models",
             )
@@ -91,13 +91,14 @@ def _cann(one: Candidate, packages: tuple[Package, ...]) -> list[Part]:
     return found
 
 
-def _operators(one: Candidate, family: Family, package: Package | None) -> Part:
+def _operators(one: Candidate, family: Family, trust: str, package: Package | None) -> Part:
     name = "operator package"
-    if installation.file_name("ops", family, one.cann) is None:
+    row = installation.file_name("ops", family, one.cann)
+    if row is None:
         return Part(name, "in the toolkit", "official", family.source, "its own package from 6.3.RC1 on")
     if package is None:
-        return Part(name, one.cann, "official", family.source, "one for each chip family")
-    return Part(name, one.cann, package.confidence, family.source, package.file)
+        return Part(name, one.cann, trust, family.source, "one for each chip family")
+    return Part(name, one.cann, row.get("confidence", trust), family.source, package.file)
 
 
 def _python(one: Candidate) -> Part:

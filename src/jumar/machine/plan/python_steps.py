@@ -180,7 +180,7 @@ def mindspore_words(one: Candidate, row: MindSpore) -> str:
     arch = one.arch
     if version < Version("1.3"):
         arch = f"ubuntu_{'x86' if one.arch == 'x86_64' else one.arch}"
-    url = installation.address("mindspore").format(
+    return installation.address("mindspore").format(
         v=row.mindspore,
         place=f"{'ascend' if old else 'unified'}/{arch}",
         ascend="_ascend" if old else "",
@@ -188,7 +188,6 @@ def mindspore_words(one: Candidate, row: MindSpore) -> str:
         tag=tag(one.python),
         arch=one.arch,
     )
-    return f"{url} --trusted-host {url.split('/')[2]}"
 
 
 def _mindspore_proof(row: MindSpore) -> str:

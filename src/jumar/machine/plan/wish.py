@@ -203,7 +203,8 @@ def _matching(given: str, text: str, known: list[str]) -> set[str]:
     plain = re.sub(r"^==?\s*", "", text).removesuffix(".*").partition("+")[0]
     if re.fullmatch(r"\d[\w.-]*", plain):
         exact = {version for version in known if _same(version, plain)}
-        return exact or {version for version in known if version.startswith(f"{plain}.")}
+        patches = {version for version in known if version.startswith(f"{plain}.")}
+        return (exact or patches) if plain.count(".") > 1 else (patches or exact)
     try:
         specifier = SpecifierSet(text)
     except InvalidSpecifier as error:
