@@ -108,7 +108,8 @@ def test_the_same_torch_can_need_another_glibc_on_another_architecture() -> None
 @pytest.mark.parametrize(
     "asked",
     [{"chip": "310B", "arch": "x86_64"}, {"chip": "A3", "cann": "8.0.0"},
-     {"chip": "950", "framework": "torch==2.8.0", "cann": "8.5.0"}, {"chip": "A2", "framework": "mindspore==1.2"}, {"chip": "A2", "framework": "torch==2.1.0", "python": "3.12"},
+     {"chip": "950", "framework": "torch==2.8.0", "cann": "8.5.0"},
+     {"chip": "A2", "framework": "mindspore==1.2"}, {"chip": "A2", "framework": "torch==2.1.0", "python": "3.12"},
      {"chip": "910A", "arch": "x86_64", "framework": "mindspore==2.10.0", "python": "3.9"}],
 )  # fmt: skip
 def test_a_conflict_is_smallest_and_its_neighbours_work(asked: dict[str, str]) -> None:

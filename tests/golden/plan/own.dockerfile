@@ -17,6 +17,7 @@ RUN cd /tmp/packages && sh Ascend-cann-toolkit_7.0.RC1_linux-aarch64.run --check
 RUN cd /tmp/packages && sh Ascend-cann-kernels-910b_7.0.RC1_linux.run --check && source /usr/local/Ascend/ascend-toolkit/set_env.sh && sh Ascend-cann-kernels-910b_7.0.RC1_linux.run --quiet --install --install-for-all
 RUN rm -rf /tmp/packages
 RUN python3 -m pip install --no-cache-dir 'numpy>=1.19.2,<2.0' attrs cython decorator sympy cffi pyyaml pathlib2 psutil 'protobuf==3.20.*' scipy requests absl-py && \
+    python3 -m pip install --no-cache-dir --no-deps /usr/local/Ascend/ascend-toolkit/latest/lib64/te-*-py3-none-any.whl /usr/local/Ascend/ascend-toolkit/latest/lib64/hccl-*-py3-none-any.whl && \
     python3 -m pip install --no-cache-dir torch==1.11.0 && \
     python3 -m pip install --no-cache-dir https://gitee.com/ascend/pytorch/releases/download/v5.0.rc3-pytorch1.11.0/torch_npu-1.11.0.post4-cp310-cp310-linux_aarch64.whl && \
     python3 -m pip install --no-cache-dir torchvision==0.12.0 && \

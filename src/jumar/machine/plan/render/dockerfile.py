@@ -38,6 +38,7 @@ def image(made: Plan) -> str:
     lines += _public(made, tag) if tag else _own(made)
     pip = "python3 -m pip install --no-cache-dir"
     words = [f"{pip} {line}" for line in install_lines(made.candidate, made.options.extras)]
+    words[1:1] = [] if tag else [f"{pip} {line}" for line in _cann_wheels(made)]
     lines.append("RUN " + " && \\\n    ".join(words))
     return "\n".join(lines if tag else [*lines, *_environment(made)]) + "\n"
 
@@ -74,6 +75,12 @@ def _own(made: Plan) -> list[str]:
         *(_install(package, _script(made)) for package in made.packages),
         "RUN rm -rf /tmp/packages",
     ]
+
+
+def _cann_wheels(made: Plan) -> list[str]:
+    row = installation.row_for("wheels", made.candidate.cann)
+    folder = f"/usr/local/Ascend/{row['folder']}" if row else ""
+    return [f"--no-deps {folder}/te-*-py3-none-any.whl {folder}/hccl-*-py3-none-any.whl"] if row else []
 
 
 def _install(package: Package, script: str) -> str:
