@@ -12,13 +12,14 @@ from jumar.tables.load import table
 
 TRUST = {"official", "high", "medium", "low"}
 OLD_TO_NEW = [
-    "20.1", "20.2.RC1", "20.3.0", "5.0.1", "5.0.1.SPC102", "5.0.2", "5.0.2.1", "5.0.4", "5.1.RC1", "5.1.RC1.1", "5.1.RC2",
-    "6.0.RC1", "6.0.1", "6.3.RC1", "6.3.RC3", "6.3.RC3.1", "7.0.RC1", "7.0.0", "8.0.RC1.alpha001", "8.0.RC1", "8.0.RC3",
-    "8.0.0.alpha001", "8.0.0", "8.5.0.alpha002", "8.5.0", "8.5.1", "9.0.0-beta.2", "9.0.0",
+    "20.1", "20.2.RC1", "20.3.0", "5.0.1", "5.0.1.SPC102", "5.0.2", "5.0.2.1", "5.0.4", "5.1.RC1", "5.1.RC1.1",
+    "5.1.RC2", "6.0.RC1", "6.0.1", "6.3.RC1", "6.3.RC3", "6.3.RC3.1", "7.0.RC1", "7.0.0",
+    "8.0.RC1.alpha001", "8.0.RC1",
+    "8.0.RC3", "8.0.0.alpha001", "8.0.0", "8.5.0.alpha002", "8.5.0", "8.5.1", "9.0.0-beta.2", "9.0.0",
 ]  # fmt: skip
 KITS = [
-    "20.2.2", "21.0.rc1", "21.0.4", "22.0.0.3", "5.1.RC2", "6.0.RC1", "6.0.0", "23.0.RC1", "23.0.0", "24.1.RC1", "24.1.0",
-    "25.0.rc1.1", "25.5.0", "26.0.RC1", "26.1.0",
+    "20.2.2", "21.0.rc1", "21.0.4", "22.0.0.3", "5.1.RC2", "6.0.RC1", "6.0.0", "23.0.RC1", "23.0.0", "24.1.RC1",
+    "24.1.0", "25.0.rc1.1", "25.5.0", "26.0.RC1", "26.1.0",
 ]  # fmt: skip
 
 
@@ -42,7 +43,8 @@ def test_kits() -> None:
 
 @pytest.mark.parametrize(
     ("release", "hdk"), [("8.5.0", "25.5.0"), ("8.5.1", "25.5.0"), ("8.3.RC2", "25.3.RC1"), ("5.0.3", "21.0.3.1"),
-                         ("5.0.1.SPC102", "21.0.rc1"), ("6.3.RC3", None), ("9.2.0", None), ("8.2.RC1.alpha003", "25.2.0")],
+                         ("5.0.1.SPC102", "21.0.rc1"), ("6.3.RC3", None), ("9.2.0", None),
+                         ("8.2.RC1.alpha003", "25.2.0")],
 )  # fmt: skip
 def test_patches_and_previews_have_the_kit_of_their_release(release: str, hdk: str | None) -> None:
     kit = cann.kit_for(release)
@@ -50,7 +52,8 @@ def test_patches_and_previews_have_the_kit_of_their_release(release: str, hdk: s
 
 
 @pytest.mark.parametrize(
-    ("driver", "release", "runs"), [("25.3.rc1", "8.0.0", True), ("25.3.rc1", "8.5.0", False), ("25.3.rc1", "7.0.0", False),
+    ("driver", "release", "runs"), [("25.3.rc1", "8.0.0", True), ("25.3.rc1", "8.5.0", False),
+                                    ("25.3.rc1", "7.0.0", False),
                                     ("25.5.0", "8.5.0", True), ("26.1.0", "8.5.0", True), ("24.1.0", "8.5.0", False),
                                     ("24.1.0", "6.3.RC3", None)],
 )  # fmt: skip
@@ -111,8 +114,10 @@ def test_families_and_systems() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "name"), [("openEuler22.03", "openEuler 22.03"), ("ubuntu-22.04", "Ubuntu 22.04"), ("kylin v10", "Kylin V10"),
-                        ("Ubuntu 22.04.4 LTS", "Ubuntu 22.04"), ("openEuler 22.03 LTS-SP4", "openEuler 22.03"), ("ubuntu 22.10", None)],
+    ("given", "name"), [("openEuler22.03", "openEuler 22.03"), ("ubuntu-22.04", "Ubuntu 22.04"),
+                        ("kylin v10", "Kylin V10"),
+                        ("Ubuntu 22.04.4 LTS", "Ubuntu 22.04"), ("openEuler 22.03 LTS-SP4", "openEuler 22.03"),
+                        ("ubuntu 22.10", None)],
 )  # fmt: skip
 def test_spellings_of_systems(given: str, name: str | None) -> None:
     found = installation.find_system(given)

@@ -16,6 +16,7 @@ YEAR = 20
 """Releases of 2020 were numbered by year: 20.2 came before 5.0."""
 
 
+@cache
 def key(version: str) -> tuple[tuple[int, int], ...]:
     """Sorts CANN and driver versions: 8.0.RC1.alpha001 < 8.0.RC1 < 8.0.0 < 8.0.0.1, and 20.2 before 5.0."""
     found = [(_ORDER[word], int(number or plain)) for word, number, plain in _PART.findall(version.lower())]
@@ -24,6 +25,7 @@ def key(version: str) -> tuple[tuple[int, int], ...]:
     return (*found, _END)
 
 
+@cache
 def driver_key(version: str) -> tuple[tuple[int, int], ...]:
     """Sorts driver kits: 5.1 and 6.0 came between 22.0.0 and 23.0."""
     found = [(_ORDER[word], int(number or plain)) for word, number, plain in _PART.findall(version.lower())]
@@ -51,6 +53,7 @@ def kits() -> dict[str, Kit]:
     return {row["cann"]: _kit(row) for row in table("cann.json")["kits"]}
 
 
+@cache
 def kit_for(cann: str) -> Kit | None:
     """The kit of a release; for patches and previews that of the release they belong to, with less confidence."""
     rows = kits()
@@ -95,6 +98,7 @@ def within(pattern: str) -> tuple[str, ...]:
     return tuple(name for name in known() if re.fullmatch(re.escape(pattern[:-1]) + r"\d+", name))
 
 
+@cache
 def drives(driver: str, cann: str) -> bool | None:
     """Does an installed driver run this CANN? From the driver's own version file where one was seen, else by order."""
     for row in table("cann.json")["windows"]:

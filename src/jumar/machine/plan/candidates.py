@@ -70,10 +70,10 @@ def rank(one: Candidate) -> tuple[object, ...]:
     python = -PREFERRED.index(one.python)
     if isinstance(row, Release):
         trust = TRUST[row.confidence]
-        order = (Version(row.torch), trust, row.published, Version(row.torch_npu))
+        order = (parsed(row.torch), trust, row.published, parsed(row.torch_npu))
         return (not row.beta, trust > 0, True, kit, *order, releases.key(one.cann), python)
     if isinstance(row, MindSpore):
-        version = Version(row.mindspore)
+        version = parsed(row.mindspore)
         return (
             not version.is_prerelease,
             TRUST[row.confidence] > 0,
@@ -84,6 +84,12 @@ def rank(one: Candidate) -> tuple[object, ...]:
             python,
         )
     return (not preview(one), kit, releases.key(one.cann), python)
+
+
+@cache
+def parsed(version: str) -> Version:
+    """A version of a framework; the same few come thousands of times."""
+    return Version(version)
 
 
 def preview(one: Candidate) -> bool:
@@ -102,7 +108,7 @@ def _torch() -> Iterator[Candidate]:
 def _mindspore() -> Iterator[Candidate]:
     for row in mindspore_versions.releases():
         for family, arch in _machines(row.cann):
-            if Version(row.mindspore) >= Version(installation.families()[family].mindspore):
+            if parsed(row.mindspore) >= parsed(installation.families()[family].mindspore):
                 pythons = row.wheels.get(arch) or row.python
                 yield from (Candidate(family, arch, python, row.cann, row) for python in pythons)
 

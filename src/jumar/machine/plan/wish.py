@@ -11,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
-from jumar.machine.plan.candidates import FRAMEWORKS, PYTHONS, Candidate, candidates
+from jumar.machine.plan.candidates import FRAMEWORKS, PYTHONS, Candidate, candidates, parsed
 from jumar.machine.plan.host import Host
 from jumar.tables import cann as releases
 from jumar.tables import chips, installation
@@ -151,7 +151,7 @@ def _glibc(asked: Asked, host: Host, system: System | None) -> Constraint | None
     return Constraint(
         "os",
         said,
-        lambda one: one.glibc is None or Version(one.glibc) <= have,
+        lambda one: one.glibc is None or parsed(one.glibc) <= have,
         lambda one: f"a system with glibc {one.glibc} or newer" if one.glibc else "any system",
         10,
     )
