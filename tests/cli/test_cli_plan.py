@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from jumar.cli.steps import Steps
 from jumar.machine.plan import host
+from jumar.machine.plan.render import data
 
 Run = Callable[..., Any]
 WISH = (
@@ -77,6 +79,21 @@ def test_json(jumar: Run) -> None:
     assert jumar("plan", *WISH, "--format", "json").out == done.out
 
 
+def _fields(value: Any, path: str = "") -> set[str]:
+    if isinstance(value, dict):
+        return {name for key, item in value.items() for name in _fields(item, f"{path}.{key}".lstrip("."))}
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return {name for item in value for name in _fields(item, f"{path}[]")}
+    return {path}
+
+
+def test_every_field_is_described(jumar: Run, tmp_path: Path) -> None:
+    seen = _fields(json.loads(jumar("plan", *WISH, "--json", "--packages", tmp_path).out))
+    seen |= _fields(json.loads(jumar("plan", *WISH, "--cann", "7.0.RC1", "--json").out))
+    same = {name.replace("machine.", "nearest[].") for name in data.FIELDS if name.startswith("machine.")}
+    assert seen - same == set(data.FIELDS) - same
+
+
 def test_nothing_fits(jumar: Run, golden: Callable[[str, str], None]) -> None:
     done = jumar("plan", *WISH, "--cann", "7.0.RC1")
     assert done.code == 1
@@ -95,6 +112,8 @@ def test_nothing_fits(jumar: Run, golden: Callable[[str, str], None]) -> None:
         (("--format", "shell"), "error: no chip was found on this machine\n\n"
          "hint: say which one: `--chip 910B3`; `--list chips` names them\n"),
         (("--run", "--json"), None),
+        (("--prefix", "opt"), None),
+        (("--prefix", "/opt/$(id)"), None),
         (("--run",), "error: no chip was found on this machine\n\n"
          "hint: say which one: `--chip 910B3`; `--list chips` names them\n"),
     ],
@@ -132,6 +151,24 @@ def test_extras(jumar: Run) -> None:
 def test_lists(what: str, jumar: Run) -> None:
     done = jumar("plan", "--list", what)
     assert done.code == 0 and len(done.out.splitlines()) > 4
+
+
+def test_an_extra_that_does_not_exist_is_said(jumar: Run) -> None:
+    done = jumar("plan", *WISH, "--with", "apex")
+    assert "apex is left out: the tables have none for torch 2.6.0, Python 3.11" in done.out
+
+
+def test_the_view_of_steps(capfd: pytest.CaptureFixture[str]) -> None:
+    with Steps() as view:
+        for person in (False, True):
+            view.person = person
+            view(1, 2, "One [x]", "running")
+            view(1, 2, "One [x]", "done")
+        view(2, 2, "Two", "skipped")
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("[1/2] One [x]\n[1/2] One [x]: done\n")
+    assert said.err.endswith("[1/2] One [x]: done\n[2/2] Two: done already\n")
 
 
 def test_prefix(jumar: Run) -> None:

@@ -34,6 +34,18 @@ def test_chips_of_npu_smi(tmp_path: Path, table: str, chip: str | None, family: 
     assert (read.chip, read.family) == (chip, family)
 
 
+@pytest.mark.parametrize(
+    ("number", "vendor", "family"),
+    [("0xd802", "0x19e5", "A2"), ("0xd801", "0x19e5", "910"), ("0xd802", "0x10de", None), ("0xffff", "0x19e5", None)],
+)
+def test_before_the_driver_the_pci_bus_tells(tmp_path: Path, number: str, vendor: str, family: str | None) -> None:
+    _put(tmp_path, "sys/bus/pci/devices/0000:c1:00.0/device", f"{number}\n")
+    _put(tmp_path, "sys/bus/pci/devices/0000:c1:00.0/vendor", f"{vendor}\n")
+    read = _read(tmp_path)
+    assert (read.family, read.chip) == (family, family)
+    assert read.pci == (f"19e5:{number[2:]}" if family else None)
+
+
 def _put(root: Path, path: str, text: str) -> None:
     (root / path).parent.mkdir(parents=True, exist_ok=True)
     (root / path).write_text(text)
@@ -61,7 +73,23 @@ def test_half_written_files_are_no_facts(tmp_path: Path, text: str) -> None:
 def test_a_system_that_is_not_in_the_tables(tmp_path: Path) -> None:
     _put(tmp_path, "etc/os-release", 'ID=arch\nPRETTY_NAME="Arch Linux"\n')
     read = _read(tmp_path)
-    assert (read.system_name, read.system) == ("Arch Linux", None)
+    assert (read.system_name, read.system, read.manager) == ("Arch Linux", None, None)
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "manager"),
+    [
+        ('ID="rocky"\nID_LIKE="rhel centos fedora"\nVERSION_ID="9.3"\n', None, "yum"),
+        ('ID=linuxmint\nID_LIKE="ubuntu debian"\nVERSION_ID="21"\n', None, "apt"),
+        ('ID="centos"\nVERSION_ID="7"\n', "CentOS 7.6", "yum"),
+        ('ID="kylin"\nVERSION_ID="V10"\n', "Kylin V10", "yum"),
+        ('ID=ubuntu\nVERSION_ID="20.04"\nPRETTY_NAME="Ubuntu 20.04.6 LTS"\n', "Ubuntu 20.04", "apt"),
+    ],
+)
+def test_systems(tmp_path: Path, release: str, name: str | None, manager: str) -> None:
+    _put(tmp_path, "etc/os-release", release)
+    read = _read(tmp_path)
+    assert (read.system.name if read.system else None, read.manager) == (name, manager)
 
 
 def test_a_command_that_is_missing_or_hangs_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

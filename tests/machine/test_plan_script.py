@@ -195,6 +195,17 @@ def test_without_root_nothing_asks_for_it(machine: Machine) -> None:
     assert all("--install-for-all" not in line for line in machine.calls("Ascend"))
 
 
+def test_a_folder_with_an_awkward_name(machine: Machine) -> None:
+    folder = machine.folder / "my 'pack}ages' $(touch bad) \"x\""
+    machine.packages.rename(folder)
+    environment = {name: value for name, value in machine.environment().items() if name != "PACKAGES"}
+    script = machine.folder / "install.sh"
+    script.write_text(shell.script(_plan(packages=folder)))
+    done = subprocess.run(["bash", str(script)], env=environment, cwd=machine.folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not (machine.folder / "bad").exists()
+
+
 def test_run_carries_the_same_steps_out(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in machine.environment().items():
         monkeypatch.setenv(name, value)

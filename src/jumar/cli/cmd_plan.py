@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,7 @@ def command(
     if run and (only_print or form != "text"):
         raise UserError("`--run` and a printed form exclude each other", "leave out `--print`, `--format` and `--json`")
     places = {name: given.pop(name) for name in ("overwrite", "packages", "prefix")}
+    _check_prefix(places["prefix"])
     options = build.Options(extras=_extras(extra, without), container=form == "dockerfile", **places)
     asked = wish.Asked(**given)
     made = build.make(asked, host.read(), options)
@@ -77,6 +79,12 @@ def command(
         for finding in made.findings:
             click.echo(f"{finding.id} {finding.level} {finding.message}\n  {finding.fix}", err=True)
     return EXIT_FINDINGS if made.findings else EXIT_OK
+
+
+def _check_prefix(prefix: str | None) -> None:
+    """The vendor's installers take only plain absolute paths."""
+    if prefix is not None and not re.fullmatch(r"(/[A-Za-z0-9_.-]+)+/?", prefix):
+        raise UserError(f"not a place for CANN: `{prefix}`", "an absolute path of letters, digits, `-`, `_` and `.`")
 
 
 def _extras(extra: tuple[str, ...], without: tuple[str, ...]) -> tuple[str, ...]:

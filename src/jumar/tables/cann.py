@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -42,9 +42,9 @@ class Kit:
     hdk: str | None
     confidence: str
     source: str
-    products: dict[str, str]
-    """Kits that are numbered per product (950)."""
     solution: str | None
+    products: dict[str, str] = field(default_factory=dict, hash=False)
+    """Kits that are numbered per product (950)."""
 
 
 @cache
@@ -63,7 +63,7 @@ def kit_for(cann: str) -> Kit | None:
     if not near:
         return None
     row = max(near, key=lambda row: key(row.cann))
-    return Kit(cann, row.hdk, "medium", f"the pair of CANN {row.cann}: {row.source}", row.products, row.solution)
+    return Kit(cann, row.hdk, "medium", f"the pair of CANN {row.cann}: {row.source}", row.solution, row.products)
 
 
 def firmware_for(hdk: str, chip: str) -> str | None:
@@ -140,7 +140,7 @@ def image(cann: str, chip: str, systems: tuple[str, ...], python: str) -> str | 
 
 def _kit(row: dict[str, Any]) -> Kit:
     solution = row.get("training_solution") or row.get("data_center_solution")
-    return Kit(row["cann"], row.get("hdk"), row["confidence"], row["source"], row.get("hdk_950", {}), solution)
+    return Kit(row["cann"], row.get("hdk"), row["confidence"], row["source"], solution, row.get("hdk_950", {}))
 
 
 def _base(version: str) -> tuple[str, ...]:

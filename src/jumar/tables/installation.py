@@ -17,6 +17,7 @@ class Family:
     """A chip family as packages know it."""
 
     name: str
+    pci: str
     ops: str
     hdk: str
     arch: tuple[str, ...]
@@ -63,7 +64,8 @@ def find_system(wanted: str) -> System | None:
     for name, system in systems().items():
         if re.fullmatch(re.escape(_plain(name)) + r"(\.\d+)*(lts|sp\d|ltssp\d)*", plain):
             return system
-    return None
+    rough = [system for name, system in systems().items() if _plain(name).startswith(f"{plain}.")]
+    return rough[0] if len(rough) == 1 and plain[-1:].isdigit() else None
 
 
 def find_family(wanted: str) -> str | None:

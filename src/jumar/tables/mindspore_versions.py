@@ -19,13 +19,18 @@ class MindSpore:
     source: str
     package: str | None = None
     """Its name on the public index, if it is there."""
-    wheels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    wheels: dict[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     """Python versions of the published wheels by architecture."""
-    exact_python: dict[str, str] = field(default_factory=dict)
+    exact_python: dict[str, str] = field(default_factory=dict, hash=False)
     """The exact Python that the page asks for."""
     hdk: str | None = None
     solution: str | None = None
     mindformers: str | None = None
+
+    @property
+    def from_index(self) -> bool:
+        """From 2.7 on the public index is the place; before, the pages give the vendor's own address."""
+        return self.package is not None and tuple(map(int, self.mindspore.split(".")[:2])) >= (2, 7)
 
 
 @cache

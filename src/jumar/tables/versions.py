@@ -27,9 +27,9 @@ class Release:
     branch: str | None = None
     aarch64: tuple[str, ...] = ()
     """The Python versions of aarch64 wheels, where they are others than those of x86_64."""
-    glibc: dict[str, str] = field(default_factory=dict)
+    glibc: dict[str, str] = field(default_factory=dict, hash=False)
     """The lowest glibc of the wheel by architecture."""
-    pin: dict[str, str] = field(default_factory=dict)
+    pin: dict[str, str] = field(default_factory=dict, hash=False)
     """The torch that the wheel's metadata asks for, by architecture: `2.7.1+cpu`."""
 
     def pythons(self, arch: str) -> tuple[str, ...]:

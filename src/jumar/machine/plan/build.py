@@ -10,7 +10,7 @@ from jumar.machine.plan import packages as files
 from jumar.machine.plan.candidates import Candidate
 from jumar.machine.plan.host import Host
 from jumar.machine.plan.packages import Package
-from jumar.machine.plan.parts import Part, parts
+from jumar.machine.plan.parts import Part, apex, deepspeed, parts
 from jumar.machine.plan.solve import Conflict, solve
 from jumar.machine.plan.step import Step
 from jumar.machine.plan.steps import Target, steps
@@ -93,7 +93,10 @@ def _target(asked: Asked, host: Host, wish: Wish, one: Candidate, options: Optio
     driver = host.driver if here else None
     keep = driver is not None and asked.driver in (None, driver) and releases.drives(driver, one.cann) is not False
     overwrite = options.overwrite or (driver is not None and not keep)
-    return Target(wish.system, asked.no_root, driver, keep and not options.overwrite, overwrite, options.extras)
+    manager = wish.system.manager if wish.system else host.manager or "apt"
+    return Target(
+        wish.system, manager, asked.no_root, driver, keep and not options.overwrite, overwrite, options.extras
+    )
 
 
 def _installs(package: Package, one: Candidate, target: Target, options: Options) -> bool:
@@ -103,31 +106,47 @@ def _installs(package: Package, one: Candidate, target: Target, options: Options
 
 
 def _notes(asked: Asked, host: Host, wish: Wish, one: Candidate, target: Target) -> list[str]:
-    found = []
-    if wish.family is None:
-        found.append("no chip was found here: `--chip` gives the operator package, the driver and the steps")
+    found = [*_machine_notes(asked, host, wish, target), *_driver_notes(one, target)]
     if one.cann == host.cann and asked.cann is None:
         found.append(f"CANN {one.cann} is installed here and kept; `--cann` asks for another")
-    if target.keep_driver:
-        found.append(f"the driver {target.installed_driver} of this machine runs CANN {one.cann} and is kept")
-    elif target.overwrite and target.installed_driver:
-        found.append(f"the driver {target.installed_driver} of this machine is replaced: firmware first, then driver")
-        if one.family == "A2" and releases.driver_key(target.installed_driver) < releases.driver_key(OLD_A2_DRIVER):
-            found.append(
-                f"a driver this old goes through {OLD_A2_DRIVER}: install that kit first, then the one of this plan"
-            )
     if one.row is not None and one.row.confidence == "low":
         found.append(f"the pair with CANN {one.cann} is inferred ({one.row.source}): check it before use")
     if isinstance(one.row, Release) and one.row.torch.startswith("1.5"):
-        found.append(
-            "torch 1.5.0 for Ascend is the vendor's own build of torch, from the same release page as torch_npu"
-        )
-    if wish.system is None and host.system_name and not asked.no_root:
-        found.append(f"the system `{host.system_name}` is not in the tables: package names are those of Ubuntu")
-    elif wish.system is not None and wish.system.glibc is None and asked.os:
-        found.append(
-            f"the glibc of {wish.system.name} is not in the tables: whether the wheels install was not checked"
-        )
+        found.append("torch 1.5.0 for Ascend is the vendor's own build, from the same release page as torch_npu")
+    for name, known in (("apex", apex(one)), ("deepspeed", deepspeed(one))):
+        if name in target.extras and known is None:
+            found.append(
+                f"{name} is left out: the tables have none for {one.framework} {one.version}, Python {one.python}"
+            )
     if wish.family is not None:
         found.append("`--quiet` accepts the vendor's licence; nothing was tried on an NPU, and no address was called")
+    return found
+
+
+def _machine_notes(asked: Asked, host: Host, wish: Wish, target: Target) -> list[str]:
+    found = []
+    if wish.family is None:
+        found.append("no chip was found here: `--chip` gives the operator package, the driver and the steps")
+    elif host.pci and asked.chip is None:
+        found.append(
+            f"the chip was read from the PCI bus ({host.pci}): say `--chip` where this is not an {wish.family}"
+        )
+    if wish.system is None and host.system_name and not asked.no_root:
+        what = f"package names are those of other systems with {target.manager}"
+        found.append(f"the system `{host.system_name}` is not in the tables: {what}")
+    if wish.system is not None and wish.system.glibc is None and asked.os:
+        found.append(f"the glibc of {wish.system.name} is not in the tables: the wheels were not checked against it")
+    return found
+
+
+def _driver_notes(one: Candidate, target: Target) -> list[str]:
+    if target.keep_driver:
+        return [f"the driver {target.installed_driver} of this machine runs CANN {one.cann} and is kept"]
+    if not target.overwrite or not target.installed_driver:
+        return []
+    found = [f"the driver {target.installed_driver} of this machine is replaced: firmware first, then driver"]
+    if one.family == "A2" and releases.driver_key(target.installed_driver) < releases.driver_key(OLD_A2_DRIVER):
+        found.append(
+            f"a driver this old goes through {OLD_A2_DRIVER}: install that kit first, then the one of this plan"
+        )
     return found

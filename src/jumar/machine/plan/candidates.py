@@ -109,8 +109,8 @@ def _mindspore() -> Iterator[Candidate]:
     for row in mindspore_versions.releases():
         for family, arch in _machines(row.cann):
             if parsed(row.mindspore) >= parsed(installation.families()[family].mindspore):
-                pythons = row.wheels.get(arch) or row.python
-                yield from (Candidate(family, arch, python, row.cann, row) for python in pythons)
+                pythons = row.wheels.get(arch) if row.from_index else row.python
+                yield from (Candidate(family, arch, python, row.cann, row) for python in pythons or row.python)
 
 
 def _alone() -> Iterator[Candidate]:

@@ -19,6 +19,9 @@ from jumar.tables import installation
 from jumar.tables.installation import System
 
 DRIVERS = ("usr/local/Ascend", "usr/local/npu")
+VENDOR = "19e5"
+DEB = {"debian", "ubuntu"}
+RPM = {"rhel", "fedora", "centos", "openeuler", "euleros", "kylin", "anolis", "suse"}
 TIMEOUT = 10
 Ask = Callable[[list[str]], str]
 
@@ -32,8 +35,12 @@ class Host:
     system_name: str | None = None
     glibc: str | None = None
     python: str | None = None
+    manager: str | None = None
+    """`apt` or `yum`."""
     chip: str | None = None
     family: str | None = None
+    pci: str | None = None
+    """The PCI id that told the family, where no npu-smi did."""
     driver: str | None = None
     firmware: str | None = None
     cann: str | None = None
@@ -41,8 +48,10 @@ class Host:
 
 def read(root: Path = Path("/"), ask: Ask | None = None, environ: Mapping[str, str] = os.environ) -> Host:
     """The facts of this machine, or of the tree under `root` with `ask` in place of its commands."""
-    name, system = _system(root)
+    name, system, manager = _system(root)
     chip = _chip((ask or _ask)(["npu-smi", "info", "-m"]))
+    pci = None if chip else _pci(root)
+    family = pci[1] if pci else _family(chip)
     here = root == Path("/")
     return Host(
         arch=platform.machine() if here else None,
@@ -50,21 +59,36 @@ def read(root: Path = Path("/"), ask: Ask | None = None, environ: Mapping[str, s
         system_name=name,
         glibc=(platform.libc_ver()[1] or None) if here else None,
         python=f"{sys.version_info[0]}.{sys.version_info[1]}" if here else None,
-        chip=chip,
-        family=_family(chip),
+        manager=manager,
+        chip=chip or family,
+        family=family,
+        pci=pci[0] if pci else None,
         driver=_first(root, [f"{place}/driver/version.info" for place in DRIVERS], "version"),
         firmware=_first(root, [f"{place}/firmware/version.info" for place in DRIVERS], "version"),
         cann=_cann(root, environ),
     )
 
 
-def _system(root: Path) -> tuple[str | None, System | None]:
+def _system(root: Path) -> tuple[str | None, System | None, str | None]:
     fields = _fields(root / "etc/os-release")
     if "id" not in fields:
-        return None, None
+        return None, None, None
     name = f"{fields['id']} {fields.get('version_id', '')}".strip()
     pretty = fields.get("pretty_name", name)
-    return pretty, installation.find_system(name) or installation.find_system(pretty)
+    system = installation.find_system(name) or installation.find_system(pretty)
+    like = {fields["id"].lower(), *fields.get("id_like", "").lower().split()}
+    manager = "yum" if like & RPM else "apt" if like & DEB else None
+    return pretty, system, system.manager if system else manager
+
+
+def _pci(root: Path) -> tuple[str, str] | None:
+    """The id and family of the first NPU on the PCI bus: all there is to see before the driver is installed."""
+    known = {row.pci: row.name for row in installation.families().values()}
+    for device in sorted(root.glob("sys/bus/pci/devices/*/device")):
+        number = _text(device).strip().removeprefix("0x")
+        if number in known and _text(device.with_name("vendor")).strip() == f"0x{VENDOR}":
+            return f"{VENDOR}:{number}", known[number]
+    return None
 
 
 def _chip(table: str) -> str | None:
@@ -99,12 +123,15 @@ def _first(root: Path, files: list[str], key: str) -> str | None:
 
 def _fields(path: Path) -> dict[str, str]:
     """`KEY=value` lines with lower-case keys; a missing, unreadable or half-written file has none or fewer."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return {}
-    pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
+    pairs = (line.partition("=") for line in _text(path).splitlines() if "=" in line)
     return {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _ask(words: list[str]) -> str:

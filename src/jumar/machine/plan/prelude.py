@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from jumar.machine.plan.candidates import Candidate
 from jumar.tables import installation
 
@@ -78,9 +80,10 @@ def defaults(one: Candidate, prefix: str | None, packages: str | None, no_root: 
     """The values of the variables as bash words; a user can set each of them before starting the script."""
     row = installation.row_for("environment", one.cann)
     assert row is not None
+    prefix, packages = (shlex.quote(place) if place else None for place in (prefix, packages))
     return {
-        "PLAN_USER": "${SUDO_USER:-$(id -un)}",
-        "PLAN_HOME": '$(getent passwd "$PLAN_USER" | cut -d: -f6)',
+        "PLAN_USER": '"${SUDO_USER:-$(id -un)}"',
+        "PLAN_HOME": '"$(getent passwd "$PLAN_USER" | cut -d: -f6)"',
         "ASCEND": prefix or ("$PLAN_HOME/Ascend" if no_root else "/usr/local/Ascend"),
         "PACKAGES": packages or "$PWD",
         "VENV": "$PLAN_HOME/ascend-env",
@@ -94,8 +97,5 @@ def defaults(one: Candidate, prefix: str | None, packages: str | None, no_root: 
 
 def assignments(values: dict[str, str]) -> str:
     """The lines that set the variables where the user has not done so."""
-    lines = [
-        f"{name}=${{{name}:-{value}}}" if "$(" not in value else f'{name}=${{{name}:-"{value}"}}'
-        for name, value in values.items()
-    ]
+    lines = [f"{name}=${{{name}:-{value}}}" for name, value in values.items()]
     return "\n".join([*lines, f"export {' '.join(values)}"])

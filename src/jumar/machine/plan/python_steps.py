@@ -10,6 +10,7 @@ from jumar.machine.plan import parts
 from jumar.machine.plan.candidates import Candidate
 from jumar.machine.plan.step import Step
 from jumar.tables import installation, versions
+from jumar.tables.installation import System
 from jumar.tables.load import table
 from jumar.tables.mindspore_versions import MindSpore
 from jumar.tables.versions import Release
@@ -23,7 +24,7 @@ MINDSPORE_PROOF = (
 )
 
 
-def python_steps(one: Candidate, extras: tuple[str, ...]) -> tuple[Step, ...]:
+def python_steps(one: Candidate, extras: tuple[str, ...], system: System | None) -> tuple[Step, ...]:
     found = [_python(one), _packages(one), *_cann_wheels(one)]
     if isinstance(one.row, Release):
         found += [
@@ -33,7 +34,7 @@ def python_steps(one: Candidate, extras: tuple[str, ...]) -> tuple[Step, ...]:
         ]
         found.append(_proof("torch", TORCH_PROOF))
     elif isinstance(one.row, MindSpore):
-        found += [_mindspore(one, one.row), _proof("mindspore", _mindspore_proof(one.row))]
+        found += [_mindspore(one, one.row, system), _proof("mindspore", _mindspore_proof(one.row))]
     return tuple(found)
 
 
@@ -49,7 +50,7 @@ def install_lines(one: Candidate, extras: tuple[str, ...]) -> list[str]:
             if name in extras and name in pair
         ]
     elif isinstance(one.row, MindSpore):
-        lines.append(mindspore_words(one, one.row))
+        lines.append(mindspore_words(one, one.row, None))
     return lines
 
 
@@ -86,6 +87,7 @@ def _packages(one: Candidate) -> Step:
         f"{PIP} install {_quoted(words)}",
         f'"$VENV/bin/python" -c "import {IMPORTS}"',
         f"{PIP} uninstall -y {' '.join(_names(words))}",
+        look=f'"$VENV/bin/python" -c "import {IMPORTS}"',
         note="never install `te`, `acl`, `hccl` or `apex` by name: those of the public index are other packages",
     )
 
@@ -166,20 +168,21 @@ def _apex(one: Candidate, branch: str) -> Step:
     )
 
 
-def _mindspore(one: Candidate, row: MindSpore) -> Step:
+def _mindspore(one: Candidate, row: MindSpore, system: System | None) -> Step:
     name = "mindspore" if Version(row.mindspore) >= Version("2.0.0a0") else "mindspore-ascend"
-    return _pip(name, row.mindspore, mindspore_words(one, row))
+    return _pip(name, row.mindspore, mindspore_words(one, row, system))
 
 
-def mindspore_words(one: Candidate, row: MindSpore) -> str:
-    """From the index where a wheel for this architecture is published, else from the vendor's address."""
-    if row.package and one.python in row.wheels.get(one.arch, ()):
+def mindspore_words(one: Candidate, row: MindSpore, system: System | None) -> str:
+    """From the index or from the vendor's address; up to 1.2 there was a wheel for each system."""
+    if row.from_index:
         return f"{row.package}=={row.mindspore}"
     version = Version(row.mindspore)
     old = version < Version("2.0.0a0")
     arch = one.arch
     if version < Version("1.3"):
-        arch = f"ubuntu_{'x86' if one.arch == 'x86_64' else one.arch}"
+        name = (system.mindspore if system else None) or "ubuntu"
+        arch = f"{name}_{'x86' if one.arch == 'x86_64' else one.arch}"
     return installation.address("mindspore").format(
         v=row.mindspore,
         place=f"{'ascend' if old else 'unified'}/{arch}",

@@ -36,6 +36,7 @@ class Target:
     """Where the plan is carried out."""
 
     system: System | None = None
+    manager: str = "apt"
     no_root: bool = False
     installed_driver: str | None = None
     keep_driver: bool = False
@@ -51,14 +52,19 @@ def steps(one: Candidate, target: Target, packages: tuple[Package, ...]) -> tupl
     if target.overwrite:
         kit.reverse()
     fetch = _fetch(by_kind, {step.id: step for step in (*kit, *layers)})
-    return (*_base(one, target, kit, fetch), *layers, *_settings(one, target), *python_steps(one, target.extras))
+    return (
+        *_base(one, target, kit, fetch),
+        *layers,
+        *_settings(one, target),
+        *python_steps(one, target.extras, target.system),
+    )
 
 
 def _base(one: Candidate, target: Target, kit: list[Step], fetch: Step) -> list[Step]:
     """What belongs to the machine, not to the plan's user, and the files for everything."""
     if target.no_root:
         return [fetch, _driver_works("the driver is the administrator's work: send them this line")]
-    found = [_prerequisites(target.system, driver=bool(kit)), fetch, _group()]
+    found = [_prerequisites(target.manager, driver=bool(kit)), fetch, _group()]
     if kit:
         return [*found, *kit, _driver_works("restart the machine, then run this again: it goes on here")]
     board = one.family == "310B"
@@ -66,8 +72,8 @@ def _base(one: Candidate, target: Target, kit: list[Step], fetch: Step) -> list[
     return [*found, _driver_works(why)]
 
 
-def _prerequisites(system: System | None, *, driver: bool) -> Step:
-    manager = table("installation.toml")["managers"][system.manager if system else "apt"]
+def _prerequisites(name: str, *, driver: bool) -> Step:
+    manager = table("installation.toml")["managers"][name]
     names = dict.fromkeys([*(manager["driver"] if driver else []), *manager["cann"]])
     words = " ".join(f'"{name}"' if "$" in name else name for name in names)
     lines = [manager[name] for name in ("update",) if name in manager] + [f"{manager['install']} {words}"]
