@@ -103,7 +103,7 @@ def release(name: str, cann: str, row: dict[str, Any], wheels: dict[str, Any]) -
 def _source(given: str) -> str:
     if re.fullmatch(r"[a-f](\+[a-f])*", given):
         return "; ".join(SOURCES[letter] for letter in given.split("+"))
-    return given
+    return given.replace("INFERRED", "inferred:")
 
 
 if __name__ == "__main__":

@@ -89,7 +89,8 @@ def seen_with(rows: list[dict[str, Any]], vllm: dict[str, Any]) -> list[dict[str
 
 def _short(source: str) -> str:
     """The source without remarks about how it was read."""
-    return source.split(" (raw/")[0].split(" (row ")[0]
+    plain = source.split(" (raw/")[0].split(" (row ")[0].split("; the 2.14.0 wheel")[0]
+    return plain.replace("INFERRED:", "inferred:")
 
 
 def _key(version: str) -> list[tuple[int, str]]:

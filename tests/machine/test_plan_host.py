@@ -62,6 +62,11 @@ def test_version_files(tmp_path: Path) -> None:
     assert (read.driver, read.firmware, read.cann) == ("25.0.rc1.1", "7.7.0.1.231", "8.1.RC1")
 
 
+def test_the_driver_of_npu_smi_where_no_file_is(tmp_path: Path) -> None:
+    said = {"-m": HEAD + "0   0   0   Ascend 910B3\n", "info": "| npu-smi 25.2.0          Version: 25.2.0          |\n"}
+    assert host.read(tmp_path, lambda words: said[words[-1]], {}).driver == "25.2.0"
+
+
 @pytest.mark.parametrize("text", ["", "Vers", "Version", "Version=\n", "\x00\x01\x02", "=\n=\n"])
 def test_half_written_files_are_no_facts(tmp_path: Path, text: str) -> None:
     for path in ("etc/os-release", "usr/local/Ascend/driver/version.info"):

@@ -110,7 +110,7 @@ def _notes(asked: Asked, host: Host, wish: Wish, one: Candidate, target: Target)
     if one.cann == host.cann and asked.cann is None:
         found.append(f"CANN {one.cann} is installed here and kept; `--cann` asks for another")
     if one.row is not None and one.row.confidence == "low":
-        found.append(f"the pair with CANN {one.cann} is inferred ({one.row.source}): check it before use")
+        found.append(f"the pair with CANN {one.cann} is not in a public table ({one.row.source}): check it before use")
     if isinstance(one.row, Release) and one.row.torch.startswith("1.5"):
         found.append("torch 1.5.0 for Ascend is the vendor's own build, from the same release page as torch_npu")
     for name, known in (("apex", apex(one)), ("deepspeed", deepspeed(one))):

@@ -63,7 +63,7 @@ def read(root: Path = Path("/"), ask: Ask | None = None, environ: Mapping[str, s
         chip=chip or family,
         family=family,
         pci=pci[0] if pci else None,
-        driver=_first(root, [f"{place}/driver/version.info" for place in DRIVERS], "version"),
+        driver=_driver(root, ask or _ask, chip),
         firmware=_first(root, [f"{place}/firmware/version.info" for place in DRIVERS], "version"),
         cann=_cann(root, environ),
     )
@@ -107,6 +107,15 @@ def _family(chip: str | None) -> str | None:
     if chip == "910":
         return "A3"
     return installation.find_family(chip) or ("950" if chip.startswith("950") else None)
+
+
+def _driver(root: Path, ask: Ask, chip: str | None) -> str | None:
+    """From its version file, or from npu-smi's head line where the driver lies somewhere else."""
+    found = _first(root, [f"{place}/driver/version.info" for place in DRIVERS], "version")
+    if found or not chip:
+        return found
+    match = re.search(r"\bVersion:\s*(\d+\.\S+)", ask(["npu-smi", "info"]))
+    return match[1] if match else None
 
 
 def _cann(root: Path, environ: Mapping[str, str]) -> str | None:
