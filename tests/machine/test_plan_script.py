@@ -92,7 +92,7 @@ def test_it_stops_at_the_first_failure_and_goes_on_from_there(machine: Machine) 
     assert done.returncode == 1
     assert "Install the CANN toolkit: it failed" in done.stderr
     assert "  the disk is full" in done.stderr
-    assert "to undo this step: sh Ascend-cann-toolkit_8.5.0_linux-x86_64.run --uninstall" in done.stderr
+    assert "to undo this step: bash Ascend-cann-toolkit_8.5.0_linux-x86_64.run --uninstall" in done.stderr
     assert machine.calls("Ascend-cann-910b-ops_8.5.0_linux-x86_64.run --quiet") == []
     broken.unlink()
     machine.record.unlink()
@@ -218,7 +218,7 @@ def test_run_carries_the_same_steps_out(machine: Machine, monkeypatch: pytest.Mo
     with pytest.raises(UserError) as stopped:
         execute.run(made, log, lambda number, count, title, state: seen.append((title, state)))
     assert stopped.value.message == "step 8 of 18 failed: Install the operator package: the disk is full"
-    assert "undo it with: sh Ascend-cann-910b-ops_8.5.0_linux-x86_64.run --uninstall" in (stopped.value.hint or "")
+    assert "undo it with: bash Ascend-cann-910b-ops_8.5.0_linux-x86_64.run --uninstall" in (stopped.value.hint or "")
     assert seen[-1] == ("Install the operator package", "failed")
     fails.unlink()
     seen.clear()

@@ -48,7 +48,7 @@ get() { # INSTALLER FILE URL PAGE: fetch it where needed, and let it check itsel
   local run
   need "$@"
   run=$(newest "$1")
-  sh "$run" --check
+  bash "$run" --check
   mkdir -p "$WORK/checked"
   touch "$WORK/checked/$(basename "$run")"
 }
@@ -168,14 +168,14 @@ do_driver() {
     echo "another driver is installed, and this plan is for a first install: plan again with --overwrite" >&2
     exit 1
   fi
-  sh "$(newest "Ascend-hdk-910b-npu-driver_25.5.0_linux-x86_64.run")" --full --install-for-all --quiet
+  bash "$(newest "Ascend-hdk-910b-npu-driver_25.5.0_linux-x86_64.run")" --full --install-for-all --quiet
 }
 done_driver() {
   has_version "$ASCEND/driver/version.info" 25.5.0
 }
 
 do_firmware() {
-  sh "$(newest "Ascend-hdk-910b-npu-firmware_*.run")" --full --quiet
+  bash "$(newest "Ascend-hdk-910b-npu-firmware_*.run")" --full --quiet
 }
 done_firmware() {
   has_version "$ASCEND/firmware/version.info" "$(version_of "$(newest "Ascend-hdk-910b-npu-firmware_*.run")")"
@@ -193,7 +193,7 @@ done_devices() {
 
 do_toolkit() {
   mkdir -p "$ASCEND"
-  sh "$(newest "Ascend-cann-toolkit_8.5.0_linux-x86_64.run")" --quiet --install --install-for-all --install-path="$ASCEND"
+  bash "$(newest "Ascend-cann-toolkit_8.5.0_linux-x86_64.run")" --quiet --install --install-for-all --install-path="$ASCEND"
 }
 done_toolkit() {
   has_version "$ASCEND/cann-8.5.0/x86_64-linux/ascend_toolkit_install.info" 8.5.0
@@ -202,7 +202,7 @@ done_toolkit() {
 do_ops() {
   use_cann
   mkdir -p "$ASCEND"
-  sh "$(newest "Ascend-cann-910b-ops_8.5.0_linux-x86_64.run")" --quiet --install --install-for-all --install-path="$ASCEND"
+  bash "$(newest "Ascend-cann-910b-ops_8.5.0_linux-x86_64.run")" --quiet --install --install-for-all --install-path="$ASCEND"
 }
 done_ops() {
   has_version "$ASCEND/cann-8.5.0/x86_64-linux/ascend_ops_install.info" 8.5.0
@@ -211,7 +211,7 @@ done_ops() {
 do_nnal() {
   use_cann
   mkdir -p "$ASCEND"
-  sh "$(newest "Ascend-cann-nnal_8.5.0_linux-x86_64.run")" --quiet --install --install-for-all --install-path="$ASCEND"
+  bash "$(newest "Ascend-cann-nnal_8.5.0_linux-x86_64.run")" --quiet --install --install-for-all --install-path="$ASCEND"
 }
 done_nnal() {
   test -d "$ASCEND/nnal/atb/8.5.0"
@@ -297,9 +297,9 @@ step root user 'Make the user and group HwHiAiUser' "userdel -r HwHiAiUser, if t
 step root driver 'Install the driver' "run $ASCEND/driver/script/uninstall.sh as root, then restart"
 step root firmware 'Install the firmware' "run $ASCEND/firmware/script/uninstall.sh as root, then restart"
 step user devices 'See that the driver answers' "nothing: this only looks"
-step root toolkit 'Install the CANN toolkit' "sh Ascend-cann-toolkit_8.5.0_linux-x86_64.run --uninstall --install-path=$ASCEND (as root)"
-step root ops 'Install the operator package' "sh Ascend-cann-910b-ops_8.5.0_linux-x86_64.run --uninstall --install-path=$ASCEND (as root)"
-step root nnal 'Install the acceleration library (nnal)' "sh Ascend-cann-nnal_8.5.0_linux-x86_64.run --uninstall --install-path=$ASCEND (as root)"
+step root toolkit 'Install the CANN toolkit' "bash Ascend-cann-toolkit_8.5.0_linux-x86_64.run --uninstall --install-path=$ASCEND (as root)"
+step root ops 'Install the operator package' "bash Ascend-cann-910b-ops_8.5.0_linux-x86_64.run --uninstall --install-path=$ASCEND (as root)"
+step root nnal 'Install the acceleration library (nnal)' "bash Ascend-cann-nnal_8.5.0_linux-x86_64.run --uninstall --install-path=$ASCEND (as root)"
 step user environment 'Read CANN'"'"'s environment in every shell' "remove the line with set_env.sh from ~/.bashrc"
 step root limits 'Raise the limits for open files and processes' "rm /etc/security/limits.d/99-ascend.conf"
 step user python 'Make an environment with Python 3.10' "rm -r \"$VENV\""

@@ -13,8 +13,8 @@ RUN apt-get update && apt-get install -y --no-install-recommends gcc g++ make cm
     rm -rf /var/lib/apt/lists/*
 RUN groupadd -g 1000 HwHiAiUser && useradd -g HwHiAiUser -u 1000 -m -s /bin/bash HwHiAiUser
 COPY Ascend-cann-toolkit_7.0.RC1_linux-aarch64.run Ascend-cann-kernels-910b_7.0.RC1_linux.run /tmp/packages/
-RUN cd /tmp/packages && sh Ascend-cann-toolkit_7.0.RC1_linux-aarch64.run --check && sh Ascend-cann-toolkit_7.0.RC1_linux-aarch64.run --quiet --install --install-for-all
-RUN cd /tmp/packages && sh Ascend-cann-kernels-910b_7.0.RC1_linux.run --check && source /usr/local/Ascend/ascend-toolkit/set_env.sh && sh Ascend-cann-kernels-910b_7.0.RC1_linux.run --quiet --install --install-for-all
+RUN cd /tmp/packages && bash Ascend-cann-toolkit_7.0.RC1_linux-aarch64.run --check && bash Ascend-cann-toolkit_7.0.RC1_linux-aarch64.run --quiet --install --install-for-all
+RUN cd /tmp/packages && bash Ascend-cann-kernels-910b_7.0.RC1_linux.run --check && source /usr/local/Ascend/ascend-toolkit/set_env.sh && bash Ascend-cann-kernels-910b_7.0.RC1_linux.run --quiet --install --install-for-all
 RUN rm -rf /tmp/packages
 RUN python3 -m pip install --no-cache-dir 'numpy>=1.19.2,<2.0' attrs cython decorator sympy cffi pyyaml pathlib2 psutil 'protobuf==3.20.*' scipy requests absl-py && \
     python3 -m pip install --no-cache-dir --no-deps /usr/local/Ascend/ascend-toolkit/latest/lib64/te-*-py3-none-any.whl /usr/local/Ascend/ascend-toolkit/latest/lib64/hccl-*-py3-none-any.whl && \

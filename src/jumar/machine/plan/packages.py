@@ -191,7 +191,12 @@ def _broken_installer(path: Path) -> str | None:
         return "it is no installer (a makeself archive)"
     try:
         done = subprocess.run(
-            ["sh", str(path), "--check"], capture_output=True, text=True, errors="replace", timeout=TIMEOUT, check=False
+            ["bash", str(path), "--check"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return f"its self-check took more than {TIMEOUT} s"

@@ -38,7 +38,7 @@ get() { # INSTALLER FILE URL PAGE: fetch it where needed, and let it check itsel
   local run
   need "$@"
   run=$(newest "$1")
-  sh "$run" --check
+  bash "$run" --check
   mkdir -p "$WORK/checked"
   touch "$WORK/checked/$(basename "$run")"
 }

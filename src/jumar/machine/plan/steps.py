@@ -115,7 +115,7 @@ def _kit_step(package: Package, overwrite: bool) -> Step:
     return Step(
         kind,
         f"Install the {kind}",
-        first + f'sh "$(newest "{package.installer}")" {flags}',
+        first + f'bash "$(newest "{package.installer}")" {flags}',
         f"has_version {info} {wanted}",
         f"run $ASCEND/{kind}/script/uninstall.sh as root, then restart",
         root=True,
@@ -146,9 +146,9 @@ def _layer(package: Package, one: Candidate, target: Target) -> Step:
     return Step(
         package.kind,
         f"Install the {TITLES[package.kind]}",
-        f'{environment}mkdir -p "$ASCEND"\nsh "$(newest "{package.installer}")" {flags}',
+        f'{environment}mkdir -p "$ASCEND"\nbash "$(newest "{package.installer}")" {flags}',
         check,
-        f"sh {package.installer} --uninstall --install-path=$ASCEND{'' if target.no_root else ' (as root)'}",
+        f"bash {package.installer} --uninstall --install-path=$ASCEND{'' if target.no_root else ' (as root)'}",
         root=not target.no_root,
         needs=(package.file,),
         shown=_typed(package, flags.replace('"', "")),
@@ -195,11 +195,11 @@ def _fetch(packages: dict[str, Package], installs: dict[str, Step]) -> Step:
 
 def _shown_checks(packages: list[Package]) -> list[str]:
     archives = dict.fromkeys(package.file for package in packages if package.inner)
-    return [*(f"unzip -o {file}" for file in archives), *(f"sh {package.installer} --check" for package in packages)]
+    return [*(f"unzip -o {file}" for file in archives), *(f"bash {package.installer} --check" for package in packages)]
 
 
 def _typed(package: Package, flags: str) -> str:
-    return f"sh {package.installer} {flags}"
+    return f"bash {package.installer} {flags}"
 
 
 def _is_page(url: str) -> bool:

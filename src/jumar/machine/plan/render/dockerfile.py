@@ -85,8 +85,8 @@ def _cann_wheels(made: Plan) -> list[str]:
 
 def _install(package: Package, script: str) -> str:
     words = ["cd /tmp/packages", *([f"unzip -o -q {package.file}"] if package.inner else [])]
-    words += [f"sh {package.installer} --check", *([] if package.kind == "toolkit" else [f"source {script}"])]
-    return "RUN " + " && ".join([*words, f"sh {package.installer} --quiet --install --install-for-all"])
+    words += [f"bash {package.installer} --check", *([] if package.kind == "toolkit" else [f"source {script}"])]
+    return "RUN " + " && ".join([*words, f"bash {package.installer} --quiet --install --install-for-all"])
 
 
 def _script(made: Plan) -> str:
