@@ -11,6 +11,7 @@ import click
 from jumar.cli.main import VERBS, jumar
 from jumar.core.finding import State
 from jumar.emulate import coverage
+from jumar.machine.plan.render import data as plan_data
 from jumar.migrate import config
 from jumar.migrate.rule import FAMILIES, units
 from jumar.migrate.settings import Settings
@@ -30,6 +31,7 @@ def generated() -> dict[str, str]:
         "emulator-coverage.md": coverage.page(coverage.read()),
         "jumar-toml.md": config_page(),
         "json.md": json_page(),
+        "plan-json.md": plan_json_page(),
         "rules.md": rules_page(),
     }
 
@@ -51,6 +53,12 @@ def cli_page() -> str:
     codes = "0 nothing to report, 1 findings, 2 the work could not be done, 130 interrupted"
     parts.append(f"## Exit codes\n\n{codes}.\n")
     return "\n".join(parts)
+
+
+def plan_json_page() -> str:
+    rows = "\n".join(f"| `{name}` | {text} |" for name, text in plan_data.FIELDS.items())
+    head = f"# JSON of `jumar plan`\n\n{NOTE}\n`--json` and `--format json` print one object.\n\n"
+    return f"{head}| field | meaning |\n| --- | --- |\n{rows}\n"
 
 
 def _arguments(command: click.Command) -> str:

@@ -18,6 +18,7 @@ VERBS = {
     "emulate": "The virtual Ascend machine: environment, npu-smi, coverage",
     "explain": "Print the page about a rule or finding",
     "migrate": "Show or make the changes that take CUDA code to Ascend NPUs",
+    "plan": "Which versions fit together, and the exact steps to install them",
     "run": "Run a script on NPUs, emulated ones if there are no real ones",
 }
 """Verb and one-line help; the command is `command` in `jumar.cli.cmd_<verb>`."""

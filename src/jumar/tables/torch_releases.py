@@ -7,8 +7,7 @@ from jumar.tables.load import table
 
 def releases() -> list[str]:
     """Every such release, oldest first."""
-    found: list[str] = table("torch_releases.toml")["torch"]
-    return found
+    return list(dict.fromkeys(row["torch"] for row in table("torch_npu_versions.json")["releases"]))
 
 
 def find(wanted: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from packaging.specifiers import SpecifierSet
@@ -23,13 +23,25 @@ class Release:
     """Is there a wheel on the public index?"""
     beta: bool
     confidence: str
+    source: str
+    branch: str | None = None
+    aarch64: tuple[str, ...] = ()
+    """The Python versions of aarch64 wheels, where they are others than those of x86_64."""
+    glibc: dict[str, str] = field(default_factory=dict, hash=False)
+    """The lowest glibc of the wheel by architecture."""
+    pin: dict[str, str] = field(default_factory=dict, hash=False)
+    """The torch that the wheel's metadata asks for, by architecture: `2.7.1+cpu`."""
+
+    def pythons(self, arch: str) -> tuple[str, ...]:
+        return self.aarch64 if arch == "aarch64" and self.aarch64 else self.python
 
 
 @cache
 def releases() -> tuple[Release, ...]:
     """All rows, oldest torch first."""
     rows = table("torch_npu_versions.json")["releases"]
-    return tuple(Release(**{**row, "python": tuple(row["python"])}) for row in rows)
+    lists = ("python", "aarch64")
+    return tuple(Release(**{**row, **{name: tuple(row.get(name, ())) for name in lists}}) for row in rows)
 
 
 @cache

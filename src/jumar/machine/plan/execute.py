@@ -1,0 +1,79 @@
+"""Carries a plan out, step by step: skips what is done, logs, and stops at the first failure with what to undo."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from jumar.core.errors import UserError
+from jumar.machine.plan.build import Plan
+from jumar.machine.plan.prelude import FUNCTIONS, NAMES, assignments, defaults
+from jumar.machine.plan.step import Step
+
+SAID = 3
+Tell = Callable[[int, int, str, str], None]
+"""Called with number, count, title and `running`, `done`, `skipped` or `failed`."""
+
+
+def run(made: Plan, log: Path, tell: Tell) -> None:
+    """All steps in order; a step that is done already is skipped, so a second run goes on where the first stopped."""
+    values = _variables(made)
+    count = len(made.steps)
+    for number, step in enumerate(made.steps, 1):
+        if _call(step, step.done, values, Path(os.devnull)) == 0:
+            tell(number, count, step.title, "skipped")
+            continue
+        tell(number, count, step.title, "running")
+        failed = _call(step, step.do, values, log) != 0
+        if failed or _call(step, step.done, values, log) != 0:
+            tell(number, count, step.title, "failed")
+            raise _stopped(number, count, step, log, failed)
+        tell(number, count, step.title, "done")
+
+
+def _variables(made: Plan) -> dict[str, str]:
+    """The variables as a script would see them, worked out by bash itself."""
+    folder = str(made.options.packages.resolve()) if made.options.packages else None
+    lines = assignments(defaults(made.candidate, made.options.prefix, folder, made.no_root))
+    shown = "; ".join(f'printf "%s\\0" "${name}"' for name in NAMES)
+    done = subprocess.run(["bash", "-c", f"{lines}\n{shown}"], capture_output=True, text=True, check=False)
+    found = done.stdout.split("\0")[: len(NAMES)]
+    if done.returncode != 0 or len(found) != len(NAMES):
+        raise UserError("cannot work out the places of the plan", done.stderr.strip() or "is bash installed?")
+    return dict(zip(NAMES, found, strict=True))
+
+
+def command(step: Step, code: str, values: dict[str, str]) -> list[str]:
+    """The words that run a piece of bash as root or as the user of the plan; sudo never asks."""
+    script = f"umask 0022\n{FUNCTIONS}\nset -eo pipefail\n{code}"
+    words = ["env", *(f"{name}={value}" for name, value in values.items()), "bash", "-c", script]
+    root = os.geteuid() == 0
+    if step.root and not root:
+        return ["sudo", "-n", *words]
+    if not step.root and root and values["PLAN_USER"] != "root":
+        return ["sudo", "-n", "-u", values["PLAN_USER"], "-H", *words]
+    return words
+
+
+def _call(step: Step, code: str, values: dict[str, str], log: Path) -> int:
+    try:
+        with log.open("ab") as file:
+            file.write(f"== {step.id}\n".encode())
+            file.flush()
+            return subprocess.run(
+                command(step, code, values), stdin=subprocess.DEVNULL, stdout=file, stderr=file, check=False
+            ).returncode
+    except OSError as error:
+        raise UserError(f"cannot run step `{step.id}`: {error}", "`--print` shows what it would do") from error
+
+
+def _stopped(number: int, count: int, step: Step, log: Path, failed: bool) -> UserError:
+    lines = [line for line in log.read_text(errors="replace").splitlines() if line and not line.startswith("== ")]
+    said = " / ".join(lines[-SAID:]) or "no message"
+    why = said if failed else f"it ended without an error, but its check says that it is not done: {said}"
+    return UserError(
+        f"step {number} of {count} failed: {step.title}: {why}",
+        f"undo it with: {step.undo}; the log is `{log}`; the same command goes on at this step",
+    )
