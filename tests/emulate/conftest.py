@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ranks import Outcome, Ranks, run_ranks
 from running import Run
 
 from jumar.emulate import env
@@ -60,5 +61,15 @@ def run(emulator: None, machine: str) -> Run:
         )
         assert not check or done.returncode == 0, done.stderr
         return done
+
+    return call
+
+
+@pytest.fixture
+def ranks(run: Run, tmp_path: Path) -> Ranks:
+    """`ranks(4, source)` runs `main(rank, size)` of the source on four cards; what each rank said, and its end."""
+
+    def call(size: int, source: str, check: bool = True, **variables: str) -> Outcome:
+        return run_ranks(run, tmp_path, size, source, check, **variables)
 
     return call
