@@ -16,6 +16,7 @@ VERBS = {
     "analyze": "Report what ties a code base to CUDA, without changing it",
     "emulate": "The virtual Ascend machine: environment, npu-smi, coverage",
     "explain": "Print the page about a rule or finding",
+    "launch": "Start a program on many cards, here or on other machines",
     "migrate": "Show or make the changes that take CUDA code to Ascend NPUs",
     "run": "Run a script on NPUs, emulated ones if there are no real ones",
 }
