@@ -28,11 +28,20 @@ from jumar.core.errors import EXIT_OK
 @click.option("--memory", metavar="SIZE", help="Memory of each emulated card, such as 32G.")
 @click.option("--cuda", is_flag=True, help="Apply torch_npu's own run-time migration to every rank.")
 @click.option("--no-check", is_flag=True, help="Start a script that makes no process group all the same.")
+@click.option(
+    "--nodes", metavar="HOSTS|N", default="", help="Machines, as host1,host2; for Slurm and Volcano how many."
+)
+@click.option("--on", "engine", metavar="ENGINE", default="", help="slurm, volcano, msrun; torch elastic if not given.")
+@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Tell the engine more; may be repeated.")
+@click.option("--name", "name", default="train", show_default=True, help="Name of the job on a cluster.")
+@click.option("--status", metavar="JOB", help="State of a job on a cluster.")
+@click.option("--log", metavar="JOB", help="What a job on a cluster has printed.")
+@click.option("--cancel", metavar="JOB", help="End a job on a cluster.")
 @click.option("--print", "only_print", is_flag=True, help="Print what would be started, whole.")
 @click.option("--of", "count", type=int, default=1, hidden=True)
 @click.option("--node-rank", type=int, default=0, hidden=True)
 @click.option("--master", default="", hidden=True)
-@click.option("--id", "name", default="train", hidden=True)
+@click.option("--id", "run_id", default="train", hidden=True)
 @click.option("--with-parent", is_flag=True, hidden=True)
 @click.pass_context
 def command(ctx: click.Context, /, only_print: bool, with_parent: bool, **options: Any) -> int:
@@ -41,10 +50,17 @@ def command(ctx: click.Context, /, only_print: bool, with_parent: bool, **option
     Every rank finds RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, and RANK_ID, RANK_SIZE and
     DEVICE_ID for MindSpore. The first rank that fails ends the others; its exit code and last lines are shown.
     """
-    from jumar.cli import launching
+    from jumar.cli import launch_elsewhere, launching
 
-    wanted = launching.job(tuple(ctx.meta["words"]), options)
-    ranks, where = launching.here(wanted, {**options, "only_print": only_print})
+    words = tuple(ctx.meta["words"])
+    options = {**options, "only_print": only_print}
+    asked = {word: options.pop(word) for word in ("status", "log", "cancel")}
+    if any(asked.values()):
+        return launch_elsewhere.ask(asked, options)
+    wanted = launching.job(words, options)
+    if wanted.nodes or options["engine"]:
+        return launch_elsewhere.elsewhere(wanted, options)
+    ranks, where = launching.here(wanted, options)
     if only_print:
         from jumar.launch import watch
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +25,15 @@ def job(words: tuple[str, ...], options: Mapping[str, Any]) -> Job:
     from jumar.launch import local
     from jumar.launch.job import Job
 
+    nodes = options["nodes"]
+    extra = [word for name in ("soc", "memory") if options[name] for word in (f"--{name}", options[name])]
     return Job(
         words=words,
-        cards=0,
+        cards=int(options["cards"]) if str(options["cards"] or "").isdecimal() else 0,
         folder=os.getcwd(),
         name=options["name"],
+        nodes=tuple(nodes.split(",")) if nodes and not nodes.isdecimal() else (),
+        count=int(nodes) if nodes.isdecimal() else max(1, len(nodes.split(","))),
         port=options["port"],
         logs=str(local.log_folder(options["logs"])),
         bind=options["bind"],
@@ -36,7 +42,17 @@ def job(words: tuple[str, ...], options: Mapping[str, Any]) -> Job:
         grace=options["grace"],
         signal=options["signal_"].upper().removeprefix("SIG"),
         rank_table=options["rank_table"],
+        python=sys.executable,
+        settings=settings(options["settings"]),
+        extra=(*extra, *(f"--{name}" for name in ("cuda", "no-check") if options[name.replace("-", "_")])),
     )
+
+
+def settings(given: tuple[str, ...]) -> dict[str, str]:
+    for one in given:
+        if "=" not in one:
+            raise UserError(f"`--set {one}` has no value", "write it as `--set partition=npu`")
+    return dict(one.split("=", 1) for one in given)
 
 
 def here(wanted: Job, options: Mapping[str, Any]) -> tuple[Local, str]:
@@ -54,6 +70,7 @@ def here(wanted: Job, options: Mapping[str, Any]) -> tuple[Local, str]:
     if not options["no_check"]:
         program.check(wanted.words, Path(), len(cards) * options["count"])
     place = (options["count"], options["node_rank"], options["master"])
+    wanted = replace(wanted, name=options["run_id"])
     ranks = local.build(wanted, built.argv, built.variables, cards, environ, place)
     if not options["only_print"]:
         commands.prepare(built, wish)

@@ -40,6 +40,7 @@ def main() -> int:
     except Exception as error:
         tell(event="error", message=f"{type(error).__name__}: {error}")
     finally:
+        _deaf()
         sweep()
     return 0
 
@@ -127,6 +128,8 @@ def _agent(workers: Any, grace: int) -> Any:
             close = context.close
 
             def stop(death_sig: Any = None, timeout: int = grace) -> None:
+                if death_sig is not None:
+                    _deaf()
                 _stop(context.subprocess_handlers.values(), death_sig or signal.SIGTERM, grace)
                 close(signal.SIGKILL, AFTER_KILL)
                 sweep()
@@ -144,6 +147,12 @@ def _agent(workers: Any, grace: int) -> Any:
             return {first + local: handler.proc.poll() for local, handler in handlers.items()}
 
     return Agent(workers, Nowhere(), shutdown_timeout=grace, exit_barrier_timeout=300)
+
+
+def _deaf() -> None:
+    """A scheduler tells every process of a job; the second time must not break the stopping of the first."""
+    for name in SIGNALS.split(","):
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
 def _stop(handlers: Any, number: int, grace: int) -> None:
