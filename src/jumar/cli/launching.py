@@ -71,9 +71,13 @@ def here(wanted: Job, options: Mapping[str, Any]) -> tuple[Local, str]:
         program.check(wanted.words, Path(), len(cards) * options["count"])
     place = (options["count"], options["node_rank"], options["master"])
     wanted = replace(wanted, name=options["run_id"])
-    ranks = local.build(wanted, built.argv, built.variables, cards, environ, place)
     if not options["only_print"]:
         commands.prepare(built, wish)
+    if wanted.rank_table:
+        wanted = replace(
+            wanted, rank_table=_rank_table(wanted, cards, place[0], built.variables, options["only_print"])
+        )
+    ranks = local.build(wanted, built.argv, built.variables, cards, environ, place)
     return ranks, built.where
 
 
@@ -90,6 +94,29 @@ def run(ranks: Local, with_parent: bool) -> int:
         view.close()
     _tell(outcome, ranks)
     return outcome.code
+
+
+def _rank_table(wanted: Job, cards: tuple[int, ...], nodes: int, variables: Mapping[str, str], only_print: bool) -> str:
+    """The path of the table that the ranks are told: the one that was named, checked, or one made for this machine."""
+    import socket
+
+    from jumar.launch.ranktable import place, read, sources, write
+
+    prefix = variables.get("JUMAR_PREFIX")
+    conf = f"{prefix}/etc/hccn.conf" if prefix else sources.CONF
+    if wanted.rank_table == "auto":
+        if nodes > 1:
+            raise UserError("`--rank-table auto` is for one machine", "`jumar ranktable make` makes one for several")
+        path = Path(wanted.logs) / "rank_table.json"
+        if not only_print:
+            known = sources.addresses(sources.text_of(conf), conf)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(write.render(sources.table({socket.gethostname(): known}, cards), "1.0"), encoding="utf-8")
+        return str(path)
+    given = os.path.abspath(wanted.rank_table)
+    own = sources.addresses(sources.text_of(conf), conf) if os.path.exists(conf) else {}
+    place.fit(read.read(sources.text_of(given), wanted.rank_table), wanted.rank_table, cards, nodes, own)
+    return given
 
 
 def _cards(wish: str | None, real: list[int], environ: Mapping[str, str]) -> tuple[list[int], str]:
@@ -123,7 +150,7 @@ def _tell(outcome: Outcome, ranks: Local) -> None:
             click.echo(f"  {text}", err=True)
         others = f", {outcome.others} more after it" if outcome.others else ""
         click.echo(f"error: rank {one.rank} failed first, with {_end(one.code)}{others}: `{one.log}`", err=True)
-        for text in why(one.tail):
+        for text in why(Path(ranks.logs)):
             click.echo(text, err=True)
     elif outcome.state == "until":
         late = [rank for rank, code in outcome.codes.items() if code in (None, -9)]

@@ -18,6 +18,8 @@ VERBS = {
     "explain": "Print the page about a rule or finding",
     "launch": "Start a program on many cards, here or on other machines",
     "migrate": "Show or make the changes that take CUDA code to Ascend NPUs",
+    "net": "Plan, set and check the addresses of the cards",
+    "ranktable": "Make, check and convert rank tables",
     "run": "Run a script on NPUs, emulated ones if there are no real ones",
 }
 """Verb and one-line help; the command is `command` in `jumar.cli.cmd_<verb>`."""

@@ -1,15 +1,17 @@
-"""What a failed rank's log means, where the part that explains logs is there."""
+"""What the logs of failed ranks mean, where the part that explains logs is there."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from pathlib import Path
 
 
-def why(lines: Sequence[str]) -> list[str]:
-    """Lines that explain an error in a log; none when nothing is known about it."""
+def why(folder: Path) -> list[str]:
+    """Lines that explain the errors in a job's logs; none when nothing is known about them."""
     try:
-        explain: Callable[[str], list[str]] = importlib.import_module("jumar.machine.explain").explain_text
-        return list(explain("\n".join(lines)))
-    except (ImportError, AttributeError):
+        log = importlib.import_module("jumar.machine.explain.log")
+        report = importlib.import_module("jumar.report.explain")
+    except ImportError:
         return []
+    result = log.explain(sorted(folder.glob("rank_*.log")))
+    return list(report.text(result)) if result.is_known else []

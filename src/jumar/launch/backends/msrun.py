@@ -6,6 +6,7 @@ Options: mindspore.parallel.cluster.run of MindSpore 2.6 to 2.10 (tutorials/para
 from __future__ import annotations
 
 import json
+import shlex
 
 from jumar.core.errors import UserError
 from jumar.launch import cores, submission
@@ -32,7 +33,9 @@ def build(job: Job) -> Submission:
     for rank, node in enumerate(nodes):
         words = _words(job, nodes, rank)
         commands.append(
-            words if not job.nodes else ("ssh", node, f"cd {job.folder} && {submission.shell(list(words))}")
+            words
+            if not job.nodes
+            else ("ssh", node, f"cd {shlex.quote(job.folder)} && {submission.shell(list(words))}")
         )
     return Submission(engine="msrun", commands=tuple(commands))
 

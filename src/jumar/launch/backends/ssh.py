@@ -14,6 +14,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from jumar.core.errors import UserError
 from jumar.launch import proc, submission
@@ -45,6 +46,8 @@ def build(job: Job, environ: Mapping[str, str] | None = None) -> Submission:
     values = [f"{name}={shlex.quote(environ[name])}" for name in PASSED if environ and name in environ]
     script = f" && test -e {shlex.quote(job.words[0])}" if job.words[0].endswith(".py") else ""
     look = f"cd {folder}{script} && {shlex.quote(python)} -c 'import jumar.launch'"
+    logs = os.path.relpath(job.logs, job.folder) if job.logs.startswith(f"{job.folder}/") else job.logs
+    job = replace(job, logs=logs)  # below the folder of the machine, wherever that is there
     commands = []
     for rank, node in enumerate(job.nodes):
         master = job.nodes[0].rpartition("@")[2]
