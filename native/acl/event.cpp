@@ -1,7 +1,10 @@
-// Events: a time stamp taken when they are recorded. The work before them is done by then.
-#include <atomic>
-#include <chrono>
+// Events: a point in a stream, and the time at which it was reached.
+#include "acl/event.h"
 
+#include <memory>
+#include <mutex>
+
+#include "acl/queue.h"
 #include "api.h"
 #include "machine/error.h"
 
@@ -10,22 +13,53 @@ using namespace jumar;
 namespace {
 
 struct Event {
-  std::atomic<uint64_t> time{0};  // nanoseconds; 0 when never recorded
+  std::mutex mutex;
+  std::shared_ptr<Queue> queue;
+  std::shared_ptr<Mark> mark;  // none when never recorded
 };
 
-uint64_t now() {
-  const auto time = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+std::shared_ptr<Mark> mark_of(void* event) {
+  std::lock_guard<std::mutex> guard(static_cast<Event*>(event)->mutex);
+  return static_cast<Event*>(event)->mark;
 }
 
-int32_t complete(const char* function, void* event, int32_t* status, int32_t value) {
+uint64_t time_of(void* event) {
+  const std::shared_ptr<Mark> mark = mark_of(event);
+  return mark != nullptr ? mark->time.load() : 0;
+}
+
+int32_t put_mark(void* event, std::shared_ptr<Queue> queue, std::shared_ptr<Mark> mark) {
+  std::lock_guard<std::mutex> guard(static_cast<Event*>(event)->mutex);
+  static_cast<Event*>(event)->queue = std::move(queue);
+  static_cast<Event*>(event)->mark = std::move(mark);
+  return ACL_SUCCESS;
+}
+
+int32_t query(const char* function, void* event, int32_t* status, int32_t reached, int32_t pending) {
   if (event == nullptr || status == nullptr)
     return fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no event or output", function);
-  *status = value;
+  const std::shared_ptr<Mark> mark = mark_of(event);
+  *status = mark == nullptr || mark->time != 0 ? reached : pending;
   return ACL_SUCCESS;
 }
 
 }  // namespace
+
+namespace jumar {
+
+int32_t finish_event(const char* function, void* event) {
+  std::shared_ptr<Queue> queue;
+  const std::shared_ptr<Mark> mark = mark_of(event);
+  if (mark == nullptr) return ACL_SUCCESS;
+  {
+    std::lock_guard<std::mutex> guard(static_cast<Event*>(event)->mutex);
+    queue = static_cast<Event*>(event)->queue;
+  }
+  const Failure failure = queue->wait(*mark);
+  return failure.code == 0 ? ACL_SUCCESS : fail(failure.code, "%s: %s", function, failure.text.c_str());
+}
+
+}  // namespace jumar
 
 int32_t aclrtCreateEventExWithFlag(void** event, uint32_t) {
   if (event == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtCreateEventExWithFlag: no output");
@@ -42,27 +76,27 @@ int32_t aclrtDestroyEvent(void* event) {
   return ACL_SUCCESS;
 }
 
-int32_t aclrtRecordEvent(void* event, void*) {
+int32_t aclrtRecordEvent(void* event, void* stream) {
   if (event == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtRecordEvent: no event");
-  static_cast<Event*>(event)->time = now();
-  return ACL_SUCCESS;
+  std::shared_ptr<Queue> queue = queue_of(stream);
+  std::shared_ptr<Mark> mark = queue->mark();
+  return put_mark(event, std::move(queue), std::move(mark));
 }
 
 int32_t aclrtResetEvent(void* event, void*) {
   if (event == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtResetEvent: no event");
-  static_cast<Event*>(event)->time = 0;
-  return ACL_SUCCESS;
+  return put_mark(event, nullptr, nullptr);
 }
 
 int32_t aclrtSynchronizeEvent(void* event) {
   if (event == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtSynchronizeEvent: no event");
-  return ACL_SUCCESS;
+  return finish_event("aclrtSynchronizeEvent", event);
 }
 
 int32_t aclrtEventElapsedTime(float* ms, void* start, void* end) {
   if (ms == nullptr || start == nullptr || end == nullptr)
     return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtEventElapsedTime: no event or output");
-  const uint64_t from = static_cast<Event*>(start)->time, to = static_cast<Event*>(end)->time;
+  const uint64_t from = time_of(start), to = time_of(end);
   if (from == 0 || to == 0)
     return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "aclrtEventElapsedTime: an event was never recorded");
   *ms = static_cast<float>(static_cast<double>(static_cast<int64_t>(to - from)) / 1e6);
@@ -72,18 +106,18 @@ int32_t aclrtEventElapsedTime(float* ms, void* start, void* end) {
 int32_t aclrtEventGetTimestamp(void* event, uint64_t* time) {
   if (event == nullptr || time == nullptr)
     return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtEventGetTimestamp: no event or output");
-  *time = static_cast<Event*>(event)->time;
+  *time = time_of(event);
   if (*time == 0) return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "aclrtEventGetTimestamp: never recorded");
   return ACL_SUCCESS;
 }
 
-// "Recorded" is 1 in the vendor's enum of recorded states, "waited for" is 0 in that of wait states.
+// The vendor's enums: recorded 1, not ready 0; waited for 0, not ready 1.
 int32_t aclrtQueryEventStatus(void* event, int32_t* status) {
-  return complete("aclrtQueryEventStatus", event, status, 1);
+  return query("aclrtQueryEventStatus", event, status, 1, 0);
 }
 
 int32_t aclrtQueryEventWaitStatus(void* event, int32_t* status) {
-  return complete("aclrtQueryEventWaitStatus", event, status, 0);
+  return query("aclrtQueryEventWaitStatus", event, status, 0, 1);
 }
 
 uint64_t MsprofSysCycleTime() { return now(); }

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "acl/context.h"
+#include "acl/queue.h"
 #include "api.h"
 #include "machine/error.h"
 #include "machine/ledger.h"
@@ -97,6 +98,7 @@ int32_t aclrtFree(void* memory) {
   int32_t device = -1;
   if (!forget(memory, &bytes, &device))
     return fail(ACL_ERROR_RT_MEMORY_FREE, "aclrtFree: not an address of aclrtMalloc");
+  if (queued_work != 0) finish_all("aclrtFree");  // as on a device: nothing may still use it
   munmap(memory, bytes);
   ledger::give(card_of(device), bytes);
   return ACL_SUCCESS;
@@ -120,11 +122,13 @@ int32_t aclrtMemcpy(void* to, size_t room, const void* from, size_t count, int32
   return copy("aclrtMemcpy", to, room, from, count);
 }
 
-int32_t aclrtMemcpyAsync(void* to, size_t room, const void* from, size_t count, int32_t, void*) {
+int32_t aclrtMemcpyAsync(void* to, size_t room, const void* from, size_t count, int32_t, void* stream) {
+  if (int32_t code = finish_stream("aclrtMemcpyAsync", stream)) return code;
   return copy("aclrtMemcpyAsync", to, room, from, count);
 }
 
-int32_t aclrtMemcpyAsyncWithCondition(void* to, size_t room, const void* from, size_t count, int32_t, void*) {
+int32_t aclrtMemcpyAsyncWithCondition(void* to, size_t room, const void* from, size_t count, int32_t, void* stream) {
+  if (int32_t code = finish_stream("aclrtMemcpyAsyncWithCondition", stream)) return code;
   return copy("aclrtMemcpyAsyncWithCondition", to, room, from, count);
 }
 
@@ -140,7 +144,8 @@ int32_t aclrtMemcpyBatch(void** to, size_t* room, void** from, size_t* size, siz
 }
 
 int32_t aclrtMemcpyBatchAsync(void** to, size_t* room, void** from, size_t* size, size_t count, void* attrs,
-                              size_t* indexes, size_t attr_count, size_t* failed, void*) {
+                              size_t* indexes, size_t attr_count, size_t* failed, void* stream) {
+  if (int32_t code = finish_stream("aclrtMemcpyBatchAsync", stream)) return code;
   return aclrtMemcpyBatch(to, room, from, size, count, attrs, indexes, attr_count, failed);
 }
 
@@ -148,7 +153,8 @@ int32_t aclrtMemset(void* at, size_t room, int32_t value, size_t count) {
   return set("aclrtMemset", at, room, value, count);
 }
 
-int32_t aclrtMemsetAsync(void* at, size_t room, int32_t value, size_t count, void*) {
+int32_t aclrtMemsetAsync(void* at, size_t room, int32_t value, size_t count, void* stream) {
+  if (int32_t code = finish_stream("aclrtMemsetAsync", stream)) return code;
   return set("aclrtMemsetAsync", at, room, value, count);
 }
 
@@ -208,7 +214,7 @@ int32_t aclrtValueWrite(void* at, uint64_t value, uint32_t, void*) {
 }
 
 int32_t aclrtValueWait(void* at, uint64_t value, uint32_t flag, void*) {
-  // Streams have no queue, so a wait that is not over now would wait in the caller for ever.
+  // Only collectives are queued, so a wait that is not over now would wait in the caller for ever.
   const uint64_t seen = __atomic_load_n(static_cast<uint64_t*>(at), __ATOMIC_SEQ_CST);
   const bool over = flag == 0   ? static_cast<int64_t>(seen - value) >= 0
                     : flag == 1 ? seen == value

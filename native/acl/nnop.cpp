@@ -1,7 +1,7 @@
 // The objects that arguments of an operator call (aclnn) are wrapped in.
+#include "acl/nnop.h"
+
 #include <algorithm>
-#include <cstdint>
-#include <vector>
 
 #include "api.h"
 #include "machine/error.h"
@@ -9,18 +9,6 @@
 using namespace jumar;
 
 namespace {
-
-struct Tensor {
-  int32_t type, format;
-  std::vector<int64_t> dims, strides, storage;
-  int64_t offset;
-  void* data;
-};
-
-struct Scalar {
-  int32_t type;
-  uint8_t value[16];
-};
 
 template <typename T>
 using List = std::vector<T>;
@@ -37,18 +25,21 @@ int32_t drop(const void* list) {
   return ACL_SUCCESS;
 }
 
-size_t scalar_size(int32_t type) {
-  // Numbers of aclDataType: 8 bytes for int64, uint64, double; 16 for complex128 is the largest one passed.
+}  // namespace
+
+namespace jumar {
+
+size_t element_size(int32_t type) {
   switch (type) {
-    case 2: case 4: case 12: return 1;                // int8, uint8, bool
-    case 1: case 6: case 7: case 27: return 2;        // float16, int16, uint16, bfloat16
-    case 0: case 3: case 8: return 4;                 // float, int32, uint32
-    case 17: return 16;                               // complex128
+    case 2: case 4: case 12: case 34: case 35: case 36: return 1;  // int8, uint8, bool, 8-bit floats
+    case 1: case 6: case 7: case 27: return 2;                     // float16, int16, uint16, bfloat16
+    case 0: case 3: case 8: return 4;                              // float, int32, uint32
+    case 17: return 16;                                            // complex128
     default: return 8;
   }
 }
 
-}  // namespace
+}  // namespace jumar
 
 void* aclCreateTensor(const int64_t* dims, uint64_t dims_count, int32_t type, const int64_t* strides, int64_t offset,
                       int32_t format, const int64_t* storage, uint64_t storage_count, void* data) {
@@ -60,7 +51,7 @@ void* aclCreateTensor(const int64_t* dims, uint64_t dims_count, int32_t type, co
 
 void* aclCreateScalar(void* value, int32_t type) {
   auto* scalar = new Scalar{type, {}};
-  __builtin_memcpy(scalar->value, value, scalar_size(type));
+  __builtin_memcpy(scalar->value, value, element_size(type));
   return scalar;
 }
 

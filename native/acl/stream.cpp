@@ -1,7 +1,11 @@
-// Streams. Work is done when the call that asks for it returns, so a stream has no queue and is always idle.
+// Streams. Work is done when the call that asks for it returns; only collectives are queued (acl/queue.h).
 #include <atomic>
+#include <memory>
+#include <mutex>
 
 #include "acl/context.h"
+#include "acl/event.h"
+#include "acl/queue.h"
 #include "api.h"
 #include "machine/error.h"
 
@@ -13,6 +17,7 @@ struct Stream {
   int32_t id;
   int32_t device;
   std::atomic<uint32_t> overflow_switch{0};
+  std::shared_ptr<Queue> queue = std::make_shared<Queue>();
 };
 
 std::atomic<int32_t> next_id{1};
@@ -24,12 +29,26 @@ int32_t create(const char* function, void** stream) {
   return ACL_SUCCESS;
 }
 
-int32_t synchronize(const char* function) {
+int32_t synchronize_stream(const char* function, void* stream) {
   if (current_device() < 0) return fail(ACL_ERROR_RT_CONTEXT_NULL, "%s: the thread has no device yet", function);
-  return ACL_SUCCESS;
+  return finish_stream(function, stream);
+}
+
+int32_t synchronize_device(const char* function) {
+  if (current_device() < 0) return fail(ACL_ERROR_RT_CONTEXT_NULL, "%s: the thread has no device yet", function);
+  return finish_all(function);
 }
 
 }  // namespace
+
+namespace jumar {
+
+std::shared_ptr<Queue> queue_of(void* stream) {
+  static auto& of_default_stream = *new std::shared_ptr<Queue>(std::make_shared<Queue>());
+  return stream != nullptr ? static_cast<Stream*>(stream)->queue : of_default_stream;
+}
+
+}  // namespace jumar
 
 int32_t aclrtCreateStream(void** stream) { return create("aclrtCreateStream", stream); }
 
@@ -38,20 +57,26 @@ int32_t aclrtCreateStreamWithConfig(void** stream, uint32_t, uint32_t) {
 }
 
 int32_t aclrtDestroyStream(void* stream) {
+  if (stream != nullptr) queue_of(stream)->drain();
   delete static_cast<Stream*>(stream);
   return ACL_SUCCESS;
 }
 
-int32_t aclrtDestroyStreamForce(void* stream) { return aclrtDestroyStream(stream); }
+int32_t aclrtDestroyStreamForce(void* stream) {
+  delete static_cast<Stream*>(stream);  // the thread that works its queue off keeps that
+  return ACL_SUCCESS;
+}
 
-int32_t aclrtSynchronizeStream(void*) { return synchronize("aclrtSynchronizeStream"); }
-int32_t aclrtSynchronizeStreamWithTimeout(void*, int32_t) { return synchronize("aclrtSynchronizeStreamWithTimeout"); }
-int32_t aclrtSynchronizeDevice() { return synchronize("aclrtSynchronizeDevice"); }
-int32_t aclrtSynchronizeDeviceWithTimeout(int32_t) { return synchronize("aclrtSynchronizeDeviceWithTimeout"); }
+int32_t aclrtSynchronizeStream(void* stream) { return synchronize_stream("aclrtSynchronizeStream", stream); }
+int32_t aclrtSynchronizeStreamWithTimeout(void* stream, int32_t) {
+  return synchronize_stream("aclrtSynchronizeStreamWithTimeout", stream);
+}
+int32_t aclrtSynchronizeDevice() { return synchronize_device("aclrtSynchronizeDevice"); }
+int32_t aclrtSynchronizeDeviceWithTimeout(int32_t) { return synchronize_device("aclrtSynchronizeDeviceWithTimeout"); }
 
-int32_t aclrtStreamQuery(void*, int32_t* status) {
+int32_t aclrtStreamQuery(void* stream, int32_t* status) {
   if (status == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtStreamQuery: no output");
-  *status = 0;  // complete
+  *status = queue_of(stream)->idle() ? 0 : 1;  // complete, not ready
   return ACL_SUCCESS;
 }
 
@@ -61,9 +86,10 @@ int32_t aclrtStreamGetId(void* stream, int32_t* id) {
   return ACL_SUCCESS;
 }
 
+// The host waits in the stream's place: what it does on that stream next is done at once.
 int32_t aclrtStreamWaitEvent(void*, void* event) {
   if (event == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtStreamWaitEvent: no event");
-  return ACL_SUCCESS;
+  return finish_event("aclrtStreamWaitEvent", event);
 }
 
 int32_t aclrtSetStreamOverflowSwitch(void* stream, uint32_t flag) {
@@ -79,9 +105,10 @@ int32_t aclrtGetStreamOverflowSwitch(void* stream, uint32_t* flag) {
   return ACL_SUCCESS;
 }
 
-// Host functions run at once, in the order of the calls: everything before them on the stream is done already.
-int32_t aclrtLaunchCallback(void* function, void* data, int32_t, void*) {
+// Host functions run at once, in the order of the calls.
+int32_t aclrtLaunchCallback(void* function, void* data, int32_t, void* stream) {
   if (function == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtLaunchCallback: no function");
+  if (int32_t code = finish_stream("aclrtLaunchCallback", stream)) return code;
   reinterpret_cast<void (*)(void*)>(function)(data);
   return ACL_SUCCESS;
 }

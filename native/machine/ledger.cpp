@@ -15,6 +15,7 @@
 #include <mutex>
 #include <string>
 
+#include "machine/process.h"
 #include "machine/profile.h"
 
 namespace jumar::ledger {
@@ -42,20 +43,6 @@ std::string file_name() {
   for (char& letter : key)
     if (letter == '/') letter = '_';
   return "/jumar-" + std::to_string(getuid()) + "-" + key;
-}
-
-uint64_t start_time(int32_t pid) {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
-  FILE* file = std::fopen(path, "re");
-  if (file == nullptr) return 0;
-  char line[1024] = "";
-  const bool read = std::fgets(line, sizeof line, file) != nullptr;
-  std::fclose(file);
-  // The command name may hold spaces and brackets: count fields after the last one.
-  const char* at = read ? std::strrchr(line, ')') : nullptr;
-  for (int field = 2; at != nullptr && field < 22; ++field) at = std::strchr(at + 1, ' ');
-  return at != nullptr ? std::strtoull(at + 1, nullptr, 10) : 0;
 }
 
 bool alive(const Row& row) {

@@ -8,4 +8,5 @@
 #include "plan.cpp"
 #include "random.cpp"
 #include "reference.cpp"
+#include "stream.cpp"
 #include "widen.cpp"

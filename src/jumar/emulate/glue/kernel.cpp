@@ -8,6 +8,7 @@
 #include "alias.h"
 #include "memory.h"
 #include "random.h"
+#include "stream.h"
 #include "widen.h"
 
 namespace jumar {
@@ -215,6 +216,7 @@ void execute(const Plan& plan, const c10::OperatorHandle& op, const c10::Operato
   Call call(plan, op, stack);
   call.replace_arguments();
   const c10::OptionalDeviceGuard on(call.device());
+  finish_current_stream(call.device());
   std::optional<DefaultGenerator> generator;
   if (plan.has_generator) {
     call.replace_generator();

@@ -1,0 +1,41 @@
+#include "hccl/segment.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace jumar::hccl {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+size_t round_up(size_t size) { return (size + kPage - 1) / kPage * kPage; }
+
+}  // namespace
+
+Segment::~Segment() {
+  if (base_ != nullptr) munmap(base_, bytes_);
+}
+
+bool Segment::map(int fd, uint32_t ranks) {
+  static_assert(sizeof(Header) <= kHeaderRoom);
+  const size_t pipes = kHeaderRoom + round_up(ranks * sizeof(Slot));
+  const size_t stages = pipes + round_up(static_cast<size_t>(ranks) * ranks * sizeof(Pipe));
+  const size_t rings = stages + ranks * 4 * kStage;
+  bytes_ = rings + static_cast<size_t>(ranks) * ranks * kRing;
+  struct stat info {};
+  // All ranks make it equally large, so it does not matter who is first. Pages nobody writes to take no memory.
+  if (fstat(fd, &info) != 0) return false;
+  if (info.st_size < static_cast<off_t>(bytes_) && ftruncate(fd, static_cast<off_t>(bytes_)) != 0) return false;
+  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (memory == MAP_FAILED) return false;
+  madvise(memory, bytes_, MADV_DONTFORK);  // a data loader's child is no rank and must not keep it alive
+  base_ = static_cast<char*>(memory);
+  ranks_ = ranks;
+  pipes_ = reinterpret_cast<Pipe*>(base_ + pipes);
+  stages_ = base_ + stages;
+  rings_ = base_ + rings;
+  return true;
+}
+
+}  // namespace jumar::hccl
