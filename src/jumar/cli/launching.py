@@ -92,8 +92,19 @@ def run(ranks: Local, with_parent: bool) -> int:
         outcome = watch.run(ranks, view, with_parent)
     finally:
         view.close()
+        _forget(ranks.variables)
     _tell(outcome, ranks)
     return outcome.code
+
+
+def _forget(variables: Mapping[str, str]) -> None:
+    """Take ranks that were killed out of the table of who uses which emulated card."""
+    if variables.get("JUMAR_EMULATE") != "1":
+        return
+    from jumar.emulate import env, ledger
+
+    size = env.memory_mib(variables)
+    ledger.read(ledger.file_name(variables["JUMAR_SOC"], int(variables["JUMAR_CARDS"]), size, os.environ))
 
 
 def _rank_table(wanted: Job, cards: tuple[int, ...], nodes: int, variables: Mapping[str, str], only_print: bool) -> str:
