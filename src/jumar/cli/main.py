@@ -17,8 +17,11 @@ VERBS = {
     "doctor": "Check a machine: driver, CANN, frameworks, cards, network",
     "emulate": "The virtual Ascend machine: environment, npu-smi, coverage",
     "explain": "Print the page about a rule or finding",
+    "launch": "Start a program on many cards, here or on other machines",
     "migrate": "Show or make the changes that take CUDA code to Ascend NPUs",
+    "net": "Plan, set and check the addresses of the cards",
     "plan": "Which versions fit together, and the exact steps to install them",
+    "ranktable": "Make, check and convert rank tables",
     "run": "Run a script on NPUs, emulated ones if there are no real ones",
 }
 """Verb and one-line help; the command is `command` in `jumar.cli.cmd_<verb>`."""

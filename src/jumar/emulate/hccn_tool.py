@@ -29,10 +29,12 @@ def main(argv: list[str] | None = None) -> int:
     card = _card(words)
     if card is None or card >= len(found.chips):
         return _refuse(f"`-i N` names a device from 0 to {len(found.chips) - 1}")
+    path = os.path.join(os.environ.get("JUMAR_PREFIX") or "", "etc", "hccn.conf")
+    if "-ping" in words:
+        return _ping(card, words, read(path))
     topic = next((word for word in words if word[1:] in TOPICS), None)
     if topic is None:
-        return _refuse(f"this query is not emulated; these are: {', '.join(f'-{name}' for name in TOPICS)}")
-    path = os.path.join(os.environ.get("JUMAR_PREFIX") or "", "etc", "hccn.conf")
+        return _refuse(f"this query is not emulated; these are: {', '.join(f'-{name}' for name in (*TOPICS, 'ping'))}")
     if "-g" in words:
         return TOPICS[topic[1:]](card, read(path))
     if "-s" in words:
@@ -80,6 +82,17 @@ def _netdetect(card: int, conf: Mapping[str, str]) -> int:
 
 def _link(card: int, conf: Mapping[str, str]) -> int:
     return _say("link status: UP")
+
+
+def _ping(card: int, words: list[str], conf: Mapping[str, str]) -> int:
+    """Cards of this machine reach each other; nothing else is there to answer."""
+    if "address" not in words[:-1]:
+        return _refuse("`-ping -g address A` asks the port with address A")
+    asked = words[words.index("address") + 1]
+    there = asked in [value for key, value in conf.items() if key.startswith("address_")]
+    seen = [f"recv seq={number},time=0.050000ms" if there else f"recv time out seq={number}" for number in range(3)]
+    loss = "3 received, 0.00%" if there else "0 received, 100.00%"
+    return _say(f"device {card} PING {asked}", *seen, f"3 packets transmitted, {loss} packet loss")
 
 
 def _net_health(card: int, conf: Mapping[str, str]) -> int:

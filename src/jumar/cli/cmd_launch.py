@@ -1,0 +1,70 @@
+"""`jumar launch`: a program on many cards, of this machine or of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from jumar.cli.cmd_run import LikePython
+from jumar.core.errors import EXIT_OK
+
+
+@click.command("launch", cls=LikePython, short_help="Start a program on many cards, here or on other machines",
+               options_metavar="[OPTIONS] SCRIPT|-m MODULE|PROGRAM ARGS...")  # fmt: skip
+@click.option("--cards", metavar="N|LIST", help="Cards on each machine, or their numbers (0,1,4-5); all if not given.")
+@click.option("--bind", metavar="auto|none|LIST", default="auto", show_default=True,
+              help="Cores of each card: by NUMA node, none, or 0-23:24-47.")  # fmt: skip
+@click.option("--port", type=int, metavar="N", default=0, help="Where the ranks meet; a free port if not given.")
+@click.option("--logs", metavar="DIR", help="Folder of the ranks' logs; a new one under `logs` if not given.")
+@click.option("--restarts", type=int, metavar="N", default=0, help="Start all ranks again after a failure, N times.")
+@click.option("--until", metavar="HH:MM", default="", help="Nothing may run after this time of day.")
+@click.option("--grace", type=int, metavar="SECONDS", default=30, show_default=True,
+              help="Time to save between the signal to stop and SIGKILL.")  # fmt: skip
+@click.option("--signal", "signal_", metavar="NAME", default="TERM", show_default=True,
+              help="Signal that `--until` sends.")  # fmt: skip
+@click.option("--rank-table", metavar="FILE|auto", default="", help="Sets RANK_TABLE_FILE; auto makes one.")
+@click.option("--soc", metavar="NAME", help="Emulated chip, such as Ascend910B3 (the default).")
+@click.option("--memory", metavar="SIZE", help="Memory of each emulated card, such as 32G.")
+@click.option("--cuda", is_flag=True, help="Apply torch_npu's own run-time migration to every rank.")
+@click.option("--no-check", is_flag=True, help="Start a script that makes no process group all the same.")
+@click.option(
+    "--nodes", metavar="HOSTS|N", default="", help="Machines, as host1,host2; for Slurm and Volcano how many."
+)
+@click.option("--on", "engine", metavar="ENGINE", default="", help="slurm, volcano, msrun; torch elastic if not given.")
+@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Tell the engine more; may be repeated.")
+@click.option("--name", "name", default="train", show_default=True, help="Name of the job on a cluster.")
+@click.option("--status", metavar="JOB", help="State of a job on a cluster.")
+@click.option("--log", metavar="JOB", help="What a job on a cluster has printed.")
+@click.option("--cancel", metavar="JOB", help="End a job on a cluster.")
+@click.option("--print", "only_print", is_flag=True, help="Print what would be started, whole.")
+@click.option("--of", "count", type=int, default=1, hidden=True)
+@click.option("--node-rank", type=int, default=0, hidden=True)
+@click.option("--master", default="", hidden=True)
+@click.option("--id", "run_id", default="train", hidden=True)
+@click.option("--with-parent", is_flag=True, hidden=True)
+@click.pass_context
+def command(ctx: click.Context, /, only_print: bool, with_parent: bool, **options: Any) -> int:
+    """Start a Python script, module or program once per card; the words after our options are its own.
+
+    Every rank finds RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, and RANK_ID, RANK_SIZE and
+    DEVICE_ID for MindSpore. The first rank that fails ends the others; its exit code and last lines are shown.
+    """
+    from jumar.cli import launch_elsewhere, launching
+
+    words = tuple(ctx.meta["words"])
+    options = {**options, "only_print": only_print}
+    asked = {word: options.pop(word) for word in ("status", "log", "cancel")}
+    if any(asked.values()):
+        return launch_elsewhere.ask(asked, options)
+    wanted = launching.job(words, options)
+    if wanted.nodes or options["engine"]:
+        return launch_elsewhere.elsewhere(wanted, options)
+    ranks, where = launching.here(wanted, options)
+    if only_print:
+        from jumar.launch import watch
+
+        click.echo("\n".join(watch.shown(ranks)))
+        return EXIT_OK
+    click.echo(where, err=True)
+    return launching.run(ranks, with_parent)

@@ -1,0 +1,46 @@
+"""Shows the lines of all ranks with their numbers, and one live line with the throughput below them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+import click
+
+
+class RanksView:
+    """Lines to standard output; notes and, on a terminal, the live line to standard error."""
+
+    def __init__(self, ranks: int) -> None:
+        self.width = len(str(ranks - 1))
+        self.terminal = sys.stderr.isatty()
+        self.below = ""
+
+    def line(self, rank: int, text: str) -> None:
+        self._clear()
+        click.echo(f"[rank {rank:>{self.width}}] {text}")
+        self._redraw()
+
+    def note(self, text: str) -> None:
+        self._clear()
+        click.echo(f"jumar: {text}", err=True)
+        self._redraw()
+
+    def live(self, text: str) -> None:
+        if self.terminal:
+            self._clear()
+            self.below = text[: shutil.get_terminal_size().columns - 1]
+            self._redraw()
+
+    def close(self) -> None:
+        self._clear()
+        self.below = ""
+        sys.stdout.flush()
+
+    def _clear(self) -> None:
+        if self.below:
+            click.echo("\r\x1b[K", err=True, nl=False)
+
+    def _redraw(self) -> None:
+        if self.below:
+            click.echo(self.below, err=True, nl=False)

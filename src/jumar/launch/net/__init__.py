@@ -1,0 +1,1 @@
+"""Addresses of the cards' own network ports: planned, checked, set."""

@@ -1,0 +1,21 @@
+"""Is a port free on this machine."""
+
+from __future__ import annotations
+
+import socket
+
+from jumar.core.errors import UserError
+
+
+def check(port: int) -> None:
+    """Refuse a port that somebody else listens on; 0 means that the system picks one."""
+    if not 0 <= port <= 65535:
+        raise UserError(f"`--port`: {port} is not a port", "take 1024 to 65535, or leave it out for a free one")
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind(("", port))
+        except OSError as error:
+            raise UserError(
+                f"`--port`: {port} cannot be used here: {error.strerror}", "leave `--port` out for a free one"
+            ) from error

@@ -1,0 +1,1 @@
+"""Rank tables: which card of which machine is which rank."""

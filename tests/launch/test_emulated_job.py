@@ -1,0 +1,121 @@
+"""Ranks on emulated cards with HCCL: rank tables, a killed rank, a stopped one; nothing stays in shared memory."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jumar.emulate import env
+
+GROUP = """
+import os, torch, torch_npu
+import torch.distributed as dist
+torch.npu.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("hccl")
+total = torch.ones(4, device="npu") * (dist.get_rank() + 1)
+dist.all_reduce(total)
+print("sum", total.cpu().tolist(), os.environ.get("RANK_TABLE_FILE"))
+"""
+FOREVER = (
+    GROUP
+    + """
+print("ready", flush=True)
+while True:
+    dist.all_reduce(total)
+    torch.npu.synchronize()
+"""
+)
+
+
+@pytest.fixture
+def variables(mark: str) -> Iterator[dict[str, str]]:
+    """An emulated machine of our own; its shared memory is gone afterwards."""
+    if importlib.util.find_spec("torch_npu") is None:
+        pytest.skip("torch_npu is not installed: pip install 'jumar[emulator]'")
+    if not list(env.library_dir().glob("lib*.so")):
+        pytest.skip("the stand-ins are not built: pip install .")
+    machine = f"test-{uuid.uuid4().hex[:12]}"
+    dropped = ("ASCEND", "MASTER", "OMP", "RANK", "LOCAL", "WORLD", "JUMAR", "TORCH_DEVICE", "HCCL")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    yield {**clean, "JUMAR_TEST_JOB": mark, "JUMAR_EMULATE": "1", "JUMAR_MACHINE": machine, "HCCL_EXEC_TIMEOUT": "5"}
+    until = time.monotonic() + 10
+    while (left := list(Path("/dev/shm").glob(f"*{machine}*"))) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert left == []
+
+
+def start(folder: Path, variables: dict[str, str], text: str, *words: str) -> subprocess.Popen[str]:
+    (folder / "train.py").write_text(text)
+    command = [sys.executable, "-m", "jumar", "launch", "--logs", "out", "--grace", "3", *words, "train.py"]
+    return subprocess.Popen(
+        command, cwd=folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def ready(folder: Path, job: subprocess.Popen[str], ranks: int) -> list[int]:
+    """The ranks' processes, when all of them are in their loop."""
+    until = time.monotonic() + 120
+    logs = [folder / "out" / f"rank_{rank}.log" for rank in range(ranks)]
+    while not all(log.exists() and "ready" in log.read_text() for log in logs):
+        assert job.poll() is None and time.monotonic() < until, job.communicate()
+        time.sleep(0.1)
+    [agent] = _children(job.pid)
+    found = {}
+    for pid in _children(agent):
+        raw = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        found[int(dict(item.split(b"=", 1) for item in raw if item)[b"RANK"])] = pid
+    return [found[rank] for rank in range(ranks)]
+
+
+def _children(pid: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_a_table_made_for_this_machine_is_taken(variables: dict[str, str], tmp_path: Path) -> None:
+    job = start(tmp_path, variables, GROUP, "--cards", "2", "--rank-table", "auto")
+    out, err = job.communicate(timeout=200)
+    assert job.returncode == 0, err
+    assert "jumar: no NPU found, emulating 2 x Ascend910B3" in err
+    assert out.count(f"sum [3.0, 3.0, 3.0, 3.0] {tmp_path}/out/rank_table.json") == 2
+    made = json.loads((tmp_path / "out" / "rank_table.json").read_text())
+    assert [device["device_ip"] for device in made["server_list"][0]["device"]] == [
+        "192.168.100.101",
+        "192.168.101.101",
+    ]
+
+
+def test_a_table_for_another_machine_or_other_cards_is_refused(variables: dict[str, str], tmp_path: Path) -> None:
+    device = {"device_id": "0", "device_ip": "10.9.8.7", "rank_id": "0"}
+    table = {"status": "completed", "version": "1.0", "server_count": "1",
+             "server_list": [{"server_id": "elsewhere", "device": [device]}]}  # fmt: skip
+    (tmp_path / "table.json").write_text(json.dumps(table))
+    job = start(tmp_path, variables, GROUP, "--cards", "1", "--rank-table", "table.json")
+    _, err = job.communicate(timeout=100)
+    assert job.returncode == 2 and "rank table `table.json` is for another machine: `elsewhere`" in err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_killed_rank_ends_the_others(variables: dict[str, str], tmp_path: Path) -> None:
+    job = start(tmp_path, variables, FOREVER, "--cards", "2")
+    os.kill(ready(tmp_path, job, 2)[1], signal.SIGKILL)
+    _, err = job.communicate(timeout=100)
+    assert job.returncode == 128 + 9 and "rank 1 failed first, with SIGKILL" in err
+
+
+@pytest.mark.slow
+def test_a_stopped_rank_makes_the_other_give_up_and_is_killed(variables: dict[str, str], tmp_path: Path) -> None:
+    job = start(tmp_path, variables, FOREVER, "--cards", "2")
+    os.kill(ready(tmp_path, job, 2)[1], signal.SIGSTOP)
+    _, err = job.communicate(timeout=200)
+    assert job.returncode not in (0, 2) and "error: rank 0 failed first" in err
