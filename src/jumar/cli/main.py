@@ -15,7 +15,7 @@ from jumar.core.errors import EXIT_FAILED, EXIT_OK, UserError
 VERBS = {
     "analyze": "Report what ties a code base to CUDA, without changing it",
     "emulate": "The virtual Ascend machine: environment, npu-smi, coverage",
-    "explain": "Print the page about a rule or finding",
+    "explain": "Say what an error, a log or a finding means",
     "migrate": "Show or make the changes that take CUDA code to Ascend NPUs",
     "run": "Run a script on NPUs, emulated ones if there are no real ones",
 }
