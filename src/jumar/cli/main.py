@@ -16,7 +16,7 @@ VERBS = {
     "analyze": "Report what ties a code base to CUDA, without changing it",
     "doctor": "Check a machine: driver, CANN, frameworks, cards, network",
     "emulate": "The virtual Ascend machine: environment, npu-smi, coverage",
-    "explain": "Print the page about a rule or finding",
+    "explain": "Say what an error, a log or a finding means",
     "launch": "Start a program on many cards, here or on other machines",
     "migrate": "Show or make the changes that take CUDA code to Ascend NPUs",
     "net": "Plan, set and check the addresses of the cards",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from jumar.core.finding import State
 from jumar.tables.load import table
@@ -83,3 +84,22 @@ def _cards(value: str) -> str | None:
         return None
     cards = [int(part) for part in value.split(",") if part.strip()]
     return ",".join(map(str, sorted(cards))) if len(set(cards)) == len(cards) else None
+
+
+class NpuVariable(NamedTuple):
+    """A variable of an Ascend machine."""
+
+    name: str
+    what: str
+    default: str
+    source: str
+
+
+@cache
+def npu_variables() -> dict[str, NpuVariable]:
+    """Variables that CANN, HCCL and the frameworks read."""
+    rows = table("npu_environment.toml")
+    return {
+        name: NpuVariable(name, row["what"], row.get("default", ""), rows["sources"][row["source"]])
+        for name, row in rows["variables"].items()
+    }

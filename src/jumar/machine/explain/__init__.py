@@ -1,0 +1,1 @@
+"""What an error, a code or a log means."""

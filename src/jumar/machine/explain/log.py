@@ -1,0 +1,84 @@
+"""Explains logs: finds the known signatures, and says which came first and which only follow from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from jumar.machine.explain import order, place, scan, source
+from jumar.machine.explain.result import Explanation, LogFile, Occurrence
+from jumar.machine.explain.source import Source
+from jumar.tables.errors import pattern, signatures
+
+SHOWN = 400
+"""Characters kept of a line."""
+_MOST = 20_000
+"""Pairs of signature and rank kept apart; further ranks are counted together."""
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+Key = tuple[str, int, int | None]
+
+
+def explain(sources: Iterable[str | Path | Source]) -> Explanation:
+    """Explain logs: files, folders with logs, or `Source`s (a name and a binary stream) such as a captured stderr.
+
+    They are read once, in blocks, so any size will do. The explanation holds the causes in order: the first and most
+    specific error, then what mostly follows from it, then what only wraps it; each with the first line of every rank.
+    A rank is known from the line (`[rank3]:`, `RankID:3`, `srun -l` …) or else from the file's name (`worker_3.log`,
+    `attempt_0/3/stderr.log`). Files that are broken or no text are listed with their problem and do not stop it.
+    `jumar.report.explain.text` prints the result. Callers that have lines use `explain_text`.
+    """
+    found: dict[Key, Occurrence] = {}
+    files: list[LogFile] = []
+    for item in sources:
+        opened = [item] if isinstance(item, Source) else [source.open_file(path) for path in source.files(Path(item))]
+        for one in opened:
+            with one.stream:
+                files.append(_read(one, len(files), found))
+    rows = [signatures()[key[0]] for key in found]
+    return order.explained(list(found.values()), rows, tuple(files))
+
+
+def explain_text(lines: Iterable[str | bytes], name: str = "-") -> Explanation:
+    """Explain lines that are in memory, or that come one after the other from somewhere."""
+    return explain([source.from_lines(name, lines)])
+
+
+def _read(log: Source, number: int, found: dict[Key, Occurrence]) -> LogFile:
+    counter = scan.Counter()
+    file_rank = place.rank_of_file(log.name)
+    problem = ""
+    try:
+        for candidate in scan.candidates(source.blocks(log), counter):
+            _take(candidate, log.name, number, file_rank, found)
+    except source.Broken as error:
+        problem = str(error)
+    return LogFile(log.name, counter.lines, counter.size, file_rank, problem)
+
+
+def _take(
+    candidate: scan.Candidate, name: str, number: int, file_rank: int | None, found: dict[Key, Occurrence]
+) -> None:
+    text = candidate.text.decode("utf-8", "replace")
+    matches = [(row, match) for row in candidate.signatures if (match := pattern(row).search(text))]
+    if any(not row.alone for row, _ in matches):
+        matches = [(row, match) for row, match in matches if not row.alone]
+    for row, match in matches:
+        rank = int(match[row.rank]) if row.rank else place.rank_of_line(text)
+        rank = file_rank if rank is None else rank
+        key = (row.id, number, rank)
+        if key not in found and len(found) >= _MOST:
+            key = (row.id, number, None)
+        if key in found:
+            found[key] = found[key]._replace(times=found[key].times + 1)
+            continue
+        time = place.time_of(text, candidate.before.decode("utf-8", "replace"))
+        code = match[1] if row.lookup else ""
+        found[key] = Occurrence(name, number, candidate.line, _shown(text, match), rank, time, code, 1)
+
+
+def _shown(text: str, match: re.Match[str]) -> str:
+    """The line without colours; of a long one the part around the match."""
+    start = max(0, min(match.start() - SHOWN // 4, len(text) - SHOWN)) if len(text) > SHOWN else 0
+    part = _ESCAPE.sub("", text[start : start + SHOWN]).strip()
+    return ("…" if start else "") + part + ("…" if start + SHOWN < len(text) else "")

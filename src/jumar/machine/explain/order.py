@@ -1,0 +1,67 @@
+"""The order of an explanation: the first and most specific error, then its consequences, then what only wraps it."""
+
+from __future__ import annotations
+
+from jumar.core.finding import Level
+from jumar.machine.explain.result import Cause, Explanation, LogFile, Occurrence
+from jumar.tables.errors import Role, Signature
+
+_ROLES = list(Role)
+_LEVELS = list(Level)
+_ROOT_ROWS = 8
+"""Lines after `Root Cause` in which torchrun names the rank."""
+
+
+def explained(occurrences: list[Occurrence], signatures: list[Signature], files: tuple[LogFile, ...]) -> Explanation:
+    """`signatures` says which one each occurrence belongs to."""
+    with_time = all(item.time for item in occurrences)
+    with_year = all(item.time and item.time.year for item in occurrences)
+
+    def when(item: Occurrence) -> tuple[tuple[float, ...], int, int]:
+        time: tuple[float, ...] = ()
+        if with_time and len(files) > 1 and item.time:
+            time = tuple(item.time) if with_year else tuple(item.time)[1:]
+        return time, item.order, item.line
+
+    grouped: dict[Signature, list[Occurrence]] = {}
+    for item, signature in zip(occurrences, signatures, strict=True):
+        grouped.setdefault(signature, []).append(item)
+    causes = [Cause(signature, tuple(sorted(items, key=when))) for signature, items in grouped.items()]
+    causes.sort(key=lambda cause: (*_weight(cause.signature), when(cause.first), cause.signature.id))
+    blamed = _blamed_by_torchrun(causes)
+    causes = [cause for cause in causes if cause.signature.id != "ELASTIC_RANK"]
+    return Explanation(tuple(causes), files, _first_rank(causes, blamed), _silent(causes, files))
+
+
+def _weight(signature: Signature) -> tuple[int, int]:
+    return _LEVELS.index(signature.level), _ROLES.index(signature.role)
+
+
+def _blamed_by_torchrun(causes: list[Cause]) -> int | None:
+    """torchrun itself names the process that ended first."""
+    places = {cause.signature.id: cause for cause in causes}
+    if "ELASTIC_ROOT" not in places or "ELASTIC_RANK" not in places:
+        return None
+    root = places["ELASTIC_ROOT"].first
+    after = [item for item in places["ELASTIC_RANK"].occurrences
+             if item.order == root.order and 0 < item.line - root.line <= _ROOT_ROWS]  # fmt: skip
+    return after[0].rank if after else None
+
+
+def _first_rank(causes: list[Cause], blamed: int | None) -> int | None:
+    """The rank of the best explanation; where that only waited for others, the one that torchrun names."""
+    ranks = {item.rank for cause in causes for item in cause.occurrences if item.rank is not None}
+    if not causes or (len(ranks) < 2 and blamed is None):
+        return None
+    best = causes[0]
+    if blamed is not None and (best.signature.role in (Role.FOLLOWS, Role.WRAPPER) or best.first.rank is None):
+        return blamed
+    return best.first.rank
+
+
+def _silent(causes: list[Cause], files: tuple[LogFile, ...]) -> tuple[int, ...]:
+    """Of ranks with a file of their own: those without an error, while the others only waited."""
+    if not causes or causes[0].signature.role is not Role.FOLLOWS:
+        return ()
+    told = {item.rank for cause in causes if cause.signature.level is Level.ERROR for item in cause.occurrences}
+    return tuple(sorted({file.rank for file in files if file.rank is not None} - told))

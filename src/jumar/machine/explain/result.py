@@ -1,0 +1,82 @@
+"""What an explanation is: plain values that reports print."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from jumar.tables.errors import Signature
+
+
+class Moment(NamedTuple):
+    """A time as a log writes it; some logs leave out the year."""
+
+    year: int
+    month: int
+    day: int
+    second: float
+    """Of the day."""
+
+    def __str__(self) -> str:
+        minutes, seconds = divmod(self.second, 60)
+        date = f"{self.year}-{self.month:02}-{self.day:02}" if self.year else f"{self.month:02}-{self.day:02}"
+        return f"{date} {int(minutes) // 60:02}:{int(minutes) % 60:02}:{seconds:06.3f}"
+
+
+class Occurrence(NamedTuple):
+    """The first line of a rank on which a signature was found."""
+
+    file: str
+    order: int
+    """Of the file among the files read."""
+    line: int
+    text: str
+    rank: int | None
+    time: Moment | None
+    code: str
+    """What the signature's lookup names, such as 507015."""
+    times: int
+    """Lines of this rank and file with this signature."""
+
+
+class Cause(NamedTuple):
+    """One thing that went wrong, with the first line of each rank; the first rank is the one that came first."""
+
+    signature: Signature
+    occurrences: tuple[Occurrence, ...]
+
+    @property
+    def times(self) -> int:
+        return sum(item.times for item in self.occurrences)
+
+    @property
+    def first(self) -> Occurrence:
+        return self.occurrences[0]
+
+
+class LogFile(NamedTuple):
+    """A file that was read."""
+
+    name: str
+    lines: int
+    size: int
+    """Bytes, unpacked."""
+    rank: int | None
+    problem: str
+    """Why it was not read to the end; empty if it was."""
+
+
+class Explanation(NamedTuple):
+    """What logs say, best explanation first; without causes they hold nothing that is known."""
+
+    causes: tuple[Cause, ...]
+    files: tuple[LogFile, ...]
+    first_rank: int | None
+    """The rank that failed first, where several ranks can be told apart."""
+    silent_ranks: tuple[int, ...]
+    """Ranks with a log of their own that report nothing while the others waited."""
+
+    @property
+    def is_known(self) -> bool:
+        """Is there more than a bare Python exception or a report that something failed?"""
+        return any(cause.signature.role in ("root", "detail", "follows") and cause.signature.level == "error"
+                   for cause in self.causes)  # fmt: skip

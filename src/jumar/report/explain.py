@@ -1,0 +1,169 @@
+"""Explanations of logs and names, as lines for a terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from jumar.core.finding import Level
+from jumar.machine.explain.result import Cause, Explanation, LogFile, Occurrence
+from jumar.tables import errors
+from jumar.tables.errors import Role, Signature
+
+_LINES = 4
+"""Lines shown of the best explanation, and of each further one."""
+_FURTHER = 8
+COLLECT = (
+    "the output of the failed run, of every rank: `torchrun --log-dir logs --redirects 3`, msrun's `worker_*.log`",
+    "the log of CANN: `$HOME/ascend/log` (debug/plog and debug/device-*), or ASCEND_PROCESS_LOG_PATH",
+    "one more run with `ASCEND_LAUNCH_BLOCKING=1`, which shows the call that fails; for collectives"
+    " `ASCEND_GLOBAL_EVENT_ENABLE=1`",
+    "versions: `npu-smi info`, `cat /usr/local/Ascend/driver/version.info`, `pip list | grep -i -E 'torch|mindspore'`",
+    "`dmesg -T | tail -200` of the machine of the rank that ended first",
+)
+"""What a person needs to find an error that no signature knows."""
+
+
+def text(result: Explanation) -> Iterator[str]:
+    """What happened, why, what to do, the lines; then what else was found."""
+    yield from _problems(result.files)
+    if not result.causes or not result.is_known:
+        yield from _unknown(result)
+        return
+    best = result.causes[0]
+    yield f"{best.signature.level}: {_what(best)}"
+    yield from _who(result)
+    yield ""
+    for item in best.occurrences[:_LINES]:
+        yield from _line(item, "  ")
+    yield from _more(best, "  ")
+    yield ""
+    yield from _advice(best.signature)
+    yield from _further(result.causes[1:])
+
+
+def topic(signatures: tuple[Signature, ...]) -> Iterator[str]:
+    """What is known about the errors that a code or name stands for."""
+    for row in signatures:
+        yield ""
+        yield f"{row.id}: {row.what}"
+        yield from _advice(row)
+
+
+def as_json(result: Explanation) -> dict[str, Any]:
+    return {
+        "known": result.is_known,
+        "first_rank": result.first_rank,
+        "silent_ranks": list(result.silent_ranks),
+        "causes": [_cause(cause) for cause in result.causes],
+        "files": [file._asdict() for file in result.files],
+        "collect": [] if result.is_known else list(COLLECT),
+    }
+
+
+def signature_json(row: Signature) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "category": row.category,
+        "level": row.level.value,
+        "role": row.role.value,
+        "what": row.what,
+        "why": row.why,
+        "do": list(row.do),
+        "source": row.source,
+    }
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    lines = [
+        {
+            "file": item.file,
+            "line": item.line,
+            "text": item.text,
+            "rank": item.rank,
+            "time": str(item.time) if item.time else None,
+            "code": item.code or None,
+            "times": item.times,
+        }
+        for item in cause.occurrences
+    ]
+    return {**signature_json(cause.signature), "times": cause.times, "lines": lines}
+
+
+def _problems(files: tuple[LogFile, ...]) -> Iterator[str]:
+    for file in files:
+        if file.problem:
+            yield f"note: `{file.name}`: {file.problem}"
+
+
+def _what(cause: Cause) -> str:
+    code = cause.first.code
+    name = errors.code_name(cause.signature.lookup, code) if code else None
+    return f"{cause.signature.what}: {code}{f' ({name})' if name else ''}" if code else cause.signature.what
+
+
+def _who(result: Explanation) -> Iterator[str]:
+    if result.first_rank is not None:
+        first = next((item for item in result.causes[0].occurrences if item.rank == result.first_rank), None)
+        when = f" at {first.time}" if first and first.time else ""
+        yield f"rank {result.first_rank} failed first{when}"
+    if result.silent_ranks:
+        ranks = ", ".join(map(str, result.silent_ranks))
+        yield f"the others waited; nothing is reported by rank {ranks}: look there first"
+
+
+def _line(item: Occurrence, indent: str) -> Iterator[str]:
+    rank = f" (rank {item.rank})" if item.rank is not None else ""
+    yield f"{indent}{item.file}:{item.line}{rank}: {item.text}"
+
+
+def _more(cause: Cause, indent: str) -> Iterator[str]:
+    rest = cause.times - min(len(cause.occurrences), _LINES)
+    if rest:
+        yield f"{indent}… and {rest} more line{'' if rest == 1 else 's'} like this"
+
+
+def _advice(row: Signature) -> Iterator[str]:
+    yield f"why: {row.why}"
+    if row.do:
+        yield "what to do:"
+        for step in row.do:
+            yield f"  - {step}"
+    yield f"source: {row.source}"
+
+
+def _further(causes: tuple[Cause, ...]) -> Iterator[str]:
+    if not causes:
+        return
+    yield ""
+    yield "also in the log:"
+    for cause in causes[:_FURTHER]:
+        where = f"{cause.first.file}:{cause.first.line}"
+        yield f"  {where}: {cause.signature.id} {cause.signature.level}, {_kind(cause.signature)}: {_what(cause)}"
+    if len(causes) > _FURTHER:
+        yield f"  … and {len(causes) - _FURTHER} more; `--json` has them all"
+
+
+def _kind(row: Signature) -> str:
+    if row.level is not Level.ERROR:
+        return "not a failure"
+    return {
+        Role.ROOT: "a cause of its own",
+        Role.DETAIL: "names the part at fault",
+        Role.GENERIC: "an exception",
+        Role.FOLLOWS: "mostly a consequence",
+        Role.WRAPPER: "only reports it",
+    }[row.role]
+
+
+def _unknown(result: Explanation) -> Iterator[str]:
+    lines = sum(file.lines for file in result.files)
+    yield f"no known Ascend error in {lines:,} line{'' if lines == 1 else 's'}"
+    shown = [cause for cause in result.causes if cause.signature.level is Level.ERROR] or list(result.causes)
+    if shown:
+        yield from ("", "nearest to a reason:")
+        for cause in shown[:_FURTHER]:
+            yield from _line(cause.first, "  ")
+            yield f"    {_what(cause)}: {cause.signature.why}"
+    yield from ("", "to find the reason, collect:")
+    yield from (f"  - {item}" for item in COLLECT)
