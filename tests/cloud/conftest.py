@@ -78,3 +78,40 @@ def s3(loopback: Loopback, resolve: None) -> Iterator[Callable[..., Any]]:
     yield client
     for one in made:
         one.close()
+
+
+@pytest.fixture(params=["folder", "obs", "s3"])
+def store(request: pytest.FixtureRequest, loopback: Loopback) -> Any:
+    """Each of the three backends, with a bucket."""
+    from jumar.cloud.credentials import Credentials
+    from jumar.cloud.store.obs import Endpoint
+
+    pair, endpoint = Credentials(ACCESS, SECRET), Endpoint(loopback.endpoint, "local")
+    if request.param == "folder":
+        from jumar.cloud.store.folder import FolderStore
+
+        made: Any = FolderStore(loopback.root)
+    elif request.param == "obs":
+        pytest.importorskip("obs", reason="esdk-obs-python is the official client of OBS")
+        from jumar.cloud.store.obs import ObsStore
+
+        made = ObsStore(endpoint, pair)
+    else:
+        pytest.importorskip("boto3", reason="boto3 is the official client of S3")
+        from jumar.cloud.store.s3 import S3Store
+
+        made = S3Store(endpoint, pair)
+    made.make_bucket("bucket-1")
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def _own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the user's keys or the user's stand-in."""
+    for name in ("HUAWEICLOUD_SDK_AK", "HUAWEICLOUD_SDK_SK", "OBS_ACCESS_KEY_ID", "OBS_SECRET_ACCESS_KEY",
+                 "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "HW_ACCESS_KEY", "HW_SECRET_KEY"):  # fmt: skip
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("JUMAR_CLOUD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("JUMAR_CREDENTIALS", str(tmp_path / "credentials.toml"))

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 Client = Callable[..., Any]
-ODD_KEYS = ["a", "a/b", "a//b", "a/", "../up", "a/../../up", "/lead", ".", "..", "./x", "%25", "a%2Fb", "空 格+&=?#.txt",
-            "n" * 255, "d" * 300 + "/" + "f" * 500, "a:b*c", "tab\tkey", "a%file", "%folder", ".jumar/tmp/x"]  # fmt: skip
+ODD_KEYS = [
+    *("a", "a/b", "a//b", "a/", "../up", "a/../../up", "/lead", ".", "..", "./x", "%25", "a%2Fb", "空 格+&=?#.txt"),
+    *("n" * 255, "d" * 300 + "/" + "f" * 500, "a:b*c", "tab\tkey", "a%file", "%folder", ".jumar/tmp/x"),
+]
 
 
 @pytest.mark.parametrize("signature", ["obs", "v2", "v4"])

@@ -54,6 +54,15 @@ class Disk:
             os.makedirs(os.path.join(self.private, name), mode=0o700, exist_ok=True)
         os.chmod(self.private, 0o700)
 
+    def clean(self) -> None:
+        """Remove what killed processes left half-written."""
+        folder = os.path.join(self.private, "tmp")
+        for name in os.listdir(folder):
+            process = name.partition("-")[0]
+            if not process.isdecimal() or not _alive(int(process)):
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(folder, name))
+
     def buckets(self) -> list[tuple[str, float]]:
         with os.scandir(self.root) as found:
             return sorted((item.name, item.stat().st_ctime) for item in found if item.is_dir() and item.name != PRIVATE)
@@ -211,6 +220,16 @@ class Disk:
     def _forget(self, bucket: str, found: Stored) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._note_path(bucket, found))
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def new_id() -> str:

@@ -60,9 +60,11 @@ def objects(disk: Disk, dialect: Dialect, bucket: str, request: Request) -> Answ
         if page.last:
             content.append(("NextMarker", show(page.last)))
     for found in page.objects:
-        row = [("Key", show(found.key)), ("LastModified", iso(found.mtime_ns / 1e9)),
+        row: list[tuple[str, str | int | Tree]] = [
+               ("Key", show(found.key)), ("LastModified", iso(found.mtime_ns / 1e9)),
                ("ETag", f'"{disk.note(bucket, found).etag}"'), ("Size", found.size),
-               ("StorageClass", "STANDARD")]  # fmt: skip
+               ("StorageClass", "STANDARD"),
+        ]  # fmt: skip
         content.append(("Contents", row if second else [*row, ("Owner", OWNER)]))
     content += [("CommonPrefixes", [("Prefix", show(name))]) for name in page.prefixes]
     return document(dialect, "ListBucketResult", content)

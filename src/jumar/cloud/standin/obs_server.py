@@ -21,11 +21,12 @@ from jumar.core.errors import UserError
 
 DOMAINS = ("obs.localhost", "s3.localhost", "localhost")
 """Hosts of the service; a name in front of one is a bucket."""
-KNOWN_QUESTIONS = frozenset(
+_KNOWN_QUESTIONS_WORDS = (
     "acl policy torrent logging storageinfo quota storageclass storagepolicy requestpayment versioning website"
     " notification lifecycle cors restore tagging replication metadata encryption inventory append truncate modify"
-    " rename object-lock retention versions publicaccessblock select".split()
+    " rename object-lock retention versions publicaccessblock select"
 )
+KNOWN_QUESTIONS = frozenset(_KNOWN_QUESTIONS_WORDS.split())
 
 
 class Place(NamedTuple):

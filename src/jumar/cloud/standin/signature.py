@@ -21,14 +21,15 @@ from jumar.cloud.standin.http import Request
 UNSIGNED = "UNSIGNED-PAYLOAD"
 SKEW = 900.0
 LONGEST_LINK = 7 * 86400
-_SUBRESOURCES = frozenset(
+_SUBRESOURCES_WORDS = (
     "accelerate acl append backtosource cors customdomain delete deletebucket directcoldaccess encryption inventory"
     " length lifecycle location logging metadata modify name notification object-lock partnumber policy position quota"
     " rename replication requestpayment restore retention storageclass storageinfo storagepolicy tagging torrent"
     " truncate uploadid uploads versionid versioning versions website x-image-process x-image-save-bucket"
     " x-image-save-object x-obs-security-token x-oss-process response-cache-control response-content-disposition"
-    " response-content-encoding response-content-language response-content-type response-expires".split()
+    " response-content-encoding response-content-language response-content-type response-expires"
 )
+_SUBRESOURCES = frozenset(_SUBRESOURCES_WORDS.split())
 
 
 class Denied(Exception):
