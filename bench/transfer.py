@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import filecmp
+import importlib
 import os
 import shutil
 import subprocess
@@ -87,6 +88,7 @@ def _measure(top: Path, small: Path, big: Path, endpoint: str, rounds: int) -> d
     best: dict[str, list[float]] = {}
     for number in range(rounds):
         for name, make in makers.items():
+            _as_installed()
             up, down = make()
             row = []
             for source in (small, big):
@@ -101,6 +103,12 @@ def _measure(top: Path, small: Path, big: Path, endpoint: str, rounds: int) -> d
                 shutil.rmtree(top / "folder" / "bench" / mark, ignore_errors=True)
             best[name] = [min(pair) for pair in zip(best.get(name, row), row, strict=True)]
     return best
+
+
+def _as_installed() -> None:
+    """Peers run as they are: what our backend speeds up inside esdk is taken back."""
+    crc = importlib.import_module("crcmod.crcmod")
+    crc._mkTable_r = getattr(crc._mkTable_r, "__wrapped__", crc._mkTable_r)
 
 
 def _timed(function: Callable[..., None], *arguments: Any) -> float:

@@ -6,6 +6,7 @@ be longer than 255 bytes. Ordinary keys keep their names, so that the folder can
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -25,6 +26,7 @@ _ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
 _ESCAPED = re.compile('[%\x00-\x1f\x7f\\\\:*?"<>|]')
 
 
+@functools.lru_cache(maxsize=256)
 def check_bucket(name: str) -> str:
     """A bucket's name, as OBS allows it."""
     if not _BUCKET.fullmatch(name) or ".." in name or ".-" in name or "-." in name or _ADDRESS.fullmatch(name):
@@ -92,6 +94,8 @@ def _folder_names(name: str) -> Iterator[str]:
 
 def _pieces(name: str) -> list[str]:
     """A name in pieces that are short enough for a file system, cut between characters."""
+    if len(name) <= LONGEST_NAME // 4 and not _ESCAPED.search(name) and name not in (".", ".."):
+        return [name]
     pieces, piece, size = [], "", 0
     for letter in name:
         width = len(escape(letter).encode())

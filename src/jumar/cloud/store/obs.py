@@ -6,6 +6,7 @@ Its calls return a status instead of raising, and its `ssl_verify` is off unless
 from __future__ import annotations
 
 import base64
+import functools
 import http.client
 import importlib
 import io
@@ -33,6 +34,7 @@ class ObsStore:
         except ImportError:
             raise UserError("`esdk-obs-python` is not installed", "pip install 'jumar[cloud]'") from None
         logging.getLogger("obs").setLevel(logging.CRITICAL)
+        _remember_crc_table()
         self.obs = obs
         self.name = endpoint.url
         host = urlsplit(endpoint.url).hostname or ""
@@ -163,6 +165,13 @@ class ObsStore:
         if answer.status is None or answer.status >= 300:
             status, code = answer.status or 0, answer.errorCode or ""
             raise failure(status, code, answer.errorMessage or answer.reason or "", what)
+
+
+def _remember_crc_table() -> None:
+    """esdk computes the same table anew for every download, which costs more than a small download does."""
+    crcmod: Any = importlib.import_module("crcmod.crcmod")
+    if not hasattr(crcmod._mkTable_r, "cache_info"):
+        crcmod._mkTable_r = functools.lru_cache(crcmod._mkTable_r)
 
 
 def _base64(md5: str) -> str:
