@@ -47,9 +47,10 @@ def cli_page() -> str:
         assert command is not None
         parts.append(_command(f"jumar {verb}", command, _arguments(command)))
         if isinstance(command, click.Group):
-            parts += [
-                _command(f"jumar {verb} {name}", sub, _arguments(sub)) for name, sub in sorted(command.commands.items())
-            ]
+            for name in sorted(command.list_commands(context)):
+                sub = command.get_command(context, name)
+                assert sub is not None
+                parts.append(_command(f"jumar {verb} {name}", sub, _arguments(sub)))
     codes = "0 nothing to report, 1 findings, 2 the work could not be done, 130 interrupted"
     parts.append(f"## Exit codes\n\n{codes}.\n")
     return "\n".join(parts)

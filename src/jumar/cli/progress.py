@@ -46,3 +46,17 @@ class Progress:
     ) -> None:
         if self.bar is not None:
             self.bar.stop()
+
+
+class Transfer(Progress):
+    """The same for bytes: with the rate and the time left."""
+
+    def _start(self, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
+        from rich.progress import Progress as Bar
+
+        columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+        self.bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        self.bar.start()
+        self.task = self.bar.add_task("copying", total=total)

@@ -1,0 +1,1 @@
+"""OBS and ModelArts: storage, jobs, and a stand-in for both on this machine."""

@@ -1,0 +1,250 @@
+"""Large files in parts on a pool of threads: an upload or download goes on after a kill where it was."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+from jumar.cloud import disk
+from jumar.cloud.store import Entry, Part, Store
+from jumar.cloud.store.folder import multipart_etag
+from jumar.cloud.verify import part_length, part_size, read, retried, verified
+from jumar.core.errors import UserError
+
+Count = Callable[[int], None]
+"""Told of bytes that have arrived."""
+
+
+class Work:
+    """Parts of one file on a pool; the last one to finish completes the file."""
+
+    def __init__(self, count: Count) -> None:
+        self.count = count
+        self.result: Future[str] = Future()
+        self.lock = threading.Lock()
+        self.left = 0
+
+    def spread(self, pool: Executor, numbers: list[int], finish: Callable[[], str]) -> Future[str]:
+        self.left = len(numbers)
+        if not numbers:
+            pool.submit(self._end, finish)
+        for number in numbers:
+            pool.submit(self._one, number, finish)
+        return self.result
+
+    def do(self, number: int) -> None:
+        raise NotImplementedError
+
+    def _one(self, number: int, finish: Callable[[], str]) -> None:
+        if self.result.done():
+            return
+        try:
+            self.do(number)
+        except BaseException as error:
+            with self.lock:
+                if not self.result.done():
+                    self.result.set_exception(error)
+            return
+        with self.lock:
+            self.left -= 1
+            last = self.left == 0
+        if last:
+            self._end(finish)
+
+    def _end(self, finish: Callable[[], str]) -> None:
+        try:
+            done = finish()
+        except BaseException as error:
+            self.result.set_exception(error)
+        else:
+            self.result.set_result(done)
+
+
+class LargeUpload(Work):
+    def __init__(self, store: Store, source: str, size: int, bucket: str, key: str, count: Count) -> None:
+        super().__init__(count)
+        self.store, self.source, self.size, self.bucket, self.key = store, source, size, bucket, key
+        self.length = part_size(size)
+        about = os.stat(source)
+        self.stamp = [about.st_size, about.st_mtime_ns, about.st_ino]
+        self.done: dict[int, Part] = {}
+        self.id = ""
+        self.checkpoint = checkpoint("up", store.name, bucket, key, os.path.abspath(source))
+
+    def start(self, pool: Executor) -> Future[str]:
+        self._resume()
+        numbers = [n for n in range(1, -(-self.size // self.length) + 1) if n not in self.done]
+        self.count(sum(part.size for part in self.done.values()))
+        return self.spread(pool, numbers, self._finish)
+
+    def _resume(self) -> None:
+        """Go on with an upload of the very same file, if the store still has it."""
+        known = load(self.checkpoint)
+        if known.get("stamp") == self.stamp and known.get("length") == self.length:
+            self.id = known["id"]
+            there = retried(lambda: self.store.parts(self.bucket, self.key, self.id))
+            if there is not None:
+                whole = [part for part in there if part.size == self._slice(part.number)[1]]
+                self.done = {part.number: part for part in whole if self._is_right(part)}
+                return
+        self.id = retried(lambda: self.store.begin(self.bucket, self.key))
+        save(self.checkpoint, {"stamp": self.stamp, "length": self.length, "id": self.id})
+
+    def _is_right(self, part: Part) -> bool:
+        return disk.md5_of(self.source, *self._slice(part.number)) == part.etag
+
+    def _slice(self, number: int) -> tuple[int, int]:
+        start = (number - 1) * self.length
+        return start, max(0, min(self.length, self.size - start))
+
+    def do(self, number: int) -> None:
+        data = read(self.source, *self._slice(number))
+        md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
+
+        def send() -> str:
+            etag = self.store.part(self.bucket, self.key, self.id, number, data, md5)
+            return verified(etag, md5, f"{self.bucket}/{self.key}")
+
+        etag = retried(send)
+        with self.lock:
+            self.done[number] = Part(number, etag, len(data))
+        self.count(len(data))
+
+    def _finish(self) -> str:
+        about = os.stat(self.source)
+        if [about.st_size, about.st_mtime_ns, about.st_ino] != self.stamp:
+            self.store.abort(self.bucket, self.key, self.id)
+            self.checkpoint.unlink(missing_ok=True)
+            raise UserError(f"`{self.source}` changed while it was sent", "send it again when nobody writes to it")
+        parts = [self.done[number] for number in sorted(self.done)]
+        right = multipart_etag([part.etag for part in parts])
+        etag = retried(lambda: self._complete(parts, right))
+        self.checkpoint.unlink(missing_ok=True)
+        return verified(etag, right, f"{self.bucket}/{self.key}")
+
+    def _complete(self, parts: list[Part], right: str) -> str:
+        try:
+            return self.store.finish(self.bucket, self.key, self.id, parts)
+        except UserError:
+            # An answer that was lost on the way: the object may be there already.
+            there = self.store.head(self.bucket, self.key)
+            if there is not None and there.etag == right:
+                return right
+            raise
+
+
+class LargeDownload(Work):
+    def __init__(self, store: Store, bucket: str, entry: Entry, target: str, count: Count) -> None:
+        super().__init__(count)
+        self.store, self.bucket, self.entry, self.target = store, bucket, entry, target
+        parts = int(entry.etag.rpartition("-")[2]) if "-" in entry.etag else 0
+        self.known_length = part_length(entry.size, parts) if parts else 0
+        self.length = self.known_length or part_size(entry.size)
+        folder, name = os.path.split(os.path.abspath(target))
+        mark = hashlib.sha256(f"{store.name} {bucket}/{entry.key} {entry.etag}".encode()).hexdigest()[:12]
+        self.temporary = os.path.join(folder, f".{name[:150]}.{mark}.jumar-part")
+        self.journal = self.temporary + "s"
+        self.sums: dict[int, str] = {}
+        self.handle = -1
+
+    def start(self, pool: Executor) -> Future[str]:
+        self._resume()
+        numbers = [n for n in range(-(-self.entry.size // self.length)) if n not in self.sums]
+        self.count(sum(self._slice(number)[1] for number in self.sums))
+        self.result.add_done_callback(lambda _: self._close())
+        return self.spread(pool, numbers, self._finish)
+
+    def _resume(self) -> None:
+        """Parts that the journal names and that still have their sum need not come again."""
+        size = os.stat(self.temporary).st_size if os.path.exists(self.temporary) else -1
+        self.handle = os.open(self.temporary, os.O_RDWR | os.O_CREAT, 0o600)
+        if size != self.entry.size:
+            os.ftruncate(self.handle, self.entry.size)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.journal)
+        with contextlib.suppress(FileNotFoundError), open(self.journal, encoding="ascii") as file:
+            for line in file:
+                number, _, md5 = line.strip().partition(" ")
+                if number.isdecimal() and disk.md5_of(self.temporary, *self._slice(int(number))) == md5:
+                    self.sums[int(number)] = md5
+
+    def _slice(self, number: int) -> tuple[int, int]:
+        start = number * self.length
+        return start, min(self.length, self.entry.size - start)
+
+    def do(self, number: int) -> None:
+        start, size = self._slice(number)
+        data = retried(lambda: self.store.get(self.bucket, self.entry.key, start, size))
+        md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
+        view = memoryview(data)
+        while view:
+            written = os.pwrite(self.handle, view, start + size - len(view))
+            view = view[written:]
+        with self.lock:
+            self.sums[number] = md5
+            with open(self.journal, "a", encoding="ascii") as file:
+                file.write(f"{number} {md5}\n")
+        self.count(size)
+
+    def _finish(self) -> str:
+        etag = self.entry.etag
+        found = etag
+        if "-" not in etag:
+            found = disk.md5_of(self.temporary)
+        elif self.known_length:
+            found = multipart_etag([self.sums[number] for number in sorted(self.sums)])
+        if found != etag:
+            self._drop()
+            raise UserError(
+                f"`{self.bucket}/{self.entry.key}` arrived damaged or was replaced meanwhile", "fetch it again"
+            )
+        os.chmod(self.temporary, 0o644)
+        os.replace(self.temporary, self.target)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.journal)
+        return etag
+
+    def _drop(self) -> None:
+        for path in (self.temporary, self.journal):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+
+    def _close(self) -> None:
+        handle, self.handle = self.handle, -1
+        if handle >= 0:
+            os.close(handle)
+
+
+def cache_dir() -> Path:
+    top = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(top) / "jumar" / "cloud"
+
+
+def checkpoint(*words: str) -> Path:
+    name = hashlib.sha256("\n".join(words).encode(errors="surrogateescape")).hexdigest()[:32]
+    folder = cache_dir() / "unfinished"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder / f"{name}.json"
+
+
+def load(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def save(path: Path, data: dict[str, Any]) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        json.dump(data, file)
+    os.replace(name, path)

@@ -1,0 +1,248 @@
+"""A small threaded HTTP/1.1 server on the loopback interface: kept-alive connections, streamed bodies, sendfile.
+
+The standard library's server parses headers with the mail package, which costs more than a small object does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import NamedTuple
+from urllib.parse import unquote, unquote_plus
+
+LONGEST_HEAD = 64 << 10
+CHUNK = 1 << 20
+IDLE = 300.0
+LOOPBACK = "127.0.0.1"
+
+
+class Broken(Exception):
+    """The other side has gone, or what it says is no HTTP: the connection ends."""
+
+
+class Body:
+    """What is left of a request's body; `Expect: 100-continue` is answered when somebody wants to read."""
+
+    def __init__(self, connection: Connection, length: int, expects: bool) -> None:
+        self.connection = connection
+        self.left = length
+        self.length = length
+        self.expects = expects
+
+    def into(self, view: memoryview) -> int:
+        """Read some bytes; 0 at the end."""
+        if not self.left:
+            return 0
+        if self.expects:
+            self.expects = False
+            self.connection.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        count = self.connection.read_into(view[: min(self.left, len(view))])
+        self.left -= count
+        return count
+
+    def read(self, limit: int = 8 << 20) -> bytes:
+        if self.length > limit:
+            raise Broken(f"a body of {self.length} bytes, where {limit} are the limit")
+        buffer = bytearray(self.left)
+        view = memoryview(buffer)
+        while count := self.into(view):
+            view = view[count:]
+        return bytes(buffer)
+
+    def skip(self, limit: int = 64 << 20) -> None:
+        """Take what nobody wanted, so that the other side gets to read the answer."""
+        if self.expects or self.left > limit:
+            return
+        view = memoryview(bytearray(64 << 10))
+        while self.into(view):
+            pass
+
+
+class Request(NamedTuple):
+    method: str
+    raw_path: str
+    path: str
+    query: tuple[tuple[str, str | None], ...]
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: Body
+
+    def asks(self, name: str) -> bool:
+        return any(key == name for key, _ in self.query)
+
+    def value(self, name: str, default: str = "") -> str:
+        return next((value or "" for key, value in self.query if key == name), default)
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str] = {}
+    body: bytes = b""
+    file: str = ""
+    """Send this part of a file instead of `body`."""
+    start: int = 0
+    size: int = 0
+
+
+Handler = Callable[[Request], Answer]
+
+
+class Connection:
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.buffer = b""
+
+    def read_into(self, view: memoryview) -> int:
+        if self.buffer:
+            count = min(len(view), len(self.buffer))
+            view[:count] = self.buffer[:count]
+            self.buffer = self.buffer[count:]
+            return count
+        count = self.sock.recv_into(view)
+        if not count:
+            raise Broken("the connection ended inside a body")
+        return count
+
+    def head(self) -> bytes | None:
+        """The next request's head, or None when the other side is done."""
+        while (end := self.buffer.find(b"\r\n\r\n")) < 0:
+            if len(self.buffer) > LONGEST_HEAD:
+                raise Broken("the head of a request is too long")
+            more = self.sock.recv(LONGEST_HEAD)
+            if not more:
+                return None
+            self.buffer += more
+        found, self.buffer = self.buffer[:end], self.buffer[end + 4 :]
+        return found
+
+
+class Server:
+    """Listens until `close`; one thread per connection."""
+
+    def __init__(self, handler: Handler, port: int = 0) -> None:
+        self.handler = handler
+        self.listener = socket.create_server((LOOPBACK, port), backlog=256)
+        self.port: int = self.listener.getsockname()[1]
+        self.open: set[socket.socket] = set()
+        self.thread = threading.Thread(target=self._accept, name=f"accept-{self.port}", daemon=True)
+
+    def start(self) -> Server:
+        self.thread.start()
+        return self
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for sock in list(self.open):
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+        if self.thread.is_alive():
+            self.thread.join(5)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self.listener.accept()
+            except OSError:
+                return
+            self.open.add(sock)
+            threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+
+    def _serve(self, sock: socket.socket) -> None:
+        try:
+            sock.settimeout(IDLE)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection = Connection(sock)
+            while (head := connection.head()) is not None:
+                request = _parse(head, connection)
+                answer = self._answer(request)
+                request.body.skip()
+                keep = request.body.left == 0 and request.headers.get("connection", "").lower() != "close"
+                _send(sock, request, answer, keep)
+                if not keep:
+                    return
+        except (OSError, Broken):
+            return
+        finally:
+            self.open.discard(sock)
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_WR)
+            sock.close()
+
+    def _answer(self, request: Request) -> Answer:
+        try:
+            return self.handler(request)
+        except (Broken, ConnectionError):
+            raise
+        except Exception as error:
+            return Answer(500, {"content-type": "text/plain"}, f"{type(error).__name__}: {error}".encode())
+
+
+def _parse(head: bytes, connection: Connection) -> Request:
+    lines = head.decode("latin-1").split("\r\n")
+    words = lines[0].split(" ")
+    if len(words) != 3 or not words[2].startswith("HTTP/1."):
+        raise Broken("not a request line")
+    headers: dict[str, str] = {}
+    for line in lines[1:]:
+        name, colon, value = line.partition(":")
+        if not colon or name != name.strip():
+            raise Broken("not a header line")
+        key = name.lower()
+        headers[key] = f"{headers[key]},{value.strip()}" if key in headers else value.strip()
+    if "transfer-encoding" in headers:
+        raise Broken("chunked bodies are not spoken here")
+    length = headers.get("content-length", "0")
+    if not length.isdecimal():
+        raise Broken("not a length")
+    raw, _, query = words[1].partition("?")
+    if "://" in raw:
+        raw = "/" + raw.split("://", 1)[1].partition("/")[2]
+    pairs = []
+    for item in query.split("&") if query else ():
+        key, equals, value = item.partition("=")
+        pairs.append((unquote_plus(key), unquote_plus(value) if equals else None))
+    expects = headers.get("expect", "").lower() == "100-continue"
+    return Request(words[0], raw, unquote(raw, errors="surrogateescape"), tuple(pairs), headers,
+                   Body(connection, int(length), expects))  # fmt: skip
+
+
+def _send(sock: socket.socket, request: Request, answer: Answer, keep: bool) -> None:
+    size = answer.size if answer.file else len(answer.body)
+    lines = [f"HTTP/1.1 {answer.status} {_phrase(answer.status)}", f"Date: {formatdate(usegmt=True)}"]
+    lines += [f"{name}: {value}" for name, value in answer.headers.items()]
+    if "content-length" not in answer.headers and answer.status not in (204, 304):
+        lines.append(f"Content-Length: {size}")
+    lines.append(f"Connection: {'keep-alive' if keep else 'close'}")
+    head = "\r\n".join([*lines, "", ""]).encode("latin-1", errors="replace")
+    if request.method == "HEAD" or not size:
+        sock.sendall(head)
+    elif answer.file:
+        _send_file(sock, head, answer)
+    else:
+        sock.sendall(head + answer.body)
+
+
+def _send_file(sock: socket.socket, head: bytes, answer: Answer) -> None:
+    handle = os.open(answer.file, os.O_RDONLY)
+    try:
+        sock.sendall(head, socket.MSG_MORE)
+        offset, left = answer.start, answer.size
+        with open(handle, "rb", buffering=0, closefd=False) as file:
+            if sock.sendfile(file, offset, left) != left:
+                raise Broken("the file became shorter while it was sent")
+    finally:
+        os.close(handle)
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown"

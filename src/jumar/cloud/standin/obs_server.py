@@ -1,0 +1,180 @@
+"""The loopback OBS: which request means what. Speaks OBS and S3, by path and by virtual host, signed requests only."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+from jumar.cloud import keys, uploads
+from jumar.cloud.disk import Disk
+from jumar.cloud.standin import dialect as dialects
+from jumar.cloud.standin import listing, objects, signature
+from jumar.cloud.standin.dialect import OBS, Dialect, Tree, document
+from jumar.cloud.standin.http import Answer, Request
+from jumar.cloud.standin.receive import signed_body
+from jumar.cloud.standin.signature import Denied
+from jumar.core.errors import UserError
+
+DOMAINS = ("obs.localhost", "s3.localhost", "localhost")
+"""Hosts of the service; a name in front of one is a bucket."""
+_KNOWN_QUESTIONS_WORDS = (
+    "acl policy torrent logging storageinfo quota storageclass storagepolicy requestpayment versioning website"
+    " notification lifecycle cors restore tagging replication metadata encryption inventory append truncate modify"
+    " rename object-lock retention versions publicaccessblock select"
+)
+KNOWN_QUESTIONS = frozenset(_KNOWN_QUESTIONS_WORDS.split())
+
+
+class Place(NamedTuple):
+    bucket: str
+    key_path: str
+    """The encoded path behind the bucket."""
+
+    @property
+    def key(self) -> str:
+        return unquote(self.key_path[1:], errors="surrogateescape")
+
+
+class Store:
+    """Answers requests for one folder; `keys` are access keys and their secrets."""
+
+    def __init__(self, disk: Disk, keys: Mapping[str, str], domains: tuple[str, ...] = DOMAINS) -> None:
+        self.disk = disk
+        self.keys = keys
+        self.domains = domains
+
+    def __call__(self, request: Request) -> Answer:
+        dialect = dialects.of(request)
+        try:
+            answer = self._do(request, dialect)
+        except Denied as denied:
+            answer = dialects.error(denied.code, denied.message, denied.status, request.path)
+        except UserError as error:
+            answer = dialects.error("InvalidBucketName", error.message, 400, request.path)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                answer = dialects.error("InsufficientStorage", "The disk of the stand-in is full", 507, request.path)
+            elif error.errno == errno.ENAMETOOLONG:
+                answer = dialects.error("KeyTooLongError", "The key is too long for this file system", 400)
+            else:
+                raise
+        names = {f"{dialect.prefix}request-id": "0" * 16, "Server": "jumar"}
+        return answer._replace(headers={**answer.headers, **names})
+
+    def _do(self, request: Request, dialect: Dialect) -> Answer:
+        place = self._place(request)
+        if request.method == "HEAD" and request.asks("apiversion"):
+            return Answer(200, {"x-obs-api": "3.0"})
+        signed = signature.check(request, place.bucket, place.key_path, self.keys)
+        if not place.bucket:
+            if request.method != "GET":
+                raise _not_allowed()
+            return listing.buckets(self.disk, dialect)
+        question = next((name for name, _ in request.query if name.lower() in KNOWN_QUESTIONS), None)
+        if question is not None and not (request.method == "GET" and question in ("versioning", "acl")):
+            raise Denied("NotImplemented", f"`?{question}` is not part of the stand-in", 501)
+        if place.key_path in ("", "/"):
+            return self._bucket(request, dialect, place.bucket, signed.payload)
+        if not self.disk.has_bucket(place.bucket):
+            raise _no_bucket()
+        return self._object(request, dialect, place, signed.payload)
+
+    def _place(self, request: Request) -> Place:
+        host = re.sub(r":\d+$", "", request.headers.get("host", "")).lower()
+        if not re.fullmatch(r"[\d.]+", host):
+            for domain in self.domains:
+                if host == domain:
+                    break
+                if host.endswith("." + domain):
+                    return Place(host.removesuffix("." + domain), request.raw_path or "/")
+        bucket, slash, rest = request.raw_path.lstrip("/").partition("/")
+        return Place(unquote(bucket), slash + rest)
+
+    def _bucket(self, request: Request, dialect: Dialect, bucket: str, payload: str) -> Answer:
+        method = request.method
+        if method == "PUT":
+            signed_body(request, payload)
+            if not self.disk.make_bucket(bucket) and dialect is not OBS:
+                raise Denied("BucketAlreadyOwnedByYou", "The bucket is yours already.", 409)
+            return Answer(200, {"Location": f"/{bucket}"})
+        if not self.disk.has_bucket(bucket):
+            raise _no_bucket()
+        if method == "HEAD":
+            return Answer(200, {f"{dialect.prefix}bucket-region": "local", f"{dialect.prefix}bucket-location": "local"})
+        if method == "DELETE":
+            if not self.disk.remove_bucket(bucket):
+                raise Denied("BucketNotEmpty", "The bucket you tried to delete is not empty.", 409)
+            return Answer(204)
+        if method == "POST" and request.asks("delete"):
+            return self._delete_many(signed_body(request, payload), dialect, bucket)
+        if method != "GET":
+            raise _not_allowed()
+        if request.asks("location"):
+            root = "Location" if dialect is OBS else "LocationConstraint"
+            text = f'<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="{dialect.namespace}">local</{root}>'
+            return Answer(200, {"Content-Type": "application/xml"}, text.encode())
+        if request.asks("versioning"):
+            return document(dialect, "VersioningConfiguration", [])
+        if request.asks("acl"):
+            return document(dialect, "AccessControlPolicy", [("Owner", listing.OWNER), ("AccessControlList", [])])
+        if request.asks("uploads"):
+            return listing.running(self.disk, dialect, bucket, request)
+        return listing.objects(self.disk, dialect, bucket, request)
+
+    def _object(self, request: Request, dialect: Dialect, place: Place, payload: str) -> Answer:
+        disk, bucket, key, method = self.disk, place.bucket, place.key, request.method
+        if request.asks("uploadId"):
+            return self._upload(request, dialect, bucket, key, payload)
+        if method == "POST" and request.asks("uploads"):
+            return objects.begin(disk, dialect, bucket, key, request)
+        if method in ("GET", "HEAD"):
+            return objects.get(disk, dialect, bucket, key, request)
+        if method == "PUT":
+            if f"{dialect.prefix}copy-source" in request.headers:
+                return objects.copy(disk, dialect, bucket, key, request)
+            return objects.put(disk, bucket, key, request, payload)
+        if method == "DELETE":
+            return objects.delete(disk, bucket, key)
+        raise _not_allowed()
+
+    def _upload(self, request: Request, dialect: Dialect, bucket: str, key: str, payload: str) -> Answer:
+        if request.method == "PUT":
+            return objects.part(self.disk, dialect, bucket, key, request, payload)
+        if request.method == "POST":
+            return objects.finish(self.disk, dialect, bucket, key, request, signed_body(request, payload))
+        upload = objects.upload_of(self.disk, bucket, key, request)
+        if request.method == "DELETE":
+            uploads.drop(self.disk, bucket, upload.id)
+            return Answer(204)
+        return listing.parts(self.disk, dialect, bucket, key, request)
+
+    def _delete_many(self, body: bytes, dialect: Dialect, bucket: str) -> Answer:
+        try:
+            if b"<!" in body:
+                raise ElementTree.ParseError
+            tree = ElementTree.fromstring(body)
+        except ElementTree.ParseError:
+            raise Denied("MalformedXML", "The XML you provided was not well-formed.", 400) from None
+        quiet = any(item.tag.rpartition("}")[2] == "Quiet" and item.text == "true" for item in tree)
+        rows: list[tuple[str, Tree]] = []
+        for item in tree.iter():
+            if item.tag.rpartition("}")[2] != "Key":
+                continue
+            key = item.text or ""
+            if keys.is_key(key):
+                self.disk.remove(bucket, key)
+            if not quiet:
+                rows.append(("Deleted", [("Key", key)]))
+        return document(dialect, "DeleteResult", rows)
+
+
+def _no_bucket() -> Denied:
+    return Denied("NoSuchBucket", "The specified bucket does not exist.", 404)
+
+
+def _not_allowed() -> Denied:
+    return Denied("MethodNotAllowed", "The specified method is not allowed against this resource.", 405)

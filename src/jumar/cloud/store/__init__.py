@@ -1,0 +1,77 @@
+"""One interface to places where objects are kept; `folder`, `obs` and `s3` are the three that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from jumar.core.errors import UserError
+
+
+class Entry(NamedTuple):
+    """An object, or with a key that ends in `/` and no ETag, a folder of them."""
+
+    key: str
+    size: int
+    etag: str
+    """As the store says it, without quotes; empty when it would have to be computed."""
+    mtime_ns: int
+
+
+class Part(NamedTuple):
+    number: int
+    etag: str
+    size: int
+
+
+class Transient(Exception):
+    """A failure that may be gone at the next attempt."""
+
+
+class Store(Protocol):
+    name: str
+    """For manifests: what else would be another place."""
+    local: bool
+    """On this machine: few threads are faster than many."""
+
+    def close(self) -> None: ...
+    def buckets(self) -> list[str]: ...
+    def make_bucket(self, bucket: str) -> None: ...
+    def entries(self, bucket: str, prefix: str = "", *, one_level: bool = False) -> Iterator[Entry]: ...
+    def head(self, bucket: str, key: str) -> Entry | None: ...
+    def put(self, bucket: str, key: str, data: bytes, md5: str) -> str: ...
+    def get(self, bucket: str, key: str, start: int, size: int) -> bytes: ...
+    def copy(self, bucket: str, key: str, to_bucket: str, to_key: str) -> None: ...
+    def delete(self, bucket: str, keys: Sequence[str]) -> None: ...
+    def begin(self, bucket: str, key: str) -> str: ...
+    def part(self, bucket: str, key: str, upload: str, number: int, data: bytes, md5: str) -> str: ...
+    def parts(self, bucket: str, key: str, upload: str) -> list[Part] | None: ...
+    def finish(self, bucket: str, key: str, upload: str, parts: Sequence[Part]) -> str: ...
+    def abort(self, bucket: str, key: str, upload: str) -> None: ...
+
+
+TRANSIENT = (408, 429, 500, 502, 503, 504)
+_HINTS = {
+    "NoSuchBucket": "`jumar cloud ls` lists the buckets; `jumar cloud mb obs://bucket` makes one",
+    "AccessDenied": "the key pair may not do this: ask the owner of the bucket for the permission",
+    "SignatureDoesNotMatch": "the secret key does not belong to the access key",
+    "InvalidAccessKeyId": "the access key is not known there: check the key pair and the endpoint",
+    "VirtualHostDomainRequired": "this endpoint wants virtual-host addresses: name its domain, not its IP",
+    "InsufficientStorage": "make room on that disk and start again: what is done stays done",
+    "NoSuchKey": "`jumar cloud ls` shows what is there",
+}
+
+
+def failure(status: int, code: str, message: str, what: str) -> Exception:
+    """The exception for an answer of a store."""
+    if status in TRANSIENT or code in ("BadDigest", "RequestTimeout", "SlowDown"):
+        return Transient(f"{what}: {code or status} {message}".strip())
+    if status == 403 and not code:
+        code = "AccessDenied"
+    words = {
+        "NoSuchBucket": "no such bucket",
+        "NoSuchKey": "no such object",
+        "AccessDenied": "no permission",
+        "InsufficientStorage": "the disk there is full",
+    }
+    return UserError(f"{what}: {words.get(code) or f'{code or status} {message}'.strip()}", _HINTS.get(code))

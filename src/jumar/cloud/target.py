@@ -1,0 +1,133 @@
+"""Where things go: the stand-in on this machine, Huawei Cloud, or endpoints of one's own; read from `jumar.toml`."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jumar.cloud import credentials
+from jumar.cloud.store import Store
+from jumar.core.errors import UserError
+from jumar.core.nearest import did_you_mean
+
+LOCAL = "local"
+HUAWEICLOUD = "huaweicloud"
+FILE = "jumar.toml"
+TARGET_KEYS = ("region", "project_id", "obs_endpoint", "modelarts_endpoint", "iam_endpoint")
+
+
+class Target(NamedTuple):
+    name: str
+    region: str = ""
+    project_id: str = ""
+    obs_endpoint: str = ""
+    modelarts_endpoint: str = ""
+    iam_endpoint: str = ""
+
+    @property
+    def is_local(self) -> bool:
+        return self.name == LOCAL
+
+
+class Config(NamedTuple):
+    path: Path | None
+    table: Mapping[str, Any]
+    """The `[cloud]` table."""
+
+
+def home(environ: Mapping[str, str] | None = None) -> Path:
+    """The folder of the stand-in: its store, jobs and keys."""
+    values = os.environ if environ is None else environ
+    if named := values.get("JUMAR_CLOUD_HOME"):
+        return Path(named).absolute()
+    data = values.get("XDG_DATA_HOME") or os.path.join(values.get("HOME") or os.path.expanduser("~"), ".local/share")
+    return Path(data).absolute() / "jumar" / "cloud"
+
+
+def load_config(start: Path) -> Config:
+    """The `[cloud]` table of the nearest `jumar.toml` at or above a folder."""
+    folder = start.absolute()
+    path = next((found for up in (folder, *folder.parents) if (found := up / FILE).is_file()), None)
+    if path is None:
+        return Config(None, {})
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"`{path}` is not valid TOML: {error}", "correct the file and try again") from error
+    table = document.get("cloud", {})
+    if not isinstance(table, dict):
+        raise UserError(f"`{path}`: `cloud` must be a table", "write `[cloud]` on a line of its own")
+    return Config(path, table)
+
+
+def find(name: str | None, config: Config, environ: Mapping[str, str] | None = None) -> Target:
+    """A target by name: what the file says about it, and what is known by itself."""
+    values = os.environ if environ is None else environ
+    wanted = name or config.table.get("target") or LOCAL
+    tables = config.table.get("targets", {})
+    known = [LOCAL, HUAWEICLOUD, *tables]
+    if wanted not in known:
+        raise UserError(f"no such target: `{wanted}`", did_you_mean(str(wanted), known, f"known: {', '.join(known)}"))
+    table = dict(tables.get(wanted, {}))
+    for key in table:
+        if key not in TARGET_KEYS:
+            hint = did_you_mean(key, TARGET_KEYS, f"known keys: {', '.join(TARGET_KEYS)}")
+            raise UserError(f"`{config.path}`: unknown key `{key}` in `[cloud.targets.{wanted}]`", hint)
+    if wanted == LOCAL:
+        return Target(LOCAL, "local", "0" * 32)
+    region = table.get("region") or values.get("HUAWEICLOUD_SDK_REGION") or values.get("HW_REGION_NAME") or ""
+    if wanted == HUAWEICLOUD and region:
+        table.setdefault("obs_endpoint", f"https://obs.{region}.myhuaweicloud.com")
+        table.setdefault("modelarts_endpoint", f"https://modelarts.{region}.myhuaweicloud.com")
+    table["region"] = region
+    table.setdefault("project_id", values.get("HUAWEICLOUD_SDK_PROJECT_ID") or values.get("HW_PROJECT_ID") or "")
+    return Target(wanted, **table)
+
+
+def open_store(target: Target, scheme: str = "obs", environ: Mapping[str, str] | None = None) -> Store:
+    """The store of a target: the folder of the stand-in, esdk for `obs://`, boto3 for `s3://`."""
+    if target.is_local:
+        from jumar.cloud.store.folder import FolderStore
+
+        return FolderStore(home(environ) / "store")
+    if not target.obs_endpoint:
+        raise UserError(
+            f"the target `{target.name}` has no OBS endpoint",
+            f"set `HUAWEICLOUD_SDK_REGION`, or `region` in `[cloud.targets.{target.name}]` of `{FILE}`",
+        )
+    _check_endpoint(target.obs_endpoint)
+    pair = credentials.find(target.name, environ, s3=scheme == "s3")
+    from jumar.cloud.store.obs import Endpoint
+
+    endpoint = Endpoint(target.obs_endpoint, target.region or "local")
+    if scheme == "s3":
+        from jumar.cloud.store.s3 import S3Store
+
+        return S3Store(endpoint, pair)
+    import importlib.util
+
+    if importlib.util.find_spec("obs") is None and importlib.util.find_spec("boto3") is not None:
+        from jumar.cloud.store.s3 import S3Store
+
+        return S3Store(endpoint, pair)
+    from jumar.cloud.store.obs import ObsStore
+
+    return ObsStore(endpoint, pair)
+
+
+def _check_endpoint(url: str) -> None:
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    if parts.scheme == "https" and parts.hostname:
+        return
+    if parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost"):
+        return
+    raise UserError(
+        f"not an endpoint to send keys to: `{url}`", "write `https://…`; plain http is for this machine only"
+    )
