@@ -46,7 +46,9 @@ def cli_page() -> str:
         parts.append(_command(f"jumar {verb}", command, _arguments(command)))
         if isinstance(command, click.Group):
             parts += [
-                _command(f"jumar {verb} {name}", sub, _arguments(sub)) for name, sub in sorted(command.commands.items())
+                _command(f"jumar {verb} {name}", sub, _arguments(sub))
+                for name in sorted(command.list_commands(context))
+                if (sub := command.get_command(context, name)) is not None
             ]
     codes = "0 nothing to report, 1 findings, 2 the work could not be done, 130 interrupted"
     parts.append(f"## Exit codes\n\n{codes}.\n")

@@ -14,6 +14,7 @@ from jumar.core.errors import EXIT_FAILED, EXIT_OK, UserError
 
 VERBS = {
     "analyze": "Report what ties a code base to CUDA, without changing it",
+    "cloud": "Training jobs on ModelArts and data in OBS",
     "emulate": "The virtual Ascend machine: environment, npu-smi, coverage",
     "explain": "Print the page about a rule or finding",
     "migrate": "Show or make the changes that take CUDA code to Ascend NPUs",
