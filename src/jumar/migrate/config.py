@@ -94,6 +94,11 @@ def settings(config: Config, given: Mapping[str, Any]) -> Settings:
     )
 
 
+def rule_ids(values: Iterable[str], option: str) -> frozenset[str]:
+    """The ids of rules that an option of the command line names."""
+    return _ids(values, f"`{option}`: ", ())
+
+
 def _check(config: Config, key: str, value: object) -> None:
     origin = config.origin(key)
     if key not in KEYS:

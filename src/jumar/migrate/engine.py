@@ -11,16 +11,19 @@ import dataclasses
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from jumar.core.edit import Claims, Edit, apply, map_back, ordered
 from jumar.core.finding import Finding, Level, Safety, State
 from jumar.core.source import Source
 from jumar.migrate import imports, suppress, targets
+from jumar.migrate.cloud import helper
 from jumar.migrate.document import Document
 from jumar.migrate.multicard import launch
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Unit, units
+from jumar.migrate.rules.cloud import cloud_helper_import
 from jumar.migrate.rules.python import not_python, torch_npu_import
 from jumar.migrate.settings import Settings
 
@@ -45,16 +48,23 @@ def migrate_python(source: Source, settings: Settings) -> Outcome:
     """All findings in a Python text, and the text with the allowed edits made."""
     if targets.is_generated(source):
         return Outcome([], source.data)
-    active = select(units("python", settings.rule_paths), source.data, settings)
+    found = units("cloud") if settings.cloud else units("python", settings.rule_paths)
+    active = select(found, source.data, settings)
     if not active:
         return Outcome([], source.data)
     first = [unit for unit in active if unit.rule.multi_card]
     if first:
         return _multi_card_first(source, settings, first)
-    outcome = until_stable(source, lambda current: python_round(current, settings, active))
+    last = [unit for unit in active if unit.rule.last]
+    rest = [unit for unit in active if not unit.rule.last]
+    outcome = until_stable(
+        source, *(partial(python_round, settings=settings, active=turn) for turn in (rest, last) if turn)
+    )
     if outcome.data != source.data and not _parses(outcome.data, source.path):
         found, _ = python_round(source, settings, active)
         return Outcome([_withdrawn(finding) for finding in found], source.data)
+    if settings.cloud:
+        return outcome._replace(extra=helper.files(source, outcome.data, settings.cloud))
     if not targets.wants_files(settings, outcome.data):
         return outcome
     after = Source(source.path, outcome.data, source.encoding, source.bom)
@@ -101,24 +111,30 @@ def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]
     return active
 
 
-def until_stable(source: Source, run_round: RoundRunner) -> Outcome:
-    """Repeat a round of rules until no edit had to wait; the first round's view counts for reports."""
+def until_stable(source: Source, *runners: RoundRunner) -> Outcome:
+    """Repeat a round of rules until no edit had to wait; the first round's view counts for reports.
+
+    A further runner works in the same way on what those before it have written.
+    """
     findings: list[Finding] = []
     history: list[list[Edit]] = []
     current = source
-    for _ in range(MAX_ROUNDS):
-        found, chosen = run_round(current)
-        made = {id(finding) for finding in chosen}
-        if history:
-            found = [finding for finding in found if id(finding) in made]
-        findings += [_original(finding, source, current, history) for finding in found]
-        edits = ordered(edit for finding in chosen for edit in finding.edits)
-        if not edits:
-            break
-        history.append(edits)
-        current = Source(source.path, apply(current.data, edits), source.encoding, source.bom)
-        if not any(finding.edits and finding.state is State.REWRITTEN and id(finding) not in made for finding in found):
-            break
+    for run_round in runners:
+        for turn in range(MAX_ROUNDS):
+            found, chosen = run_round(current)
+            made = {id(finding) for finding in chosen}
+            if turn:
+                found = [finding for finding in found if id(finding) in made]
+            findings += [_original(finding, source, current, history) for finding in found]
+            edits = ordered(edit for finding in chosen for edit in finding.edits)
+            if not edits:
+                break
+            history.append(edits)
+            current = Source(source.path, apply(current.data, edits), source.encoding, source.bom)
+            if not any(
+                finding.edits and finding.state is State.REWRITTEN and id(finding) not in made for finding in found
+            ):
+                break
     return Outcome(_distinct(findings), current.data)
 
 
@@ -208,11 +224,12 @@ def _visit_names(file: PyFile, named: dict[str, list[Unit]]) -> Iterator[Finding
 
 
 def _imports(file: PyFile, needed: list[str]) -> Finding | None:
-    edit = imports.insert(file, needed)
+    edit = imports.insert(file, needed, after="" if file.settings.cloud else "torch")
     if edit is None:
         return None
     added = ", ".join(f"`{statement}`" for statement in needed)
-    return file.rewrite(torch_npu_import.RULE, (edit.start, edit.end), f"adds {added}", edit)
+    rule = cloud_helper_import.RULE if file.settings.cloud else torch_npu_import.RULE
+    return file.rewrite(rule, (edit.start, edit.end), f"adds {added}", edit)
 
 
 def _unparsed(source: Source, error: BaseException) -> Finding:

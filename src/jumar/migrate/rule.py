@@ -42,6 +42,8 @@ class Rule:
     """The safety of the edits this rule makes; single findings may be stricter."""
     multi_card: bool = False
     """Runs only with `--multi-card`, on the text as it was before any other rule changed it."""
+    last: bool = False
+    """Runs on what all other rules have written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,8 @@ class Unit:
     words: frozenset[bytes] = frozenset()
 
 
-FAMILIES = ("python", "shell", "config", "requirements", "native")
-"""The folders under `rules/`."""
+FAMILIES = ("python", "shell", "config", "requirements", "native", "cloud")
+"""The folders under `rules/`; those of `cloud` run only for `jumar cloud adapt`, on Python files."""
 
 
 @cache

@@ -28,6 +28,16 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
+class Cloud:
+    """What `jumar cloud adapt` works on; with it, only the rules of the family `cloud` run."""
+
+    boot: str
+    """Path of the file that the job starts."""
+    many_devices: bool = False
+    """Does some file of the program already divide its work among devices?"""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     to: Style = Style.NPU
     torch: str = "2.13.0"
@@ -41,3 +51,4 @@ class Settings:
     """Extra rows from the user's `jumar.toml`, by table name."""
     rule_paths: tuple[str, ...] = ()
     """Files with the user's own rules."""
+    cloud: Cloud | None = None

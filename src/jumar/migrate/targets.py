@@ -137,7 +137,9 @@ def _respell(
 
 
 def is_generated(source: Source) -> bool:
-    """Is this the helper module that a migration itself wrote?"""
+    """Is this a helper module that Jumar itself wrote?"""
+    if source.path.endswith("jumar_cloud.py"):
+        return b"Written by `jumar cloud" in source.data[:1000]
     return source.path.endswith(f"{agnostic.HELPER}.py") and b"Written by `jumar migrate" in source.data[:1000]
 
 

@@ -1,0 +1,124 @@
+"""`jumar cloud adapt`: make a training script work in a ModelArts job, and as before without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jumar.cli import show
+from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
+
+if TYPE_CHECKING:
+    from jumar.migrate.result import ProjectResult
+
+
+@click.command("adapt", short_help="Make a training script work in a ModelArts job, and as before without one")
+@click.argument("script", metavar="SCRIPT")
+@click.option("-o", "--out", type=click.Path(path_type=Path), metavar="OUT",
+              help="Write the adapted copy: a file, or a folder for the whole program.")
+@click.option("--write", is_flag=True, help="Edit in place.")
+@click.option("--check", is_flag=True, help="Only tell: exit 1 if anything is left to do.")
+@click.option("--diff", is_flag=True, help="Show the diff, also beside --check, --out or --write.")
+@click.option("--force", is_flag=True, help="Let --out write over what is there.")
+@click.option("--only", multiple=True, metavar="ID", help="Only this rule; may be given again.")
+@click.option("--skip", multiple=True, metavar="ID", help="Without this rule; may be given again.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+def adapt(script: str, **options: Any) -> int:
+    """Make SCRIPT, the boot file of a job, work with `--data_url` and `--train_url`.
+
+    The script and the modules it imports from its own folder are changed, and one helper file comes beside it. It then
+    works with OBS addresses, with the folders that the platform prepares, and as before without these arguments; on
+    one device and on many. Nothing is written unless --write or --out says so.
+    Exit code: 0 nothing left to do, 1 something is, 2 the work could not be done.
+    """
+    chosen = [f"`--{name}`" for name in ("write", "out", "check") if options[name]]
+    if len(chosen) > 1:
+        raise UserError(f"{' and '.join(chosen)} cannot go together", "choose one of them")
+    boot = _boot(script)
+    result = _adapted(boot, options)
+    done = _carry_out(result, boot, options)
+    _show(result, options, done)
+    if done:
+        return EXIT_FINDINGS if result.left() else EXIT_OK
+    return EXIT_FINDINGS if result.left() or any(file.changed for file in result.files) else EXIT_OK
+
+
+def _boot(script: str) -> Path:
+    boot = Path(script)
+    if boot.is_dir():
+        raise UserError(f"`{script}` is a folder", "name the file that the job starts, such as `train.py`")
+    if not boot.is_file():
+        from jumar.core.nearest import did_you_mean
+
+        near = [path.as_posix() for path in boot.parent.glob("*.py")] if boot.parent.is_dir() else []
+        raise UserError(f"no such file: `{script}`", did_you_mean(boot.as_posix(), near, "check the spelling"))
+    if boot.suffix != ".py":
+        raise UserError(f"`{script}` is not a Python file", "ModelArts starts a `.py` file: name that one")
+    return boot
+
+
+def _adapted(boot: Path, options: dict[str, Any]) -> ProjectResult:
+    from jumar.migrate import config
+    from jumar.migrate.cloud import helper, program
+
+    result = program.adapt(boot, config.rule_ids(options["only"], "--only"), config.rule_ids(options["skip"], "--skip"))
+    for finding in result.findings():
+        if finding.id == "PT001" or finding.doc == "not-python":
+            raise UserError(f"{finding.where}: {finding.message}", "correct the file first")
+    unknown = not any(file.changed for file in result.files) and not result.left()
+    if unknown and helper.NAME.encode() not in boot.read_bytes() and not (options["only"] or options["skip"]):
+        raise UserError(
+            f"nothing to adapt in `{boot}`: no command line, no path that is read or written, no dataset",
+            "name the boot file of the job: the script that is started and that trains",
+        )
+    return result
+
+
+def _carry_out(result: ProjectResult, boot: Path, options: dict[str, Any]) -> str:
+    """Do what was asked and say it in one line; empty when nothing was to be written."""
+    from jumar.migrate import output
+
+    if options["write"]:
+        written = output.in_place(result)
+        return f"written in place: {len(written)} file{'' if len(written) == 1 else 's'}"
+    if options["out"]:
+        others = [file.path for file in result.files if file.changed and Path(file.path) != boot]
+        paths = [boot]
+        if not output.is_file(paths, options["out"]):
+            paths = [boot.parent]
+        elif others:
+            raise UserError(
+                f"`{others[0]}` changes too, so one file is not enough", "name a folder: `-o adapted`, or use `--write`"
+            )
+        for path in output.copy(result, paths, options["out"], force=options["force"]):
+            click.echo(f"warning: not copied: `{path}`", err=True)
+        return f"written to `{options['out']}`"
+    return ""
+
+
+def _show(result: ProjectResult, options: dict[str, Any], done: str) -> None:
+    from jumar.core.finding import State
+    from jumar.report import json, text
+
+    if options["as_json"]:
+        click.echo(json.render(result))
+        return
+    colour = show.has_colour()
+    wants_diff = options["diff"] or not (done or options["check"])
+    for file in result.files:
+        if wants_diff and file.changed:
+            show.raw(text.diff(file, colour=colour))
+        show.lines(text.findings(file.findings, State, colour=colour))
+    if wants_diff:
+        for name in sorted(result.new_files()):
+            click.echo(f"new file: `{name}`")
+    if not options["quiet"]:
+        changed = sum(file.changed for file in result.files)
+        said = done or (f"{changed} files would change" if changed != 1 else "1 file would change")
+        said = said if changed else "already adapted: nothing to change"
+        left = result.left()
+        more = f"; {left} place{'' if left == 1 else 's'} for a person to look at" if left else ""
+        click.echo(said + more, err=True)

@@ -1,0 +1,165 @@
+"""The command line of a script: where it is parsed, which options hold paths, which tell about devices."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cached_property
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from jumar.migrate.cloud import helper, paths
+from jumar.migrate.pyfile import PyFile
+from jumar.tables.load import table
+
+KINDS = ("data", "results", "start", "config")
+_TEXT_TYPES = {"str", "Path", "pathlib.Path", "os.path.abspath", "os.path.expanduser"}
+
+_STATE = re.compile(r"(?:^|_)(?:ckpt|checkpoint|weights?)(?:$|_path$|_file$|_url$)")
+_RESULT = re.compile(r"ckpt|checkpoint|model|save|out|log|result|exp")
+_SHORT = {"data": "data", "dataset": "data", "root": "data", "input": "data", "save": "results", "output": "results"}
+_SWITCHES = re.compile(r"(?:is_|run_|use_|enable_)?(?:modelarts|cloudbrain|ismodelarts)")
+
+
+class Option(NamedTuple):
+    name: str
+    """As an attribute of the parsed arguments."""
+    call: ast.Call
+    is_text: bool
+
+
+_found: WeakKeyDictionary[PyFile, CommandLine] = WeakKeyDictionary()
+
+
+def of(file: PyFile) -> CommandLine:
+    """The analysis of a file, made on first use."""
+    if file not in _found:
+        _found[file] = CommandLine(file)
+    return _found[file]
+
+
+def kind_of_name(name: str) -> str | None:
+    """What an option or a variable holds, judged by its name."""
+    lowered = name.lower().replace("-", "_")
+    rows = table("cloud_paths.toml")["options"]
+    return next((kind for kind, pattern in rows.items() if re.fullmatch(pattern, lowered)), None)
+
+
+class CommandLine:
+    def __init__(self, file: PyFile) -> None:
+        self.file = file
+        self.paths = paths.of(file)
+
+    @cached_property
+    def sites(self) -> list[ast.Call]:
+        """The calls that read the command line; a first look at it for the sake of a second one does not count."""
+        found: dict[str, list[ast.Call]] = {"parse_args": [], "parse_known_args": []}
+        for call in self.paths.flow.calls:
+            if isinstance(call.func, ast.Attribute) and call.func.attr in found and self._is_parser(call.func.value):
+                found[call.func.attr].append(call)
+        chosen = found["parse_args"] or found["parse_known_args"]
+        chosen = [call for call in chosen if self.is_staged(call)] or chosen
+        return sorted(chosen, key=lambda call: call.lineno)
+
+    def is_staged(self, call: ast.Call) -> bool:
+        return helper.is_inside_call(self.file, call)
+
+    def _is_parser(self, node: ast.expr) -> bool:
+        for origin in self.paths.flow.origins(node):
+            if isinstance(origin, ast.Call) and (self.file.name(origin.func) or "").endswith("ArgumentParser"):
+                return True
+        text = self.file.text(node).lower()
+        imports = any(name.split(".")[0] in ("argparse", "configargparse") for name in self.file.imported)
+        return "pars" in text and (imports or "argparser" in text)
+
+    @cached_property
+    def options(self) -> list[Option]:
+        """The options that are added in this file under a name that can be read."""
+        return [option for call in self._adding if (option := self._option(call)) is not None]
+
+    @cached_property
+    def is_hidden(self) -> bool:
+        """Are options added elsewhere, or under names that are known only when the script runs?"""
+        return not self._adding or any(self._names(call) is None for call in self._adding)
+
+    @cached_property
+    def _adding(self) -> list[ast.Call]:
+        return [
+            call
+            for call in self.paths.flow.calls
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument" and call.args
+        ]
+
+    def _names(self, call: ast.Call) -> list[str] | None:
+        names = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+        return names if len(names) == len(call.args) else None
+
+    def _option(self, call: ast.Call) -> Option | None:
+        names = self._names(call)
+        if not names:
+            return None
+        given = self.file.keyword(call, "dest")
+        long = next((name for name in names if name.startswith("--")), names[0])
+        name = long.lstrip("-").replace("-", "_")
+        if given is not None and isinstance(given.value, ast.Constant):
+            name = str(given.value.value)
+        return Option(name, call, self._is_text(call))
+
+    def _is_text(self, call: ast.Call) -> bool:
+        action, kind, default = (self.file.keyword(call, word) for word in ("action", "type", "default"))
+        if action is not None and not (isinstance(action.value, ast.Constant) and action.value.value == "store"):
+            return False
+        if kind is not None and self.file.text(kind.value) not in _TEXT_TYPES:
+            return False
+        value = default.value.value if default is not None and isinstance(default.value, ast.Constant) else None
+        return value is None or isinstance(value, str)
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """The options that hold paths, and what for."""
+        seen = self._evidence
+        found = {}
+        for option in self.options:
+            if option.is_text and option.name not in ("data_url", "train_url"):
+                kind = kind_of_name(option.name) or seen.get(option.name) or self._by_default(option)
+                if kind is not None and not (kind == "results" and self.paths.sends_itself):
+                    found[option.name] = kind
+        return found
+
+    def _by_default(self, option: Option) -> str | None:
+        """By a name that says little and the default: no checkpoint is one to begin from, `--data ./data` is data."""
+        default = self.file.keyword(option.call, "default")
+        if default is None or (isinstance(default.value, ast.Constant) and not default.value.value):
+            return "start" if _STATE.search(option.name.lower()) else None
+        if isinstance(default.value, ast.Constant) and re.search(r"/|\.\w+$", str(default.value.value)):
+            return _SHORT.get(option.name.lower())
+        return None
+
+    @cached_property
+    def _evidence(self) -> dict[str, str]:
+        """What the calls that read and write say about options."""
+        states = table("cloud_paths.toml")["reads_start"]
+        found: dict[str, str] = {}
+        for use in self.paths.reads:
+            is_state = any(row.rpartition(".")[2] == use.what for row in states)
+            for root in self.paths.roots(use.path) if use.what != "open" else ():
+                if root.kind == "option":
+                    found[root.name] = "start" if is_state else "data"
+        for use in self.paths.folders:
+            for root in self.paths.roots(use.path):
+                if root.kind == "option" and _RESULT.search(root.name.lower()):
+                    found[root.name] = "results"
+        for use in self.paths.writes:
+            for root in self.paths.roots(use.path):
+                if root.kind == "option":
+                    found[root.name] = "results"
+        return found
+
+    @cached_property
+    def devices(self) -> dict[str, str]:
+        """The options that tell about devices, and what they hold."""
+        rows = table("cloud_paths.toml")["devices"]
+        found = {option.name: rows[option.name] for option in self.options if option.name in rows}
+        if self.paths.sends_itself:
+            found |= {one.name: "job" for one in self.options if _SWITCHES.fullmatch(one.name.lower())}
+        return found
