@@ -51,11 +51,6 @@ def cli_page() -> str:
                 sub = command.get_command(context, name)
                 assert sub is not None
                 parts.append(_command(f"jumar {verb} {name}", sub, _arguments(sub)))
-            parts += [
-                _command(f"jumar {verb} {name}", sub, _arguments(sub))
-                for name in sorted(command.list_commands(context))
-                if (sub := command.get_command(context, name)) is not None
-            ]
     codes = "0 nothing to report, 1 findings, 2 the work could not be done, 130 interrupted"
     parts.append(f"## Exit codes\n\n{codes}.\n")
     return "\n".join(parts)

@@ -66,8 +66,14 @@ class Outcome(NamedTuple):
 Ranks = Callable[..., Outcome]
 
 
-def run_ranks(run: Callable[..., subprocess.CompletedProcess[str]], folder: Path, size: int, source: str, check: bool,
-              **variables: str) -> Outcome:
+def run_ranks(
+    run: Callable[..., subprocess.CompletedProcess[str]],
+    folder: Path,
+    size: int,
+    source: str,
+    check: bool,
+    **variables: str,
+) -> Outcome:
     program = f"FOLDER, SIZE = {str(folder)!r}, {size}\n{_PROLOGUE}\n{textwrap.dedent(source)}\n{_EPILOGUE}"
     done = run(program, **variables)
     codes = json.loads(done.stdout.splitlines()[-1])

@@ -1,5 +1,4 @@
 """`jumar cloud`: OBS and ModelArts, or their stand-in on this machine."""
-"""`jumar cloud`: OBS and ModelArts; every command is a module of its own, imported when it is used."""
 
 from __future__ import annotations
 
@@ -10,16 +9,13 @@ import click
 from jumar.core.errors import UserError
 
 COMMANDS = {
-    "ls": "storage", "cp": "storage", "sync": "storage", "rm": "storage", "mb": "storage",
+    "adapt": "adapt", "ls": "storage", "cp": "storage", "sync": "storage", "rm": "storage", "mb": "storage",
 }  # fmt: skip
 """Command and the `jumar.cli.cloud_<part>` module that holds it."""
 
 
 class Parts(click.Group):
-    """Loads only the half that is used: storage or jobs."""
-COMMANDS = {"adapt": "Make a training script work in a ModelArts job, and as before without one"}
-class Commands(click.Group):
-    """A group that imports only the command that is used."""
+    """Loads only the part that is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -42,18 +38,3 @@ def command() -> None:
     `--target local` (the default) needs no account; `--target huaweicloud` takes its key pair from the
     environment, from a file of mode 0600 or from the keyring.
     """
-            return None
-        found: click.Command = getattr(importlib.import_module(f"jumar.cli.cmd_cloud_{cmd_name}"), cmd_name)
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from jumar.core.errors import UserError
-            hint = did_you_mean(args[0], COMMANDS, "`jumar cloud --help` lists the commands")
-            raise UserError(f"no such command: `cloud {args[0]}`", hint)
-        return super().resolve_command(ctx, args)
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(COMMANDS.items()))
-@click.command("cloud", cls=Commands, short_help="Training jobs on ModelArts and data in OBS")
-    """Training jobs on ModelArts and data in OBS."""

@@ -32,7 +32,11 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
     if source is None:
         return
     up = file.parent(node)
-    text = file.text(up.func if isinstance(up, ast.Call) else up.value) if isinstance(up, (ast.Call, ast.Subscript)) else ""
+    text = (
+        file.text(up.func if isinstance(up, ast.Call) else up.value)
+        if isinstance(up, (ast.Call, ast.Subscript))
+        else ""
+    )
     if not text.endswith(("getenv", "environ.get", "environ")):
         return
     message = f"the platform does not set `{node.value}`: the helper fills it from `{source}` when it is imported"

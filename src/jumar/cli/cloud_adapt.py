@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 
 @click.command("adapt", short_help="Make a training script work in a ModelArts job, and as before without one")
 @click.argument("script", metavar="SCRIPT")
-@click.option("-o", "--out", type=click.Path(path_type=Path), metavar="OUT",
-              help="Write the adapted copy: a file, or a folder for the whole program.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="OUT",
+    help="Write the adapted copy: a file, or a folder for the whole program.",
+)
 @click.option("--write", is_flag=True, help="Edit in place.")
 @click.option("--check", is_flag=True, help="Only tell: exit 1 if anything is left to do.")
 @click.option("--diff", is_flag=True, help="Show the diff, also beside --check, --out or --write.")
