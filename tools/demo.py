@@ -13,7 +13,7 @@ from pathlib import Path
 TOP = Path(__file__).parents[1]
 OUT = TOP / "out" / "demo"
 BIN = Path(sys.executable).parent
-LOSS = re.compile(r"epoch (\d+) loss (\S+)")
+LOSS = re.compile(r"(?:\[rank 0\] )?epoch (\d+) loss (\S+)")
 
 
 def main() -> None:
@@ -29,16 +29,16 @@ def main() -> None:
     say("3. The same training on the plain CPU")
     cpu = losses(*train, "--device", "cpu")
     same = card == cpu and bool(cpu)
+    say("4. Make it a program for many cards and train it on two emulated ones")
+    run("jumar", "migrate", "examples/shapes", "--multi-card", "-o", "out/demo/two", "--quiet")
+    two = losses("jumar", "launch", "--cards", "2", "out/demo/two/train.py", *train[2:-1], "out/demo/run-two")
     say("The result")
+    print(f"  losses on two cards, half the batch each: {' '.join(two)}")
     print(f"  losses on the emulated NPU and on the CPU: {'equal' if same else f'DIFFERENT: {card} and {cpu}'}")
     print("  out/demo/shapes        the migrated project")
     print("  out/demo/report.html   the report: open it in a browser")
     if not same:
         sys.exit(1)
-
-
-def show_card() -> None:
-    run("jumar", "emulate", "shell", "npu-smi", "info")
 
 
 def say(title: str) -> None:

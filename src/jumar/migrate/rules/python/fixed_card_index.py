@@ -88,6 +88,10 @@ def _call(file: PyFile, call: ast.Call) -> Iterator[Finding]:
     if isinstance(first, ast.Constant) and type(first.value) is int:
         start, end = file.source.span(first)
         yield file.rewrite(RULE, call, "the card of this process", Edit(start, end, b"LOCAL_RANK"))
+    elif name in _SETTERS and not isinstance(first, (ast.Starred, ast.NamedExpr)):
+        start, _ = file.source.span(first)
+        own = Edit(start, start, b"LOCAL_RANK if WORLD_SIZE > 1 else ")
+        yield file.rewrite(RULE, call, "the card of this process; alone, the card as before", own)
     elif name in _SETTERS or isinstance(first, ast.Attribute):
         yield file.report(RULE, call, State.HAND, "every process would take the same card", _FIX)
 
