@@ -184,3 +184,26 @@ print([batch.npu().sum().item() for batch, in DataLoader(TensorDataset(torch.one
     done = run(program)
     assert done.stdout == "[4.0, 4.0]\n"
     assert "is not emulated" not in done.stderr
+
+
+@pytest.mark.parametrize("optimizer", ["SparseAdam", "SGD", "Adagrad"])
+def test_sparse_gradients_train_as_on_the_cpu(run: Run, optimizer: str) -> None:
+    program = f"""
+import copy
+import torch
+torch.manual_seed(0)
+table = torch.nn.Embedding(10, 4, sparse=True)
+twin = copy.deepcopy(table).npu()
+indices = torch.tensor([1, 2, 1, 5])
+for network, where in ((table, indices), (twin, indices.npu())):
+    optimizer = torch.optim.{optimizer}(network.parameters(), lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        network(where).pow(2).sum().backward()
+        optimizer.step()
+assert twin.weight.grad.is_sparse and twin.weight.grad._nnz() == 4
+ours, theirs = twin.weight.grad.coalesce(), table.weight.grad.coalesce()
+assert torch.equal(ours.indices().cpu(), theirs.indices()) and torch.equal(ours.values().cpu(), theirs.values())
+assert torch.equal(twin.weight.cpu(), table.weight)
+"""
+    run(program)

@@ -10,7 +10,7 @@ from typing import Any
 
 from jumar.core.errors import UserError
 from jumar.emulate import env
-from jumar.emulate.glue import build, composite, probe
+from jumar.emulate.glue import build, composite, probe, sparse
 
 
 def connect() -> None:
@@ -46,6 +46,7 @@ def install() -> int:
     )
     if count >= 0:
         composite.register()
+        sparse.register()
     else:
         raise UserError(
             f"the glue does not fit this torch: {message.value.decode(errors='replace')}",
