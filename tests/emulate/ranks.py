@@ -52,6 +52,8 @@ while children:
     rank = children.pop(child, None)
     if rank is not None:
         codes[rank] = os.waitstatus_to_exitcode(status)
+if any(codes.values()):
+    torch.npu.set_device(0)  # the next start reclaims what killed ranks held, and leaves nothing behind itself
 print(json.dumps([codes[rank] for rank in range(SIZE)]))
 """
 
@@ -66,8 +68,14 @@ class Outcome(NamedTuple):
 Ranks = Callable[..., Outcome]
 
 
-def run_ranks(run: Callable[..., subprocess.CompletedProcess[str]], folder: Path, size: int, source: str, check: bool,
-              **variables: str) -> Outcome:
+def run_ranks(
+    run: Callable[..., subprocess.CompletedProcess[str]],
+    folder: Path,
+    size: int,
+    source: str,
+    check: bool,
+    **variables: str,
+) -> Outcome:
     program = f"FOLDER, SIZE = {str(folder)!r}, {size}\n{_PROLOGUE}\n{textwrap.dedent(source)}\n{_EPILOGUE}"
     done = run(program, **variables)
     codes = json.loads(done.stdout.splitlines()[-1])
