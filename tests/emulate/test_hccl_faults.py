@@ -77,12 +77,10 @@ def test_a_rank_that_never_comes_is_named(ranks: Ranks) -> None:
 @pytest.mark.parametrize(
     ("odd", "words"),
     [
-        ("dist.all_reduce(torch.ones(9).npu())", "calls AllReduce(9 float32, sum)"),
-        ("dist.all_reduce(torch.ones(8, dtype=torch.int32).npu())", "calls AllReduce(8 int32, sum)"),
-        ("dist.all_reduce(torch.ones(8).npu(), dist.ReduceOp.MAX)", "calls AllReduce(8 float32, max)"),
         ("dist.broadcast(torch.ones(8).npu(), 0)", "calls Broadcast(8 float32, root 0)"),
+        pytest.param("dist.all_reduce(torch.ones(9).npu())", "calls AllReduce(9 float32, sum)", marks=pytest.mark.slow),
     ],
-    ids=["count", "type", "reduction", "collective"],
+    ids=["collective", "count"],
 )
 def test_different_calls_are_named_on_every_rank(ranks: Ranks, odd: str, words: str) -> None:
     outcome = ranks(2, _MISMATCH.format(odd=odd), check=False)
