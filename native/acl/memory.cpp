@@ -27,6 +27,7 @@ auto& blocks = *new std::map<const char*, Block>;
 auto& mutex = *new std::mutex;
 
 constexpr size_t kPage = 4096;
+constexpr int32_t kPinned = -1;  // the device of memory of aclrtMallocHost
 
 size_t rounded(size_t size) { return (size + kPage - 1) / kPage * kPage; }
 
@@ -98,6 +99,10 @@ int32_t aclrtFree(void* memory) {
   int32_t device = -1;
   if (!forget(memory, &bytes, &device))
     return fail(ACL_ERROR_RT_MEMORY_FREE, "aclrtFree: not an address of aclrtMalloc");
+  if (device == kPinned) {
+    remember(memory, bytes, kPinned);
+    return fail(ACL_ERROR_RT_MEMORY_FREE, "aclrtFree: an address of aclrtMallocHost");
+  }
   if (queued_work != 0) finish_all("aclrtFree");  // as on a device: nothing may still use it
   munmap(memory, bytes);
   ledger::give(card_of(device), bytes);
@@ -108,12 +113,16 @@ int32_t aclrtMallocHost(void** out, size_t size) {
   if (out == nullptr || size == 0) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMallocHost: no output or zero bytes");
   if (posix_memalign(out, kPage, size) != 0)
     return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "aclrtMallocHost: the host has no %zu bytes left", size);
+  remember(*out, size, kPinned);
   return ACL_SUCCESS;
 }
 
 int32_t aclrtMallocHostWithCfg(void** out, uint64_t size, void*) { return aclrtMallocHost(out, size); }
 
 int32_t aclrtFreeHost(void* memory) {
+  size_t bytes = 0;
+  int32_t device = -1;
+  forget(memory, &bytes, &device);
   std::free(memory);
   return ACL_SUCCESS;
 }
@@ -185,7 +194,7 @@ int32_t aclrtGetMemUsageInfo(int32_t device, void* info, size_t room, size_t* co
 int32_t aclrtPointerGetAttributes(const void* address, void* attributes) {
   struct Place {
     uint32_t device;
-    int32_t kind;  // 1: on a device, 2: memory the runtime does not know
+    int32_t kind;  // 0: pinned on the host, 1: on a device, 2: memory the runtime does not know
     uint32_t page, reserved[4];
   };
   std::lock_guard<std::mutex> guard(mutex);
@@ -194,7 +203,9 @@ int32_t aclrtPointerGetAttributes(const void* address, void* attributes) {
   Place place{0, 2, kPage, {}};
   if (next != blocks.begin()) {
     --next;
-    if (at < next->first + next->second.size) place = {static_cast<uint32_t>(next->second.device), 1, kPage, {}};
+    const auto& [size, device] = next->second;
+    if (at < next->first + size)
+      place = device == kPinned ? Place{0, 0, kPage, {}} : Place{static_cast<uint32_t>(device), 1, kPage, {}};
   }
   *static_cast<Place*>(attributes) = place;
   return ACL_SUCCESS;

@@ -43,15 +43,19 @@ uint64_t now() {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
 }
 
-bool Queue::may_start_early(const Work& work) const {
-  for (const Entry& entry : entries_) {
-    if (entry.mark != nullptr) continue;
-    if (!entry.started || !entry.work.start) return false;
-    for (const Span& own : work.spans)
-      for (const Span& other : entry.work.spans)
-        if (overlap(own, other)) return false;
+// Work at the head that may wait side by side begins together, up to the first one that needs another's memory.
+void Queue::start_together() {
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    if (entry->mark != nullptr) continue;
+    if (!entry->work.start) return;
+    if (entry->started) continue;
+    for (auto earlier = entries_.begin(); earlier != entry; ++earlier)
+      for (const Span& own : entry->work.spans)
+        for (const Span& other : earlier->work.spans)
+          if (overlap(own, other)) return;
+    entry->started = true;
+    entry->work.start();
   }
-  return true;
 }
 
 void Queue::submit(Work work) {
@@ -61,12 +65,8 @@ void Queue::submit(Work work) {
   }
   std::lock_guard<std::mutex> guard(mutex_);
   ++queued_work;
-  Entry entry{std::move(work), nullptr};
-  if (entry.work.start && failure_.code == 0 && may_start_early(entry.work)) {
-    entry.started = true;
-    entry.work.start();
-  }
-  entries_.push_back(std::move(entry));
+  entries_.push_back({std::move(work), nullptr});
+  start_together();
   if (!serving_) {
     serving_ = true;
     std::thread([self = shared_from_this()] { self->serve(); }).detach();
@@ -78,19 +78,16 @@ void Queue::serve() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return !entries_.empty(); });
+    start_together();
     Entry& entry = entries_.front();  // a deque keeps references valid while others are appended
     if (entry.mark != nullptr) {
       reach(*entry.mark);
     } else {
-      if (failure_.code == 0) {
-        const bool start = entry.work.start && !entry.started;
-        entry.started = true;
-        lock.unlock();
-        if (start) entry.work.start();
-        Failure failure = entry.work.run();
-        lock.lock();
-        if (failure.code != 0) failure_ = std::move(failure);
-      }
+      // After a failure too: other communicators may be whole, and on a broken one it ends at once.
+      lock.unlock();
+      Failure failure = entry.work.run();
+      lock.lock();
+      if (failure.code != 0 && failure_.code == 0) failure_ = std::move(failure);
       --queued_work;
     }
     Entry done = std::move(entries_.front());

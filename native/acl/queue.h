@@ -54,7 +54,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   };
   void serve();
   void reach(Mark& mark);
-  bool may_start_early(const Work& work) const;
+  void start_together();
 
   std::mutex mutex_;
   std::condition_variable changed_;

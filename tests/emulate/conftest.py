@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import subprocess
 import sys
@@ -68,8 +69,11 @@ def run(emulator: None, machine: str) -> Run:
 @pytest.fixture
 def ranks(run: Run, tmp_path: Path) -> Ranks:
     """`ranks(4, source)` runs `main(rank, size)` of the source on four cards; what each rank said, and its end."""
+    folders = (tmp_path / f"run-{number}" for number in itertools.count())
 
     def call(size: int, source: str, check: bool = True, **variables: str) -> Outcome:
-        return run_ranks(run, tmp_path, size, source, check, **variables)
+        folder = next(folders)
+        folder.mkdir()
+        return run_ranks(run, folder, size, source, check, **variables)
 
     return call

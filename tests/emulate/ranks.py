@@ -52,6 +52,8 @@ while children:
     rank = children.pop(child, None)
     if rank is not None:
         codes[rank] = os.waitstatus_to_exitcode(status)
+if any(codes.values()):
+    torch.npu.set_device(0)  # the next start reclaims what killed ranks held, and leaves nothing behind itself
 print(json.dumps([codes[rank] for rank in range(SIZE)]))
 """
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from ranks import Ranks
 
 _COLLECTIVES = """
@@ -81,3 +84,85 @@ def test_collectives_give_what_their_definition_says(ranks: Ranks) -> None:
             [{"from": 3}],
         ]
         assert rows == expected
+
+
+_PATTERNS = """
+def main(rank, size):
+    start(rank, size)
+    left, right = (rank - 1) % size, (rank + 1) % size
+    big = 1 << 20
+    # Everybody sends first, more than any buffer holds; then everybody receives first.
+    for order in ("send", "receive"):
+        sent, got = torch.full((big,), float(rank)).npu(), torch.zeros(big).npu()
+        calls = [lambda: dist.isend(sent, right), lambda: dist.irecv(got, left)]
+        works = [call() for call in (calls if order == "send" else reversed(calls))]
+        for work in works:
+            work.wait()
+        say([got.min().item(), got.max().item()])
+    got = [torch.zeros(3).npu(), torch.zeros(3).npu()]
+    ops = [dist.P2POp(dist.isend, torch.full((3,), float(rank)).npu(), right),
+           dist.P2POp(dist.isend, torch.full((3,), rank + 0.5).npu(), left),
+           dist.P2POp(dist.irecv, got[0], left), dist.P2POp(dist.irecv, got[1], right)]
+    for work in dist.batch_isend_irecv(ops):
+        work.wait()
+    say([tensor[0].item() for tensor in got])
+    # Two groups at once, called in another order by each half.
+    even, odd = dist.new_group([0, 2]), dist.new_group([1, 3])
+    everybody = dist.new_group(list(range(size)))
+    mine = even if rank % 2 == 0 else odd
+    a, b = torch.ones(5).npu() * rank, torch.ones(5).npu()
+    order = [(a, mine), (b, everybody)]
+    works = [dist.all_reduce(x, group=group, async_op=True) for x, group in (order if rank < 2 else order[::-1])]
+    for work in works:
+        work.wait()
+    say([a[0].item(), b[0].item()])
+    with dist._coalescing_manager(device=torch.device(f"npu:{rank}")):
+        for x in (a, b):
+            dist.all_reduce(x)
+    say([a[0].item(), b[0].item()])
+    # Another stream: the collective comes after what that stream did, and before what it does next.
+    side = torch.npu.Stream()
+    with torch.npu.stream(side):
+        x = torch.full((big,), 1.0).npu()
+        dist.all_reduce(x)
+        y = x + 1
+    torch.npu.current_stream().wait_stream(side)
+    say(y.sum().item() / big)
+    half = torch.full((4,), 2048.0, dtype=torch.float16).npu() if rank == 0 else torch.ones(4, dtype=torch.float16).npu()
+    dist.all_reduce(half)
+    say(half[0].item())
+"""
+
+
+def test_ranks_do_not_wait_for_each_other_in_a_circle(ranks: Ranks) -> None:
+    for rank, rows in enumerate(ranks(4, _PATTERNS).said):
+        left, right = (rank - 1) % 4, (rank + 1) % 4
+        pair = 2.0 if rank % 2 == 0 else 4.0
+        # 2048 + 3: float16 would stay at 2048 if it were rounded after each rank.
+        assert rows == [
+            [left, left],
+            [left, left],
+            [left, right + 0.5],
+            [pair, 4.0],
+            [12.0, 16.0],
+            5.0,
+            2052.0,
+        ]
+
+
+def test_a_rank_table_brings_the_ranks_together(ranks: Ranks, tmp_path: Path) -> None:
+    devices = [{"device_id": str(n), "device_ip": f"192.168.1.{n}", "rank_id": str(n)} for n in range(2)]
+    table = {"version": "1.0", "server_count": "1", "status": "completed"}
+    path = tmp_path / "rank_table.json"
+    path.write_text(json.dumps({**table, "server_list": [{"server_id": "node_0", "device": devices}]}))
+    source = """
+    def main(rank, size):
+        start(rank, size)
+        x = torch.ones(2).npu() * (rank + 1)
+        dist.all_reduce(x)
+        group = dist.new_group([1, 0])
+        dist.all_reduce(x, group=group)
+        say(x.tolist())
+    """
+    variables = {"RANK_TABLE_FILE": str(path), "HCCL_CONNECT_TIMEOUT": "300"}
+    assert ranks(2, source, **variables).said == [[[6.0, 6.0]]] * 2

@@ -1,0 +1,123 @@
+"""A rank that is killed, stopped or does something else: the others end with its name, soon, and nothing is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ranks import Outcome, Ranks
+
+_LOST = """
+def main(rank, size):
+    start(rank, size)
+    x = torch.ones(1000).npu()
+    dist.all_reduce(x)
+    if rank == 1:
+        os.kill(os.getpid(), signal.{signal})
+    begin = time.monotonic()
+    try:
+        dist.all_reduce(x)
+        torch.npu.synchronize()
+    finally:
+        say(time.monotonic() - begin)
+        if {stopped}:
+            os.kill(int(open(f"{{FOLDER}}/pid").read()), signal.SIGKILL)
+"""
+_MISMATCH = """
+def main(rank, size):
+    start(rank, size)
+    x = torch.ones(8).npu()
+    dist.all_reduce(x)
+    if rank == 1:
+        {odd}
+    else:
+        dist.all_reduce(x)
+    torch.npu.synchronize()
+"""
+
+
+def _mentions(outcome: Outcome, rank: int, *words: str) -> bool:
+    return all(word in outcome.errors[rank] for word in words)
+
+
+def test_a_killed_rank_is_named_at_once(ranks: Ranks) -> None:
+    outcome = ranks(3, _LOST.format(signal="SIGKILL", stopped=False), check=False)
+    assert outcome.codes[1] == -9
+    assert outcome.codes[0] != 0
+    assert outcome.codes[2] != 0
+    for rank in (0, 2):
+        assert _mentions(outcome, rank, "EI0002", "rank 1 (RANK 1, pid ", "is dead", "AllReduce")
+        assert outcome.said[rank][0] < 30  # the default limit is half an hour
+
+
+def test_a_stopped_rank_is_named_when_the_time_is_up(ranks: Ranks) -> None:
+    source = _LOST.format(signal="SIGSTOP", stopped="rank == 0").replace(
+        "if rank == 1:", "if rank == 1:\n        open(f'{FOLDER}/pid', 'w').write(str(os.getpid()))"
+    )
+    outcome = ranks(2, source, check=False, HCCL_EXEC_TIMEOUT="3")
+    assert _mentions(outcome, 0, "timed out after 3 s (HCCL_EXEC_TIMEOUT)", "rank 1 (RANK 1, pid ", "is stopped")
+    assert outcome.said[0][0] < 30
+
+
+def test_a_rank_that_never_comes_is_named(ranks: Ranks) -> None:
+    source = """
+    def main(rank, size):
+        start(rank, size)
+        if rank != 1:
+            dist.all_reduce(torch.ones(2).npu())
+        else:
+            dist.destroy_process_group()
+            time.sleep(4)
+    """
+    outcome = ranks(3, source, check=False, HCCL_CONNECT_TIMEOUT="2")
+    for rank in (0, 2):
+        assert _mentions(outcome, rank, "EI0006", "2 s (HCCL_CONNECT_TIMEOUT)", "have not come: 1")
+
+
+@pytest.mark.parametrize(
+    ("odd", "words"),
+    [
+        ("dist.broadcast(torch.ones(8).npu(), 0)", "calls Broadcast(8 float32, root 0)"),
+        pytest.param("dist.all_reduce(torch.ones(9).npu())", "calls AllReduce(9 float32, sum)", marks=pytest.mark.slow),
+    ],
+    ids=["collective", "count"],
+)
+def test_different_calls_are_named_on_every_rank(ranks: Ranks, odd: str, words: str) -> None:
+    outcome = ranks(2, _MISMATCH.format(odd=odd), check=False)
+    for rank in (0, 1):
+        assert _mentions(outcome, rank, "EI0005", "rank 0", "calls AllReduce(8 float32, sum)", "rank 1", words)
+
+
+@pytest.mark.slow
+def test_many_starts_and_kills_leave_nothing_behind(ranks: Ranks) -> None:
+    before = set(Path("/dev/shm").iterdir())
+    source = """
+    def main(rank, size):
+        pass
+
+    for turn in range(20):
+        group = []
+        for rank in range(2):
+            child = os.fork()
+            if child == 0:
+                FOLDER = f"{FOLDER}/{turn}"
+                os.makedirs(FOLDER, exist_ok=True)
+                os.environ["RANK"] = str(rank)
+                torch.npu.set_device(rank)
+                store = dist.FileStore(f"{FOLDER}/store", 2)
+                dist.init_process_group("hccl", store=store, rank=rank, world_size=2)
+                x = torch.ones(100000).npu()
+                while True:
+                    dist.all_reduce(x)
+            group.append(child)
+        time.sleep(0.02 * turn)
+        for child in group:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+    def main(rank, size):
+        start(rank, size)
+        dist.all_reduce(torch.ones(2).npu())
+    """
+    assert ranks(2, source).codes == [0, 0]
+    assert set(Path("/dev/shm").iterdir()) - before == set()
