@@ -60,7 +60,7 @@ def launch(environment: dict[str, str], tmp_path: Path) -> Launch:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=300,
         )
 
     return call

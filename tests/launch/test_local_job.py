@@ -97,12 +97,21 @@ def test_ranks_get_their_variables_arguments_and_logs(launch: Launch, tmp_path: 
     assert "all 2 ranks ended well" in done.stderr
 
 
-def test_ranks_are_bound_to_the_cores_that_were_named(launch: Launch, tmp_path: Path) -> None:
-    core = min(os.sched_getaffinity(0))
-    done = launch("--cards", 2, "--bind", f"{core}:{core}", "--logs", "out", write(tmp_path, SHOW))
+def test_ranks_get_the_cores_and_the_port_that_were_named(launch: Launch, tmp_path: Path) -> None:
+    core, port = min(os.sched_getaffinity(0)), _free()
+    done = launch(
+        "--cards", 2, "--bind", f"{core}:{core}", "--port", port, "--logs", "out", write(tmp_path, SHOW)
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     for rank in range(2):
-        assert json.loads((tmp_path / "out" / f"rank_{rank}.log").read_text().splitlines()[0])["cores"] == [core]
+        one = json.loads((tmp_path / "out" / f"rank_{rank}.log").read_text().splitlines()[0])
+        assert one["cores"] == [core] and one["MASTER_PORT"] == str(port) and one["OMP_NUM_THREADS"] == "1"
+
+
+def _free() -> int:
+    with socket.socket() as one:
+        one.bind(("", 0))
+        return int(one.getsockname()[1])
 
 
 def test_a_process_group_meets_and_its_throughput_is_told(launch: Launch, tmp_path: Path) -> None:
@@ -139,7 +148,7 @@ class Running:
         self.process = process
 
     def end(self) -> tuple[int, str, str]:
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=120)
         return self.process.returncode, out, err
 
 
@@ -152,7 +161,7 @@ def running(environment: dict[str, str], tmp_path: Path) -> Callable[..., Runnin
             [sys.executable, "-m", "jumar", "launch", "--cards", "2", "--logs", "out", *words],
             cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        until = time.monotonic() + 60
+        until = time.monotonic() + 120
         while not all((tmp_path / f"ready.{rank}").exists() for rank in range(2)):
             assert process.poll() is None and time.monotonic() < until, process.communicate()
             time.sleep(0.02)
@@ -161,7 +170,10 @@ def running(environment: dict[str, str], tmp_path: Path) -> Callable[..., Runnin
     return start
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+SLOW_SIGNALS = [pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGTERM, signal.SIGHUP)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, *SLOW_SIGNALS])
 def test_a_signal_lets_ranks_save_and_leaves_nothing(
     running: Callable[..., Running], tmp_path: Path, number: int
 ) -> None:
@@ -173,6 +185,7 @@ def test_a_signal_lets_ranks_save_and_leaves_nothing(
     assert "stopped, no rank is left" in err and "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_a_second_signal_kills_at_once(running: Callable[..., Running], tmp_path: Path) -> None:
     job = running("--grace", "600", write(tmp_path, HOLD.replace("sys.exit(0)", "pass")))
     job.process.send_signal(signal.SIGINT)
@@ -214,7 +227,7 @@ def _pids(launcher: int) -> list[int]:
 
 
 def test_until_tells_the_ranks_in_time(launch: Launch, tmp_path: Path) -> None:
-    soon = (datetime.now() + timedelta(seconds=20)).strftime("%H:%M:%S")
+    soon = (datetime.now() + timedelta(seconds=25)).strftime("%H:%M:%S")
     done = launch("--cards", 2, "--until", soon, "--grace", 4, "--signal", "usr1", write(tmp_path, HOLD))
     assert done.returncode == 124
     assert done.stdout.count(f"saved on {int(signal.SIGUSR1)}") == 2
@@ -264,20 +277,9 @@ def test_a_busy_port_is_refused(jumar: Jumar, here: Path) -> None:
     assert done.code == 2 and f"{port} cannot be used here: Address already in use" in done.err
 
 
-def test_a_chosen_port_is_used(launch: Launch, tmp_path: Path) -> None:
-    with socket.socket() as one:
-        one.bind(("", 0))
-        port = one.getsockname()[1]
-    done = launch("--cards", 2, "--port", port, "--logs", "out", write(tmp_path, SHOW))
-    assert done.returncode == 0, done.stderr
-    assert f'"MASTER_PORT": "{port}"' in done.stdout
-
-
 def test_two_machines_meet(environment: dict[str, str], tmp_path: Path) -> None:
     """Two launchers on this machine play two machines; ranks follow the order of the machines."""
-    with socket.socket() as one:
-        one.bind(("", 0))
-        port = one.getsockname()[1]
+    port = _free()
     write(tmp_path, GLOO + "print('rank', __import__('os').environ['RANK'])")
     jobs = [
         subprocess.Popen(

@@ -33,16 +33,18 @@ from jumar.core.errors import EXIT_OK
 )
 @click.option("--on", "engine", metavar="ENGINE", default="", help="slurm, volcano, msrun; torch elastic if not given.")
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Tell the engine more; may be repeated.")
-@click.option("--name", "name", default="train", show_default=True, help="Name of the job on a cluster.")
+@click.option("--name", metavar="NAME", default="train", show_default=True, help="Name of the job on a cluster.")
 @click.option("--status", metavar="JOB", help="State of a job on a cluster.")
 @click.option("--log", metavar="JOB", help="What a job on a cluster has printed.")
 @click.option("--cancel", metavar="JOB", help="End a job on a cluster.")
 @click.option("--print", "only_print", is_flag=True, help="Print what would be started, whole.")
-@click.option("--of", "count", type=int, default=1, hidden=True)
-@click.option("--node-rank", type=int, default=0, hidden=True)
-@click.option("--master", default="", hidden=True)
-@click.option("--id", "run_id", default="train", hidden=True)
-@click.option("--with-parent", is_flag=True, hidden=True)
+@click.option(
+    "--of", "count", type=int, default=1, metavar="N", help="This is one of N machines, each started by hand."
+)
+@click.option("--node-rank", type=int, default=0, metavar="N", help="Which of them, from 0.")
+@click.option("--master", default="", metavar="HOST", help="The first of them, where they meet at `--port`.")
+@click.option("--id", "run_id", default="train", metavar="NAME", help="A name that all of them share.")
+@click.option("--with-parent", is_flag=True, help="Stop the ranks when standard input ends.")
 @click.pass_context
 def command(ctx: click.Context, /, only_print: bool, with_parent: bool, **options: Any) -> int:
     """Start a Python script, module or program once per card; the words after our options are its own.

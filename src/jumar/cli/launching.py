@@ -71,13 +71,13 @@ def here(wanted: Job, options: Mapping[str, Any]) -> tuple[Local, str]:
         program.check(wanted.words, Path(), len(cards) * options["count"])
     place = (options["count"], options["node_rank"], options["master"])
     wanted = replace(wanted, name=options["run_id"])
-    if not options["only_print"]:
-        commands.prepare(built, wish)
     if wanted.rank_table:
         wanted = replace(
             wanted, rank_table=_rank_table(wanted, cards, place[0], built.variables, options["only_print"])
         )
     ranks = local.build(wanted, built.argv, built.variables, cards, environ, place)
+    if not options["only_print"]:
+        commands.prepare(built, wish)
     return ranks, built.where
 
 
@@ -113,21 +113,34 @@ def _rank_table(wanted: Job, cards: tuple[int, ...], nodes: int, variables: Mapp
 
     from jumar.launch.ranktable import place, read, sources, write
 
-    prefix = variables.get("JUMAR_PREFIX")
-    conf = f"{prefix}/etc/hccn.conf" if prefix else sources.CONF
+    conf = _addresses(variables)
     if wanted.rank_table == "auto":
         if nodes > 1:
             raise UserError("`--rank-table auto` is for one machine", "`jumar ranktable make` makes one for several")
         path = Path(wanted.logs) / "rank_table.json"
         if not only_print:
-            known = sources.addresses(sources.text_of(conf), conf)
+            if not conf:
+                raise UserError(f"cannot read `{sources.CONF}`", "`jumar net plan` tells how cards get addresses")
+            known = sources.addresses(conf, sources.CONF)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(write.render(sources.table({socket.gethostname(): known}, cards), "1.0"), encoding="utf-8")
         return str(path)
     given = os.path.abspath(wanted.rank_table)
-    own = sources.addresses(sources.text_of(conf), conf) if os.path.exists(conf) else {}
+    own = sources.addresses(conf, sources.CONF) if conf else {}
     place.fit(read.read(sources.text_of(given), wanted.rank_table), wanted.rank_table, cards, nodes, own)
     return given
+
+
+def _addresses(variables: Mapping[str, str]) -> str:
+    """hccn.conf of this machine, or of the emulated one, which may not have been used yet; empty if there is none."""
+    from jumar.emulate import hccn_tool
+    from jumar.launch.ranktable import sources
+
+    prefix = variables.get("JUMAR_PREFIX")
+    path = Path(f"{prefix}/etc/hccn.conf" if prefix else sources.CONF)
+    if path.exists():
+        return sources.text_of(str(path))
+    return hccn_tool.default_conf(int(variables["JUMAR_CARDS"])) if prefix else ""
 
 
 def _cards(wish: str | None, real: list[int], environ: Mapping[str, str]) -> tuple[list[int], str]:

@@ -76,7 +76,7 @@ def manifest(job: Job) -> dict[str, Any]:
             "schedulerName": "volcano",
             "queue": job.settings.get("queue", "default"),
             "maxRetry": job.restarts,
-            "plugins": {"env": [], "svc": []},
+            "plugins": {"env": [], "svc": ["--publish-not-ready-addresses=true"]},
             "policies": [
                 {"event": "PodEvicted", "action": "RestartJob"},
                 {"event": "PodFailed", "action": action},

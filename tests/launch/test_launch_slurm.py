@@ -118,7 +118,7 @@ def _end(file: Path) -> None:
 
 
 def _wait(launch: Launch, number: str, slurm: str, *states: str) -> str:
-    until = time.monotonic() + 90
+    until = time.monotonic() + 200
     said = ""
     while time.monotonic() < until:
         said = launch("--on", "slurm", "--status", number, SLURM_CONF=slurm, PATH=_path()).stdout
@@ -151,7 +151,7 @@ def test_a_failure_and_a_cancelled_job_leave_nothing(launch: Launch, slurm: str,
     (tmp_path / "stay.py").write_text("import os, time\nprint(os.environ['RANK'])\ntime.sleep(600)")
     done = launch("--on", "slurm", "--cards", 2, "--logs", "two", "stay.py", SLURM_CONF=slurm, PATH=_path())
     number = done.stdout.strip()
-    until = time.monotonic() + 60
+    until = time.monotonic() + 200
     while not (tmp_path / "two" / "rank_1.log").exists() and time.monotonic() < until:
         time.sleep(0.1)
     said = launch("--on", "slurm", "--cancel", number, SLURM_CONF=slurm, PATH=_path())
