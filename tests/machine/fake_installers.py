@@ -32,7 +32,10 @@ PROGRAMS = {
     "dpkg": 'test -e "{state}/packages"',
     "getent": 'case "$1" in passwd) echo "me:x:1:1::{home}:/bin/bash" ;; *) test -e "{state}/group" ;; esac',
     "groupadd": 'touch "{state}/group"',
-    "id": 'case "$1" in -un) echo root ;; -u) echo 0 ;; -nG) echo root ;; *) test -e "{state}/user" ;; esac',
+    "id": """case "$1" in -un) echo "${{FAKE_USER:-root}}" ;; -u) echo "${{FAKE_UID:-0}}" ;; -nG) echo HwHiAiUser ;;
+  *) test -e "{state}/user" ;; esac""",
+    "sudo": """while true; do case "$1" in -u) shift 2 ;; -*) shift ;; *) break ;; esac; done; exec "$@\"""",
+    "usermod": "true",
     "useradd": 'touch "{state}/user"',
     "npu-smi": 'test -e "{ascend}/driver/version.info" && test ! -e "{state}/restart"',
     "curl": "exit 22",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -38,12 +39,12 @@ def machine(tmp_path: Path) -> Machine:
     return bare
 
 
-def _run(machine: Machine, made: Plan) -> subprocess.CompletedProcess[str]:
+def _run(machine: Machine, made: Plan, **more: str) -> subprocess.CompletedProcess[str]:
     script = machine.folder / "install.sh"
     script.write_text(shell.script(made))
     return subprocess.run(
         ["bash", str(script)],
-        env=machine.environment(),
+        env={**machine.environment(), **more},
         cwd=machine.folder,
         capture_output=True,
         text=True,
@@ -193,6 +194,21 @@ def test_without_root_nothing_asks_for_it(machine: Machine) -> None:
     assert done.returncode == 0, done.stderr
     assert machine.calls("apt-get", "useradd", "Ascend-hdk") == []
     assert all("--install-for-all" not in line for line in machine.calls("Ascend"))
+
+
+@pytest.mark.parametrize(("who", "through"), [("user", "root"), ("sudo", "user")])
+def test_nobody_does_more_than_needed(machine: Machine, who: str, through: str) -> None:
+    """As a user only root's steps go through sudo; under sudo the user's steps are handed back to the user."""
+    made = _plan()
+    more = {"FAKE_UID": "1000", "FAKE_USER": "me"} if who == "user" else {"SUDO_USER": "me"}
+    done = _run(machine, made, **more)
+    assert done.returncode == 0, done.stderr
+    text = machine.record.read_text()
+    root = {step.id.replace("-", "_") for step in made.steps if step.root}
+    every = {step.id.replace("-", "_") for step in made.steps}
+    seen = set(re.findall(r"set -eo pipefail; do_(\w+)$", text, re.M))
+    assert seen == ((root if through == "root" else every - root) - {"devices", "proof"})
+    assert all(line.startswith("sudo -n -u me -H env ") == (through == "user") for line in machine.calls("sudo"))
 
 
 def test_a_folder_with_an_awkward_name(machine: Machine) -> None:

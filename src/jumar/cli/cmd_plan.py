@@ -83,8 +83,8 @@ def command(
 
 def _check_prefix(prefix: str | None) -> None:
     """The vendor's installers take only plain absolute paths."""
-    if prefix is not None and not re.fullmatch(r"(/[A-Za-z0-9_.-]+)+/?", prefix):
-        raise UserError(f"not a place for CANN: `{prefix}`", "an absolute path of letters, digits, `-`, `_` and `.`")
+    if prefix is not None and not re.fullmatch(r"(/[A-Za-z0-9_-]+)+/?", prefix):
+        raise UserError(f"not a place for CANN: `{prefix}`", "an absolute path of letters, digits, `-` and `_`")
 
 
 def _extras(extra: tuple[str, ...], without: tuple[str, ...]) -> tuple[str, ...]:
