@@ -63,6 +63,13 @@ def test_finding_exits_with_1_and_has_a_fix(machine: Machine, jumar: Jumar, monk
     assert done.err == ""
 
 
+def test_verbose_tells_each_variable_and_chip(machine: Machine, jumar: Jumar) -> None:
+    lines = jumar("doctor", "--verbose", "--only", "environment", "--only", "npu-smi").out.splitlines()
+    assert f"    ASCEND_OPP_PATH={machine.home}/opp   should be {machine.home}/opp" in lines
+    assert f"    LD_LIBRARY_PATH={machine.home}/lib64   should list {machine.home}/lib64" in lines
+    assert "    NPU 1 chip 0 910B3 0000:03:00.0: OK, busy 0%, memory 0 of 65536 MB" in lines
+
+
 def test_json_has_one_shape(machine: Machine, jumar: Jumar) -> None:
     (machine.home / "lib64" / "libhccl.so").unlink()
     done = jumar("doctor", "--json")
