@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 @click.option("--share", is_flag=True, help="Take out names of users and hosts, addresses and tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("-v", "--verbose", is_flag=True, help="Also what each variable is and should be, and each chip.")
-@click.option("-q", "--quiet", is_flag=True, help="Findings only.")  # fmt: skip
+@click.option("-q", "--quiet", is_flag=True, help="Findings only.")
 def command(list_checks: bool, **options: Any) -> int:
     """Check this machine: system, cards, driver, CANN, environment, Python, frameworks, network.
 
