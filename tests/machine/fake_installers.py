@@ -104,6 +104,7 @@ class Machine:
         return {
             "PATH": f"{self.programs}:{os.environ['PATH']}",
             "HOME": str(self.home),
+            "TORCH_INDEX": "file:///cpu-builds",
             "ASCEND": str(self.ascend),
             "PACKAGES": str(self.packages),
             "LIMITS": str(self.folder / "limits.conf"),

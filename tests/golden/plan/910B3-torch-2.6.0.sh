@@ -16,7 +16,8 @@ WORK=${WORK:-$PLAN_HOME/.cache/jumar}
 LIMITS=${LIMITS:-/etc/security/limits.d/99-ascend.conf}
 ENVIRONMENTS=${ENVIRONMENTS:-cann/set_env.sh ascend-toolkit/set_env.sh}
 REFERER=${REFERER:-https://www.hiascend.com/}
-export PLAN_USER PLAN_HOME ASCEND PACKAGES VENV PYTHON WORK LIMITS ENVIRONMENTS REFERER
+TORCH_INDEX=${TORCH_INDEX:-}
+export PLAN_USER PLAN_HOME ASCEND PACKAGES VENV PYTHON WORK LIMITS ENVIRONMENTS REFERER TORCH_INDEX
 LOG=${LOG:-$PWD/jumar-plan.log}
 steps=18
 
@@ -89,7 +90,7 @@ say() { printf '%s\n' "$*" | tee -a "$LOG"; }
 call() { # WHO FUNCTION: run a step's function as root or as the user of this plan
   local who=$1 code pass=() name
   code="$(declare -f); set -eo pipefail; $2"
-  for name in ASCEND PACKAGES VENV PYTHON WORK LIMITS PLAN_USER PLAN_HOME ENVIRONMENTS REFERER; do pass+=("$name=${!name}"); done
+  for name in ASCEND PACKAGES VENV PYTHON WORK LIMITS PLAN_USER PLAN_HOME ENVIRONMENTS REFERER TORCH_INDEX; do pass+=("$name=${!name}"); done
   if [ "$who" = root ] && [ "$(id -u)" != 0 ]; then
     sudo -n env "${pass[@]}" bash -c "$code"
   elif [ "$who" = user ] && [ "$(id -u)" = 0 ] && [ "$PLAN_USER" != root ]; then
@@ -255,7 +256,7 @@ done_python_packages() {
 }
 
 do_torch() {
-  "$VENV/bin/python" -m pip install torch==2.6.0+cpu --index-url https://download.pytorch.org/whl/cpu
+  "$VENV/bin/python" -m pip install torch==2.6.0+cpu --index-url "${TORCH_INDEX:?the address of the CPU builds: https://pytorch.org/get-started/locally}"
 }
 done_torch() {
   has_package torch 2.6.0
@@ -269,14 +270,14 @@ done_torch_npu() {
 }
 
 do_torchvision() {
-  "$VENV/bin/python" -m pip install torchvision==0.21.0+cpu --index-url https://download.pytorch.org/whl/cpu
+  "$VENV/bin/python" -m pip install torchvision==0.21.0+cpu --index-url "${TORCH_INDEX:?the address of the CPU builds: https://pytorch.org/get-started/locally}"
 }
 done_torchvision() {
   has_package torchvision 0.21.0
 }
 
 do_torchaudio() {
-  "$VENV/bin/python" -m pip install torchaudio==2.6.0+cpu --index-url https://download.pytorch.org/whl/cpu
+  "$VENV/bin/python" -m pip install torchaudio==2.6.0+cpu --index-url "${TORCH_INDEX:?the address of the CPU builds: https://pytorch.org/get-started/locally}"
 }
 done_torchaudio() {
   has_package torchaudio 2.6.0

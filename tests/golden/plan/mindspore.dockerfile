@@ -7,6 +7,6 @@
 #   -v /usr/local/Ascend/driver/version.info:/usr/local/Ascend/driver/version.info \
 #   -v /etc/ascend_install.info:/etc/ascend_install.info IMAGE bash
 # There is no public image of openEuler 22.03 with these versions.
-FROM quay.io/ascend/cann:9.0.0-910b-ubuntu22.04-py3.11
+FROM ascendai/cann:9.0.0-910b-ubuntu22.04-py3.11
 RUN python3 -m pip install --no-cache-dir 'numpy>=1.19.2,<2.0' attrs cython decorator sympy cffi pyyaml pathlib2 psutil 'protobuf==3.20.*' scipy requests absl-py && \
     python3 -m pip install --no-cache-dir mindspore==2.9.0

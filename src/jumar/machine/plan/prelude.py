@@ -7,7 +7,7 @@ import shlex
 from jumar.machine.plan.candidates import Candidate
 from jumar.tables import installation
 
-NAMES = ("ASCEND", "PACKAGES", "VENV", "PYTHON", "WORK", "LIMITS", "PLAN_USER", "PLAN_HOME", "ENVIRONMENTS", "REFERER")
+NAMES = ("ASCEND", "PACKAGES", "VENV", "PYTHON", "WORK", "LIMITS", "PLAN_USER", "PLAN_HOME", "ENVIRONMENTS", "REFERER", "TORCH_INDEX")
 """Variables that steps read; they are handed on to whoever runs the step."""
 
 FUNCTIONS = r"""newest() { # PATTERN: the file in $PACKAGES with the highest number
@@ -92,6 +92,7 @@ def defaults(one: Candidate, prefix: str | None, packages: str | None, no_root: 
         "LIMITS": "/etc/security/limits.d/99-ascend.conf",
         "ENVIRONMENTS": " ".join(row["files"]),
         "REFERER": installation.address("referer"),
+        "TORCH_INDEX": "",
     }
 
 

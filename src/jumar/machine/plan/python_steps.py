@@ -112,7 +112,10 @@ def _cann_wheels(one: Candidate) -> list[Step]:
 
 
 def _torch(one: Candidate, row: Release) -> Step:
-    note = "the CPU build: the CUDA build brings gigabytes that an NPU does not use"
+    note = (
+        "the CPU build: the CUDA build brings gigabytes that an NPU does not use;"
+        f" TORCH_INDEX is the address of the CPU builds, which {installation.address('torch_cpu')} names"
+    )
     return _pip("torch", row.torch, torch_words(one, row), note)
 
 
@@ -125,7 +128,7 @@ def torch_words(one: Candidate, row: Release) -> str:
 def _index(one: Candidate) -> str:
     """The index of CPU builds; it has no aarch64 wheels of the first torch releases, the public one has."""
     old = one.arch == "aarch64" and Version(one.version) < Version("2")
-    return "" if old else f" --index-url {installation.address('torch_cpu')}"
+    return "" if old else f' --index-url "${{TORCH_INDEX:?the address of the CPU builds: {installation.address("torch_cpu")}}}"'
 
 
 def _torch_npu_words(one: Candidate, row: Release) -> str:
