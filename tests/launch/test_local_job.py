@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -320,4 +319,5 @@ def test_two_machines_meet_and_ranks_follow_their_order(environment: dict[str, s
 def test_two_machines_start_again_together(environment: dict[str, str], tmp_path: Path) -> None:
     write(tmp_path, MEET_AGAIN)
     shown = two_machines(environment, tmp_path, "--restarts", "2")
-    assert all("attempt 0 sum 2" in out and re.search(r"attempt [12] sum 2", out) for out in shown), shown
+    assert all(out.count("sum 2") >= 2 for out in shown), shown
+    assert any("jumar: restart 1 of 2" in out for out in shown)
