@@ -277,20 +277,47 @@ def test_a_busy_port_is_refused(jumar: Jumar, here: Path) -> None:
     assert done.code == 2 and f"{port} cannot be used here: Address already in use" in done.err
 
 
-def test_two_machines_meet(environment: dict[str, str], tmp_path: Path) -> None:
-    """Two launchers on this machine play two machines; ranks follow the order of the machines."""
-    port = _free()
-    write(tmp_path, GLOO + "print('rank', __import__('os').environ['RANK'])")
+MEET_AGAIN = """
+import os, sys, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+total = torch.ones(1)
+dist.all_reduce(total)
+print("attempt", os.environ["TORCHELASTIC_RESTART_COUNT"], "sum", int(total.item()))
+if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and os.environ["RANK"] == "1":
+    sys.exit(3)
+dist.barrier()
+"""
+
+
+def two_machines(environment: dict[str, str], folder: Path, *more: str) -> list[str]:
+    """Two launchers on this machine play two machines: what each of them shows."""
+    port = str(_free())
     jobs = [
         subprocess.Popen(
-            [sys.executable, "-m", "jumar", "launch", "--cards", "1", "--of", "2", "--node-rank", str(rank),
-             "--master", "127.0.0.1", "--port", str(port), "--logs", "out", "train.py"],
-            cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            [sys.executable, "-m", "jumar", "launch", "--cards", "1", "--of", "2", "--node-rank", str(rank), "--master",
+             "127.0.0.1", "--port", port, "--grace", "3", "--logs", "out", *more, "train.py"],
+            cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         for rank in range(2)
     ]  # fmt: skip
-    for rank, job in enumerate(jobs):
-        out, err = job.communicate(timeout=120)
+    shown = []
+    for job in jobs:
+        out, err = job.communicate(timeout=200)
         assert job.returncode == 0, err
+        shown.append(out)
+    return shown
+
+
+def test_two_machines_meet_and_ranks_follow_their_order(environment: dict[str, str], tmp_path: Path) -> None:
+    write(tmp_path, GLOO + "print('rank', __import__('os').environ['RANK'])")
+    for rank, out in enumerate(two_machines(environment, tmp_path)):
         assert f"[rank {rank}] rank {rank}\n" in out and "sum 3" in out
         assert (tmp_path / "out" / f"node_{rank}" / f"rank_{rank}.log").exists()
+
+
+@pytest.mark.slow
+def test_two_machines_start_again_together(environment: dict[str, str], tmp_path: Path) -> None:
+    write(tmp_path, MEET_AGAIN)
+    shown = two_machines(environment, tmp_path, "--restarts", "2")
+    assert all(out.count("sum 2") >= 2 for out in shown), shown
+    assert any("jumar: restart 1 of 2" in out for out in shown)

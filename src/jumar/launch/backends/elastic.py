@@ -56,6 +56,11 @@ def run(spec: dict[str, Any], path: str) -> dict[str, Any]:
     from torch.distributed.elastic.multiprocessing import SignalException
 
     os.environ["TORCHELASTIC_SIGNALS_TO_HANDLE"] = SIGNALS
+    fixed = spec["nodes"] == 1 or not spec["restarts"]
+    if not fixed:
+        # Each round of several machines gets a store of its own: what an earlier round left in a shared one
+        # makes ranks of the next look for processes that are gone.
+        os.environ["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1"
     workers = WorkerSpec(
         role="default",
         local_world_size=len(spec["device_ids"]),
@@ -64,8 +69,8 @@ def run(spec: dict[str, Any], path: str) -> dict[str, Any]:
         rdzv_handler=_rendezvous(spec),
         max_restarts=spec["restarts"],
         monitor_interval=0.1,
-        master_addr=spec["master"] or None,
-        master_port=spec["port"] or None,
+        master_addr=(spec["master"] or None) if fixed else None,
+        master_port=(spec["port"] or None) if fixed else None,
         local_addr="127.0.0.1" if spec["nodes"] == 1 else None,
     )
     agent = _agent(workers, spec["grace"])
