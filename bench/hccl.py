@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import statistics
 import sys
 import tempfile
@@ -25,8 +26,9 @@ def main() -> int:
     options = parser.parse_args()
     os.environ.setdefault("JUMAR_EMULATE", "1")
     os.environ.setdefault("JUMAR_MACHINE", f"bench-hccl-{os.getpid()}")
-    with tempfile.TemporaryDirectory() as folder:
-        times = _measure(Path(folder), options.ranks, options.rounds)
+    folder = Path(tempfile.mkdtemp())  # no `with`: the forked ranks would remove it
+    times = _measure(folder, options.ranks, options.rounds)
+    shutil.rmtree(folder)
     print(f"| all-reduce, {options.ranks} processes | gloo | HCCL stand-in | ratio | limit |")
     print("| --- | --- | --- | --- | --- |")
     late = False

@@ -164,5 +164,5 @@ def test_a_rank_table_brings_the_ranks_together(ranks: Ranks, tmp_path: Path) ->
         dist.all_reduce(x, group=group)
         say(x.tolist())
     """
-    variables = {"RANK_TABLE_FILE": str(path), "HCCL_CONNECT_TIMEOUT": "300"}
+    variables = {"RANK_TABLE_FILE": str(path), "HCCL_CONNECT_TIMEOUT": "20"}
     assert ranks(2, source, **variables).said == [[[6.0, 6.0]]] * 2
