@@ -40,6 +40,11 @@ check: $(VENV)/jumar
 bench: $(VENV)/jumar
 	$(BIN)/python bench/migrate.py
 	$(BIN)/python bench/emulate.py
+	$(BIN)/python bench/hccl.py
+	$(BIN)/python bench/launch.py
+	$(BIN)/python bench/doctor.py
+	$(BIN)/python bench/explain.py
+	$(BIN)/python bench/transfer.py
 
 ## make clean   remove everything that the other targets made
 clean:
