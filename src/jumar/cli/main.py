@@ -14,6 +14,7 @@ from jumar.core.errors import EXIT_FAILED, EXIT_OK, UserError
 
 VERBS = {
     "analyze": "Report what ties a code base to CUDA, without changing it",
+    "doctor": "Check a machine: driver, CANN, frameworks, cards, network",
     "emulate": "The virtual Ascend machine: environment, npu-smi, coverage",
     "explain": "Say what an error, a log or a finding means",
     "migrate": "Show or make the changes that take CUDA code to Ascend NPUs",

@@ -21,12 +21,18 @@ from jumar import __version__
 from jumar.core.errors import UserError
 from jumar.emulate import env, hccn_tool
 from jumar.emulate.glue.build import cache_dir
+from jumar.emulate.smi import machine
+from jumar.tables import chips
 from jumar.tables.load import table
 
 CANN = "9.2.0"
 MARK = "etc/jumar"
 """A file that says the folder is ours."""
 COMPONENTS = ("compiler", "hccl", "opp", "opp_kernel", "runtime", "toolkit")
+LAYOUT = "2"
+"""Goes up when the directory gets other files, so that one in the cache is written anew."""
+KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/config"
+MANAGERS = ("davinci_manager", "devmm_svm", "hisi_hdc")
 _RENAMED = (8, 5)
 _BRIDGE = "tools/ms_fmk_transplt/torch_npu_bridge/transfer_to_npu.py"
 
@@ -48,6 +54,7 @@ def build(prefix: Path, values: Mapping[str, str]) -> dict[str, Entry]:
         **_links(home, version),
         **_home(prefix, home, version, values),
         **_driver(prefix),
+        **_devices(values),
         **_tools(prefix, values),
         "etc/hccn.conf": Entry(hccn_tool.default_conf(int(values["JUMAR_CARDS"]))),
     }
@@ -72,6 +79,8 @@ def variables(prefix: Path, values: Mapping[str, str], environ: Mapping[str, str
         "ASCEND_HOME_PATH": home,
         "ASCEND_TOOLKIT_HOME": home,
         "ASCEND_OPP_PATH": f"{home}/opp",
+        "ASCEND_AICPU_PATH": home,
+        "TOOLCHAIN_HOME": f"{home}/toolkit",
         "PATH": ":".join(paths),
     }
 
@@ -109,7 +118,7 @@ def write(prefix: Path, entries: Mapping[str, Entry]) -> None:
 
 def _mark(prefix: Path, values: Mapping[str, str]) -> str:
     parts = [values["JUMAR_SOC"], values["JUMAR_CARDS"], values.get("JUMAR_MEMORY", ""), values.get("JUMAR_CANN", ""),
-             __version__, sys.executable, str(Path(__file__).parents[2]), str(prefix)]  # fmt: skip
+             LAYOUT, __version__, sys.executable, str(Path(__file__).parents[2]), str(prefix)]  # fmt: skip
     return "\n".join(parts) + "\n"
 
 
@@ -159,13 +168,17 @@ def _home(prefix: Path, home: str, version: str, values: Mapping[str, str]) -> d
         "ascend-toolkit/set_env.sh": set_env,
         f"{home}/lib64": Entry(link=str(env.library_dir())),
         f"{home}/{arch}-linux/ascend_toolkit_install.info": Entry(info),
-        f"{home}/{arch}-linux/ascend_ops_install.info": Entry(info.replace("toolkit", "ops", 1)),
+        f"{home}/{arch}-linux/ascend_ops_install.info": Entry(
+            info.replace("toolkit", _operators(values, "package"), 1)
+        ),
         f"{home}/version.cfg": Entry(f"# version: 1.0\nruntime_running_version=[{version}:{version}]\n"),
         f"{home}/tools/ms_fmk_transplt/pytorch_gpu2npu.sh": Entry(
             _render("pytorch_gpu2npu.sh", prefix, values), executable=True
         ),
         f"{home}/{_BRIDGE}": Entry("from torch_npu.contrib import transfer_to_npu  # noqa: F401\n"),
     }
+    if kernels := _operators(values, "kernels"):
+        found[f"{home}/{KERNELS}/{kernels}/binary_info_config.json"] = Entry("{}\n")
     # The guides are written for Arm servers: their paths lead to the same files.
     other = {"x86_64": "aarch64", "aarch64": "x86_64"}.get(arch)
     if other:
@@ -175,9 +188,35 @@ def _home(prefix: Path, home: str, version: str, values: Mapping[str, str]) -> d
     return found
 
 
+def _operators(values: Mapping[str, str], kind: str) -> str:
+    """The word for the chip's operator package in its name (`package`), or the folder of its binaries (`kernels`)."""
+    row = table("machine.toml")["operators"].get(_family(values), {})
+    if kind == "kernels":
+        return str(row.get("kernels", ""))
+    return f"{row['package']}-ops" if row else "ops"
+
+
+def _family(values: Mapping[str, str]) -> str:
+    return chips.chips().get(chips.find(values["JUMAR_SOC"]) or "", "")
+
+
+def _devices(values: Mapping[str, str]) -> dict[str, Entry]:
+    """Device files, and the cards on the PCI bus as sysfs shows them."""
+    cards = machine.read(values).chips
+    found = {f"dev/{name}": Entry() for name in (*(f"davinci{chip.card}" for chip in cards), *MANAGERS)}
+    device = next((id_ for id_, family in table("machine.toml")["pci"].items() if family == _family(values)), "0000")
+    facts = {"vendor": "0x19e5", "device": f"0x{device}", "class": "0x120000"}
+    for chip in cards:
+        if chip.bus != "NA":
+            folder = f"sys/bus/pci/devices/{chip.bus.lower()}"
+            found |= {f"{folder}/{name}": Entry(f"{value}\n") for name, value in facts.items()}
+    return found
+
+
 def _driver(prefix: Path) -> dict[str, Entry]:
     driver = table("npu_smi.json")["driver"]
-    version = f"Version={driver['version']}\npackage_version={driver['version']}\n"
+    # The range of firmware is the one in the file of driver 25.5.2, the newest seen in public.
+    version = f"Version={driver['version']}\ncompatible_version_fw=[7.0.0,8.9.9]\npackage_version={driver['version']}\n"
     install = (
         "UserName=HwHiAiUser\nUserGroup=HwHiAiUser\nFirmware_Install_Type=full\n"
         f"Firmware_Install_Path_Param={prefix}\nDriver_Install_Type=full\nDriver_Install_Path_Param={prefix}\n"

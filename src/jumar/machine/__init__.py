@@ -1,1 +1,1 @@
-"""The machine and its messages: what is installed, what fits together, what an error means."""
+"""The machine: what it is (`probe`, `parse`), whether it is right (`checks`), what fits on it (`plan`)."""

@@ -1,0 +1,171 @@
+"""What a check is, and how a list of them is run: side by side, each with its time, none able to stop the others."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from jumar.core.discover import modules
+from jumar.core.errors import UserError
+from jumar.core.finding import Finding, Level
+from jumar.core.nearest import did_you_mean
+from jumar.machine.host import Host, Unknown
+from jumar.tables.load import table
+
+CONNECTION = "DR001"
+CRASHED = "DR002"
+LATE = "DR003"
+
+
+class Check(NamedTuple):
+    """The declaration that every module in `jumar.machine.checks` has as `CHECK`."""
+
+    id: str
+    name: str
+    summary: str
+
+
+class Skip(Exception):
+    """The check does not concern this machine; the text says why."""
+
+
+class Report(NamedTuple):
+    """What a check has to say: the facts in one line, and what is wrong."""
+
+    told: str
+    findings: tuple[Finding, ...] = ()
+
+
+class Unit(NamedTuple):
+    check: Check
+    run: Callable[[Host], Report]
+
+
+class Status(StrEnum):
+    OK = "ok"
+    NOTE = "note"
+    WARNING = "warning"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    check: Check
+    status: Status
+    told: str
+    findings: tuple[Finding, ...] = ()
+    seconds: float = 0.0
+
+
+TIME = 60.0
+"""Seconds for one check: more than any vendor command may take."""
+
+
+def units() -> tuple[Unit, ...]:
+    """Every check, by id."""
+    found = [Unit(module.CHECK, module.run) for module in modules("jumar.machine.checks")]
+    return tuple(sorted(found))
+
+
+def chosen(only: Iterable[str], skip: Iterable[str]) -> tuple[Unit, ...]:
+    """The checks that were asked for by id or name."""
+    everything = units()
+    wanted, left_out = (set(_ids(names, everything)) for names in (only, skip))
+    return tuple(
+        unit for unit in everything if unit.check.id not in left_out and (not wanted or unit.check.id in wanted)
+    )
+
+
+def run(host: Host, checks: Iterable[Unit], seconds: float = TIME) -> list[Outcome]:
+    """Run the checks side by side; what one finds, or that it broke, comes back in the order of the ids."""
+    started = [(unit, *_start(host, unit)) for unit in checks]
+    until = time.monotonic() + seconds
+    outcomes = []
+    for unit, thread, box in started:
+        thread.join(max(0.0, until - time.monotonic()))
+        outcomes.append(box[0] if box else _late(unit, seconds))
+    return outcomes
+
+
+def finding(check: Check, level: Level, message: str, fix: str | None = None, subject: str = "") -> Finding:
+    return Finding(check.id, level, message, fix=fix, doc=check.name, subject=subject)
+
+
+def error(check: Check, message: str, fix: str | None = None, subject: str = "") -> Finding:
+    return finding(check, Level.ERROR, message, fix, subject)
+
+
+def warning(check: Check, message: str, fix: str | None = None, subject: str = "") -> Finding:
+    return finding(check, Level.WARNING, message, fix, subject)
+
+
+def note(check: Check, message: str, fix: str | None = None, subject: str = "") -> Finding:
+    return finding(check, Level.NOTE, message, fix, subject)
+
+
+def need_npus(host: Host) -> None:
+    """Skip a check that has nothing to look at on a machine without NPUs."""
+    if not host.has_npus():
+        raise Skip("no NPU in this machine")
+
+
+def limit(name: str) -> float:
+    """A bound from `[limits]` of data/machine.toml."""
+    return float(table("machine.toml")["limits"][name])
+
+
+def _ids(names: Iterable[str], everything: tuple[Unit, ...]) -> Iterator[str]:
+    known = {key: unit.check.id for unit in everything for key in (unit.check.id, unit.check.name)}
+    for name in names:
+        found = known.get(name) or known.get(name.upper()) or known.get(name.lower())
+        if found is None:
+            hint = did_you_mean(name, known, "`jumar doctor --list` lists the checks")
+            raise UserError(f"no such check: `{name}`", hint)
+        yield found
+
+
+def _start(host: Host, unit: Unit) -> tuple[threading.Thread, list[Outcome]]:
+    box: list[Outcome] = []
+    # Daemons: a check that hangs for ever must not keep the program from ending.
+    thread = threading.Thread(target=lambda: box.append(_outcome(host, unit)), name=unit.check.name, daemon=True)
+    thread.start()
+    return thread, box
+
+
+def _outcome(host: Host, unit: Unit) -> Outcome:
+    begin = time.monotonic()
+    try:
+        report = unit.run(host)
+    except (Skip, Unknown) as reason:
+        return Outcome(unit.check, Status.SKIPPED, str(reason), (), time.monotonic() - begin)
+    except Exception as broken:
+        place = _place(broken)
+        crash = Finding(
+            CRASHED, Level.ERROR, f"the check `{unit.check.name}` broke: {type(broken).__name__}: {broken}{place}",
+            fix="send `jumar doctor --share --json` with a bug report", doc="crashed", subject=unit.check.id,
+        )  # fmt: skip
+        return Outcome(unit.check, Status.ERROR, "the check itself broke", (crash,), time.monotonic() - begin)
+    order = (Level.ERROR, Level.WARNING, Level.NOTE)
+    worst = next((level for level in order if any(item.level is level for item in report.findings)), None)
+    status = Status(worst.value) if worst else Status.OK
+    return Outcome(unit.check, status, report.told, report.findings, time.monotonic() - begin)
+
+
+def _late(unit: Unit, seconds: float) -> Outcome:
+    item = Finding(
+        LATE, Level.ERROR, f"the check `{unit.check.name}` did not end within {seconds:.0f} s",
+        fix=f"jumar doctor --only {unit.check.name}", doc="late", subject=unit.check.id,
+    )  # fmt: skip
+    return Outcome(unit.check, Status.ERROR, "no answer", (item,), seconds)
+
+
+def _place(broken: BaseException) -> str:
+    trace = broken.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f" ({trace.tb_frame.f_code.co_name}, line {trace.tb_lineno})" if trace else ""

@@ -1,0 +1,56 @@
+"""MindSpore: its CANN, and the traps of its wheels.
+
+Wheels of 2.7 to 2.10 are compiled against numpy 1 without saying so; the one tagged `none-any` is the aarch64 build
+(seen on the public index, 2026-11-15).
+"""
+
+from __future__ import annotations
+
+from jumar.core.finding import Finding
+from jumar.machine import pairs
+from jumar.machine.check import Check, Report, Skip, error, warning
+from jumar.machine.host import Host, Python, Unknown
+
+CHECK = Check("DR504", "mindspore", "MindSpore fits CANN, numpy and this architecture")
+
+
+def run(host: Host) -> Report:
+    python = host.python()
+    version = python.version_of("mindspore")
+    if version is None:
+        raise Skip("MindSpore is not installed in this Python")
+    findings = [*_numpy(python, version), *_architecture(python, version), *_cann(host, version)]
+    return Report(version, tuple(findings))
+
+
+def _numpy(python: Python, version: str) -> list[Finding]:
+    numpy = python.version_of("numpy")
+    if numpy is None or not numpy.startswith("2."):
+        return []
+    message = f"MindSpore {version} was compiled against numpy 1, installed is {numpy}: PyNative mode breaks"
+    return [error(CHECK, message, f"{python.executable} -m pip install 'numpy<2'")]
+
+
+def _architecture(python: Python, version: str) -> list[Finding]:
+    here, there = python.facts.get("machine"), python.facts.get("binaries", {}).get("mindspore")
+    if not there or not here or here == there:
+        return []
+    tags = python.packages["mindspore"].get("tags", "")
+    why = " (pip took the wheel tagged `any`, which is in truth for aarch64)" if "none-any" in tags else ""
+    fix = f"jumar plan --framework mindspore=={version}   # the address of the wheel for {here}"
+    return [error(CHECK, f"MindSpore {version} is built for {there}, this machine is {here}{why}", fix)]
+
+
+def _cann(host: Host, version: str) -> list[Finding]:
+    row = pairs.mindspore(version)
+    try:
+        installed = host.toolkit().version
+    except Unknown:
+        return []
+    order = pairs.compare(installed, row.cann) if row else None
+    if row is None or order in (0, None):
+        return []
+    message = f"MindSpore {version} belongs to CANN {row.cann}, installed is {installed}"
+    if order == -1:
+        return [error(CHECK, f"{message}: functions may be missing", "jumar plan   # a set that fits")]
+    return [warning(CHECK, f"{message}; newer ones mostly work", "jumar plan   # a set that fits")]

@@ -1,0 +1,53 @@
+"""The Python that programs are started with."""
+
+from __future__ import annotations
+
+from jumar.machine import pairs
+from jumar.machine.check import Check, Report, error, note, warning
+from jumar.machine.host import Host, Python, Unknown
+
+CHECK = Check("DR501", "python", "Python version and build")
+OLDEST = (3, 7)
+
+
+def run(host: Host) -> Report:
+    try:
+        python = host.python()
+    except Unknown as unknown:
+        return Report("unknown", (error(CHECK, str(unknown), "jumar doctor --python /path/to/python3"),))
+    short = ".".join(python.version.split(".")[:2])
+    findings = []
+    if tuple(map(int, short.split("."))) < OLDEST:
+        findings.append(
+            error(
+                CHECK,
+                f"Python {python.version} is too old: CANN needs 3.7 or newer",
+                "jumar plan   # the Python that fits",
+            )
+        )
+    for name, row in _rows(python):
+        if row and row.python and short not in row.python:
+            message = f"{name} {row.version} is made for Python {', '.join(row.python)}; this is {python.version}"
+            findings.append(warning(CHECK, message, "jumar plan   # the Python that fits"))
+    if not python.facts.get("shared", True) and _compiles(host):
+        message = f"`{python.executable}` has no shared libpython: CANN's operator compiler may not start"
+        findings.append(
+            note(CHECK, message, "build Python with --enable-shared, or take the distribution's or conda's")
+        )
+    return Report(f"{python.version} ({python.executable})", tuple(findings))
+
+
+def _rows(python: Python) -> list[tuple[str, pairs.Row | None]]:
+    found = []
+    if version := python.version_of("torch-npu"):
+        found.append(("torch_npu", pairs.torch_npu(version)))
+    if version := python.version_of("mindspore"):
+        found.append(("MindSpore", pairs.mindspore(version)))
+    return found
+
+
+def _compiles(host: Host) -> bool:
+    try:
+        return host.exists(f"{host.toolkit().home}/python/site-packages/tbe")
+    except Unknown:
+        return False

@@ -1,0 +1,236 @@
+"""A recorded server that is not emulated: what only a real one can have wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from virtual_machine import Snapshot, red
+
+from jumar.machine import pairs
+from jumar.machine.check import Status
+
+DENIED = "this user may not open /dev/davinci0"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Snapshot:
+    return Snapshot(tmp_path)
+
+
+def test_server_is_all_green(server: Snapshot) -> None:
+    found = server.doctor()
+    assert {name: outcome.told for name, outcome in found.items() if outcome.findings} == {}
+    assert found["devices"].told == "2 x A2"
+    assert found["container"].told == "not in a container"
+
+
+def _closed(server: Snapshot) -> None:
+    (key,) = [key for key in server.kept["runs"] if "davinci_manager" in key]
+    server.kept["runs"][key][1] = "/dev/davinci0\n/dev/davinci1\n"
+    server.run("id", "uid=1001(alice) gid=1001(alice) groups=1001(alice)")
+
+
+def _few_files(server: Snapshot) -> None:
+    server.file("/proc/self/limits", "Max processes unlimited unlimited processes\nMax open files 1024 4096 files\n")
+
+
+def _small_shm(server: Snapshot) -> None:
+    server.run("df -Pk /dev/shm", "Filesystem 1024-blocks Used Available\nshm 65536 0 65536 0% /dev/shm\n")
+
+
+def _full_shm(server: Snapshot) -> None:
+    server.run("df -Pk /dev/shm", "Filesystem 1024-blocks Used Available\nshm 65536000 65535000 1000 99% /dev/shm\n")
+
+
+def _huge_pages(server: Snapshot) -> None:
+    server.file(
+        "/proc/meminfo", "MemTotal: 104857600 kB\nHugePages_Total: 40960\nHugePages_Free: 1\nHugepagesize: 2048 kB\n"
+    )
+
+
+def _not_loaded(server: Snapshot) -> None:
+    server.paths("/dev/davinci_manager")
+
+
+def _old_glibc(server: Snapshot) -> None:
+    server.run("getconf GNU_LIBC_VERSION", "glibc 2.17\n")
+
+
+def _odd_architecture(server: Snapshot) -> None:
+    server.run("uname -srm", "Linux 6.1.0 riscv64\n")
+
+
+def _driver_window(server: Snapshot) -> None:
+    server.change(
+        "files", "driver/version.info", "Version=26.1.0\n", "Version=26.1.0\nInnerversion=V100R001C15SPC006B220\n"
+    )
+    server.change("files", "toolkit_install.info", "version=9.2.0\n", "version=9.2.0\ninnerversion=V100R001C12B100\n")
+    server.change("files", "driver/version.info", "compat", "compatible_version=[V100R001C13],[V100R001C15]\ncompat")
+
+
+def _driver_libraries(server: Snapshot) -> None:
+    server.paths("/usr/local/Ascend/driver/lib64/driver", "/usr/local/Ascend/driver/lib64/driver")
+
+
+def _driver_not_upgraded(server: Snapshot) -> None:
+    line = "[Driver] [2026-01-01 10:00:00] [ERROR]ERR_NO:0x0080;ERR_DES:no space left\n"
+    server.file("/var/log/ascend_seclog/ascend_install.log", line)
+
+
+def _smi_off_path(server: Snapshot) -> None:
+    server.run("npu-smi info", "", 127, "missing")
+    server.paths("/usr/local/sbin/npu-smi", "/usr/local/sbin/npu-smi")
+
+
+def _no_toolkit(server: Snapshot) -> None:
+    for key in [key for key in server.kept["paths"] if "ascend_toolkit_install" in key or "compiler" in key]:
+        server.paths(key)
+
+
+def _no_bus(server: Snapshot) -> None:
+    server.run("npu-smi info", "", 127, "missing")
+    server.paths("/dev/davinci[0-9]*")
+    (key,) = [key for key in server.kept["runs"] if "/sys/bus/pci" in key]
+    server.kept["runs"][key][1] = ""
+
+
+DAMAGES: dict[Callable[[Snapshot], None], tuple[str, str]] = {
+    _closed: ("permissions", DENIED),
+    _few_files: ("limits", "1024 open files allowed, 65535 are wanted"),
+    _small_shm: ("shared-memory", "`/dev/shm` has 64 MB"),
+    _full_shm: ("shared-memory", "`/dev/shm` is full"),
+    _huge_pages: ("huge-pages", "huge pages hold 80% of the memory"),
+    _not_loaded: ("driver", "installed but not loaded"),
+    _old_glibc: ("system", "glibc 2.17 is too old for torch_npu 2.13.0"),
+    _odd_architecture: ("system", "no packages for `riscv64`"),
+    _driver_window: ("driver-and-cann", "neither driver 26.1.0 nor CANN 9.2.0 lists the other"),
+    _driver_libraries: ("environment", "`libascend_hal.so` will not be found"),
+    _driver_not_upgraded: ("driver", "the last installation of a driver failed (2026-01-01 10:00:00): ERR_NO:0x0080"),
+    _smi_off_path: ("npu-smi", "not on PATH"),
+    _no_toolkit: ("toolkit", "no CANN toolkit found"),
+    _no_bus: ("devices", "driver 26.1.0 is installed, but there is no NPU on the PCI bus"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__.strip("_"))
+def test_damage_turns_the_right_check_red(damage: Callable[[Snapshot], None], server: Snapshot) -> None:
+    name, text = DAMAGES[damage]
+    damage(server)
+    found = server.doctor()
+    assert red(found) == [name]
+    assert text in found[name].findings[0].message
+    assert found[name].findings[0].fix or name == "system"
+
+
+def test_member_of_the_group_gets_another_fix(server: Snapshot) -> None:
+    _closed(server)
+    assert "usermod -aG HwHiAiUser" in str(server.doctor("permissions")["permissions"].findings[0].fix)
+    server.run("id", "uid=1001(alice) gid=1001(alice) groups=1001(alice),1000(HwHiAiUser)")
+    assert "chgrp HwHiAiUser" in str(server.doctor("permissions")["permissions"].findings[0].fix)
+
+
+def container(server: Snapshot) -> None:
+    server.paths("/.dockerenv", "/.dockerenv")
+    server.paths("/usr/local/Ascend/driver/lib64", "/usr/local/Ascend/driver/lib64")
+    server.paths("/usr/local/dcmi", "/usr/local/dcmi")
+
+
+def test_good_container(server: Snapshot) -> None:
+    container(server)
+    found = server.doctor()
+    assert red(found) == []
+    assert found["container"].told == "docker, 2 NPUs passed in"
+
+
+def test_container_without_devices(server: Snapshot) -> None:
+    container(server)
+    server.paths("/dev/davinci[0-9]*")
+    server.run("npu-smi info", "", 127, "missing")
+    found = server.doctor("container")
+    assert "the host has 2 NPUs, none is passed" in found["container"].findings[0].message
+    assert "--device /dev/davinci0 --device /dev/davinci_manager" in str(found["container"].findings[0].fix)
+
+
+def test_container_without_a_manager_or_the_driver(server: Snapshot) -> None:
+    container(server)
+    server.paths("/dev/devmm_svm")
+    server.paths("/usr/local/Ascend/driver/lib64")
+    messages = [item.message for item in server.doctor("container")["container"].findings]
+    assert messages == ["not passed to this container: /dev/devmm_svm", "the host's driver is not mounted"]
+
+
+def test_old_cann_and_its_python(tmp_path: Path) -> None:
+    server = Snapshot(tmp_path, JUMAR_CANN="8.1.RC1")
+    assert red(server.doctor()) == ["torch-pair"]
+    (key,) = [key for key in server.kept["runs"] if "find_spec" in key]
+    facts = json.loads(server.kept["runs"][key][1])
+    facts["packages"] |= {
+        "torch": {"version": "2.5.1"},
+        "torch-npu": {"version": "2.5.1.post3"},
+        "protobuf": {"version": "5.29.0"},
+    }
+    server.kept["runs"][key][1] = json.dumps(facts)
+    assert server.doctor("torch-pair")["torch-pair"].status is not Status.ERROR
+    found = server.doctor("protobuf")["protobuf"].findings[0]
+    assert found.message == "protobuf 5.29.0: CANN 8.1.RC1 has files generated for 3.20"
+    server.paths("/usr/local/Ascend/ascend-toolkit/latest/python/site-packages/tbe", "tbe")
+    messages = [item.message for item in server.doctor("python-packages")["python-packages"].findings]
+    assert messages[-1] == "numpy 2.4.6: the operator compiler of CANN 8.1.RC1 needs numpy 1"
+
+
+def test_alarm_of_a_board_is_a_note(tmp_path: Path) -> None:
+    server = Snapshot(tmp_path, soc="310B4")
+    server.change("runs", '["npu-smi", "info"]', "| OK    ", "| Alarm ")
+    for npu in range(2):
+        server.run(
+            f"npu-smi info -t health -i {npu} -c 0",
+            "NPU ID : 0\nHealth Status : Alarm\nError Code : 80E3A203\nChip ID : 0\n",
+        )
+    found = server.doctor("health")["health"]
+    assert found.status is Status.NOTE
+    assert "usual on this board" in found.findings[0].message
+
+
+def test_ports_of_a_950(tmp_path: Path) -> None:
+    server = Snapshot(tmp_path, soc="950PR_9599")
+    text = (Path(__file__).parent / "samples" / "hccn_tool_950_dev_info.txt").read_text(encoding="utf-8")
+    tool = "/usr/local/Ascend/driver/tools/hccn_tool"
+    server.run(f"{tool} -g -dev_info -i 0", text)
+    server.run(f"{tool} -g -dev_info -i 1", text.replace("UP ", "DOWN ", 1))
+    found = server.doctor("links")["links"]
+    assert (found.told, found.status) == ("5 of 6 ports up", Status.NOTE)
+    assert found.findings[0].message == "the link is down: NPU 1 port 0/4"
+
+
+def test_cards_that_were_flashed_elsewhere_are_well(server: Snapshot) -> None:
+    server.file("/usr/local/Ascend/firmware/version.info", None)
+    assert server.doctor("firmware")["firmware"].told == "7.7.0.9.220"
+    server.run("npu-smi info -t board -i 0", "This device does not support querying board.\n", 1)
+    assert server.doctor("firmware")["firmware"].status is Status.SKIPPED
+
+
+def test_mindspore_against_cann(server: Snapshot) -> None:
+    if pairs.mindspore("2.7.0") is None:
+        pytest.skip("the table of MindSpore releases is not in this tree")
+    (key,) = [key for key in server.kept["runs"] if "find_spec" in key]
+    facts = json.loads(server.kept["runs"][key][1])
+    facts["packages"] |= {"mindspore": {"version": "2.7.0"}, "numpy": {"version": "1.26.4"}}
+    server.kept["runs"][key][1] = json.dumps(facts)
+    (item,) = server.doctor("mindspore")["mindspore"].findings
+    assert item.message == "MindSpore 2.7.0 belongs to CANN 8.2.RC1, installed is 9.2.0; newer ones mostly work"
+
+
+def test_container_on_a_board(tmp_path: Path) -> None:
+    server = Snapshot(tmp_path, soc="310B4")
+    container(server)
+    server.paths("/dev/hisi_hdc")
+    assert red(server.doctor()) == []
+
+
+def test_all_links_down_is_right_for_one_server(server: Snapshot) -> None:
+    for card in range(2):
+        server.run(f"/usr/local/Ascend/driver/tools/hccn_tool -i {card} -link -g", "link status: DOWN\n")
+    assert server.doctor("links")["links"].status is Status.NOTE
