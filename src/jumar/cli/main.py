@@ -19,6 +19,7 @@ VERBS = {
     "explain": "Say what an error, a log or a finding means",
     "migrate": "Show or make the changes that take CUDA code to Ascend NPUs",
     "run": "Run a script on NPUs, emulated ones if there are no real ones",
+    "smi": "The NPUs of this machine: use, memory, processes, free cards",
 }
 """Verb and one-line help; the command is `command` in `jumar.cli.cmd_<verb>`."""
 
