@@ -90,6 +90,23 @@ def test_what_happens_long_after_the_failure_is_another_story() -> None:
     assert _ids(result) == ["HCCL_EI0006", "ADDR_IN_USE"]
 
 
+def test_restart_that_fails_at_once_does_not_hide_the_failure() -> None:
+    first = "2025-04-08 18:07:20 RuntimeError: NPU function error: f, error code is 507015"
+    then = "2025-04-08 18:07:30 RuntimeError: The server socket has failed to bind: Address already in use"
+    assert _ids(log.explain_text([first, then]))[0] == "ACL_507015"
+    assert _ids(log.explain_text([EI0006, then]))[0] == "HCCL_EI0006"
+    assert _ids(log.explain_text([then, first]))[0] == "ADDR_IN_USE"
+    assert _ids(log.explain_text([first, "Inference server exited with code 137"]))[0] == "ACL_507015"
+
+
+def test_inner_error_codes_are_only_wrappers() -> None:
+    lines = [
+        "EI9999: Inner Error!",
+        "EI9999: 2024-10-21-10:42:00.358.410  hccl fftsplus task timeout occurred during task",
+    ]
+    assert _ids(log.explain_text(lines)) == ["HCCL_FFTS_TIMEOUT", "E9999_INNER"]
+
+
 def test_cause_wins_over_consequence_also_when_printed_later() -> None:
     assert _ids(log.explain_text([EI0006, "2025-04-08 18:07:25 " + OOM]))[0] == "NPU_OOM"
 

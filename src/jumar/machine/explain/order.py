@@ -11,6 +11,18 @@ _LEVELS = list(Level)
 _FAILURES = (Role.ROOT, Role.SYMPTOM, Role.FOLLOWS)
 _LATER = 300.0
 """Seconds, and hundreds of lines, after the first failure: what comes later is another story, such as a restart."""
+_OF_ITS_OWN = (
+    "build",
+    "container",
+    "distributed",
+    "host",
+    "import",
+    "install",
+    "migration",
+    "modelarts",
+    "python-deps",
+)
+"""Kinds of causes that stop a program by themselves; after a failure of the device they belong to a restart."""
 _ROOT_ROWS = 8
 """Lines after `Root Cause` in which torchrun names the rank."""
 
@@ -31,18 +43,29 @@ def explained(occurrences: list[Occurrence], signatures: list[Signature], files:
     for item, signature in zip(occurrences, signatures, strict=True):
         grouped.setdefault(signature, []).append(item)
     causes = [Cause(signature, tuple(sorted(items, key=when))) for signature, items in grouped.items()]
-    failures = [cause.first for cause in causes if _is_failure(cause.signature)]
-    begin = min(failures, key=when, default=None)
+    begin = min(
+        (cause for cause in causes if _is_failure(cause.signature)), key=lambda cause: when(cause.first), default=None
+    )
 
     def weight(cause: Cause) -> tuple[object, ...]:
         row = cause.signature
-        late = begin is not None and _is_later(begin, cause.first)
-        return _LEVELS.index(row.level), late, _ROLES.index(row.role), when(cause.first), row.id
+        late = begin is not None and _is_later(begin.first, cause.first)
+        after = begin.signature if begin is not None and when(begin.first) < when(cause.first) else None
+        return _LEVELS.index(row.level), late, _ROLES.index(_role(row, after)), when(cause.first), row.id
 
     causes.sort(key=weight)
     blamed = _blamed_by_torchrun(causes)
     causes = [cause for cause in causes if cause.signature.id != "ELASTIC_RANK"]
     return Explanation(tuple(causes), files, _first_rank(causes, blamed), _silent(causes, files))
+
+
+def _role(row: Signature, after: Signature | None) -> Role:
+    """What a cause is worth that shows up after a failure: an operator's error explains it, a busy port does not."""
+    if after is None or row.role is not Role.ROOT or row.category not in _OF_ITS_OWN:
+        return row.role
+    if row.category == "distributed":
+        return Role.FOLLOWS
+    return row.role if after.role is Role.FOLLOWS else Role.SYMPTOM
 
 
 def _is_failure(signature: Signature) -> bool:
