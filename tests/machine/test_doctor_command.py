@@ -42,6 +42,8 @@ def plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without anything of Ascend's."""
     for name in [name for name in os.environ if name.startswith(("ASCEND", "JUMAR_"))]:
         monkeypatch.delenv(name)
+    if Host(Local(os.environ)).has_npus():
+        pytest.skip("this machine has NPUs")
     monkeypatch.setenv("HOME", str(tmp_path))
 
 
@@ -61,6 +63,13 @@ def test_finding_exits_with_1_and_has_a_fix(machine: Machine, jumar: Jumar, monk
     assert first.startswith("DR403 error the environment of CANN is not set")
     assert fix == f"    fix: source {machine.root}/cann/set_env.sh"
     assert done.err == ""
+
+
+def test_verbose_tells_each_variable_and_chip(machine: Machine, jumar: Jumar) -> None:
+    lines = jumar("doctor", "--verbose", "--only", "environment", "--only", "npu-smi").out.splitlines()
+    assert f"    ASCEND_OPP_PATH={machine.home}/opp   should be {machine.home}/opp" in lines
+    assert f"    LD_LIBRARY_PATH={machine.home}/lib64   should list {machine.home}/lib64" in lines
+    assert "    NPU 1 chip 0 910B3 0000:03:00.0: OK, busy 0%, memory 0 of 65536 MB" in lines
 
 
 def test_json_has_one_shape(machine: Machine, jumar: Jumar) -> None:

@@ -311,7 +311,7 @@ DAMAGES: dict[Callable[[Machine], None], tuple[str, Level, str]] = {
 def test_damage_turns_the_right_check_red(damage: Callable[[Machine], None], machine: Machine) -> None:
     name, level, text = DAMAGES[damage]
     damage(machine)
-    found = machine.doctor(patience=2 if damage is _smi_hangs else 10)
+    found = machine.doctor(patience=5 if damage is _smi_hangs else 20)
     assert red(found) == [name]
     (item, *_) = found[name].findings
     assert item.level is level

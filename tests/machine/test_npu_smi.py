@@ -184,7 +184,7 @@ def test_queries_about_one_npu() -> None:
 def test_answer_that_breaks_off_gives_no_wrong_number(name: str) -> None:
     text = sample(name)
     whole = npu_smi.info(text)
-    for end in range(len(text)):
+    for end in range(0, len(text), 1 + len(text) // 1500):
         try:
             part = npu_smi.info(text[:end])
         except (UnknownLayout, npu_smi.SmiFailed):

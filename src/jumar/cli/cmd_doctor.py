@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 )
 @click.option("--share", is_flag=True, help="Take out names of users and hosts, addresses and tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option("-q", "--quiet", is_flag=True, help="Findings only.")  # fmt: skip
+@click.option("-v", "--verbose", is_flag=True, help="Also what each variable is and should be, and each chip.")
+@click.option("-q", "--quiet", is_flag=True, help="Findings only.")
 def command(list_checks: bool, **options: Any) -> int:
     """Check this machine: system, cards, driver, CANN, environment, Python, frameworks, network.
 
@@ -127,7 +128,7 @@ def _show(
         click.echo(json.dump(over(doctor.document(outcomes, machine, seconds), scrub)))
         return
     colour = show.has_colour()
-    show.lines(map(scrub, doctor.lines(outcomes, quiet=options["quiet"], colour=colour)))
+    show.lines(map(scrub, doctor.lines(outcomes, quiet=options["quiet"], verbose=options["verbose"], colour=colour)))
     if not options["quiet"]:
         where = " (emulated)" if machine["emulated"] else ""
         click.echo(scrub(f"{machine['name']}{where}: {doctor.summary(outcomes, seconds)}"), err=True)

@@ -38,6 +38,8 @@ class Report(NamedTuple):
 
     told: str
     findings: tuple[Finding, ...] = ()
+    facts: tuple[str, ...] = ()
+    """More of them, a line each, for those who ask with `--verbose`."""
 
 
 class Unit(NamedTuple):
@@ -60,6 +62,7 @@ class Outcome:
     told: str
     findings: tuple[Finding, ...] = ()
     seconds: float = 0.0
+    facts: tuple[str, ...] = ()
 
 
 TIME = 60.0
@@ -153,7 +156,7 @@ def _outcome(host: Host, unit: Unit) -> Outcome:
     order = (Level.ERROR, Level.WARNING, Level.NOTE)
     worst = next((level for level in order if any(item.level is level for item in report.findings)), None)
     status = Status(worst.value) if worst else Status.OK
-    return Outcome(unit.check, status, report.told, report.findings, time.monotonic() - begin)
+    return Outcome(unit.check, status, report.told, report.findings, time.monotonic() - begin, report.facts)
 
 
 def _late(unit: Unit, seconds: float) -> Outcome:

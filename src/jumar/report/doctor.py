@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 _COLOURS = {"ok": "32", "note": "36", "warning": "33", "error": "31", "skipped": "2"}
 
 
-def lines(outcomes: Iterable[Outcome], *, quiet: bool = False, colour: bool = False) -> Iterator[str]:
+def lines(
+    outcomes: Iterable[Outcome], *, quiet: bool = False, verbose: bool = False, colour: bool = False
+) -> Iterator[str]:
     """A line for each check that is well or was skipped, and one for each finding with its fix below."""
     for outcome in outcomes:
         if not outcome.findings and not quiet:
@@ -23,6 +25,8 @@ def lines(outcomes: Iterable[Outcome], *, quiet: bool = False, colour: bool = Fa
         for item in outcome.findings:
             yield f"{item.id} {_paint(item.level, colour)} {item.message}"
             yield from (f"    fix: {line}" for line in (item.fix or "").splitlines())
+        if verbose:
+            yield from (f"    {line}" for line in outcome.facts)
 
 
 def summary(outcomes: Sequence[Outcome], seconds: float) -> str:
@@ -45,6 +49,7 @@ def document(outcomes: Sequence[Outcome], machine: dict[str, Any], seconds: floa
                 "name": outcome.check.name,
                 "status": outcome.status.value,
                 "told": outcome.told,
+                "facts": list(outcome.facts),
                 "seconds": round(outcome.seconds, 3),
                 "findings": [json.finding(item) for item in outcome.findings],
             }

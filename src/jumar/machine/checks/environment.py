@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jumar.core.finding import Finding
 from jumar.machine.check import Check, Report, error, warning
 from jumar.machine.host import Host, Toolkit
@@ -17,15 +19,24 @@ LISTS = {"LD_LIBRARY_PATH": "lib64", "PYTHONPATH": "python/site-packages", "PATH
 def run(host: Host) -> Report:
     toolkit = host.toolkit()
     source = f"source {_script(host, toolkit)}"
+    facts = tuple(_facts(host, toolkit))
     if not any(host.environ.get(name) for name in HOMES):
-        return Report(
-            "not sourced",
-            (error(CHECK, "the environment of CANN is not set in this shell: `ASCEND_HOME_PATH` is empty", source),),
-        )
+        message = "the environment of CANN is not set in this shell: `ASCEND_HOME_PATH` is empty"
+        return Report("not sourced", (error(CHECK, message, source),), facts)
     findings = [*_homes(host, toolkit, source), *_folders(host, toolkit, source), *_lists(host, toolkit, source)]
     findings += _driver_libraries(host)
     count = sum(bool(host.environ.get(name)) for name in (*HOMES, *FOLDERS, *LISTS))
-    return Report(f"{count} variables for {toolkit.home}", tuple(findings))
+    return Report(f"{count} variables for {toolkit.home}", tuple(findings), facts)
+
+
+def _facts(host: Host, toolkit: Toolkit) -> Iterator[str]:
+    """Each variable: what it is, what it should be."""
+    for name, below in [*((name, "") for name in HOMES), *FOLDERS.items()]:
+        wanted = f"{toolkit.home}/{below}".rstrip("/")
+        yield f"{name}={host.environ.get(name, '')}   should be {wanted}"
+    for name, below in LISTS.items():
+        if host.exists(f"{toolkit.home}/{below}"):
+            yield f"{name}={host.environ.get(name, '')}   should list {toolkit.home}/{below}"
 
 
 def _script(host: Host, toolkit: Toolkit) -> str:

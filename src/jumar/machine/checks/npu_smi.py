@@ -41,7 +41,17 @@ def run(host: Host) -> Report:
     findings = [warning(CHECK, text) for text in found.notes]
     if not found.chips:
         findings.append(error(CHECK, "npu-smi lists no NPU", "dmesg | grep -i -e davinci -e ascend"))
-    return Report(f"{found.tool}, {len(found.chips)} x {names}" if names else found.tool, tuple(findings))
+    told = f"{found.tool}, {len(found.chips)} x {names}" if names else found.tool
+    return Report(told, tuple(findings), tuple(map(_line, found.chips)))
+
+
+def _line(chip: npu_smi.Chip) -> str:
+    memory = chip.memory or npu_smi.Usage(None, None)
+    values = {"busy": (chip.busy, "%"), "temperature": (chip.temp, " °C"), "power": (chip.power, " W")}
+    known = [f"{name} {value}{unit}" for name, (value, unit) in values.items() if value is not None]
+    if memory.total:
+        known.append(f"memory {memory.used} of {memory.total} MB")
+    return f"NPU {chip.npu} chip {chip.chip} {chip.name} {chip.bus or 'no bus'}: {chip.health}, {', '.join(known)}"
 
 
 def _missing(host: Host) -> Report:
