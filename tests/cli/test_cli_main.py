@@ -56,7 +56,7 @@ def test_unknown_option_gets_the_nearest_one(jumar: Run) -> None:
 
 
 def test_missing_argument(jumar: Run) -> None:
-    assert jumar("explain").err == "error: missing `ID`\n\nhint: `jumar explain --help` lists the options\n"
+    assert jumar("explain").err == "error: missing `FILE|ID...`\n\nhint: `jumar explain --help` lists the options\n"
 
 
 def test_bad_value(jumar: Run) -> None:
@@ -117,7 +117,7 @@ def test_characters_that_the_terminal_lacks_are_escaped() -> None:
     code = "from jumar.cli.main import main; main(['explain', '训练'])"
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, check=False)
-    assert done.stderr.startswith(b"error: no page about `\\u8bad\\u7ec3`")
+    assert done.stderr.startswith(b"error: no such file, code, finding or variable: `\\u8bad\\u7ec3`")
 
 
 def test_shell_completion_offers_verbs() -> None:
@@ -143,7 +143,8 @@ def test_explain_prints_the_page_by_id_or_name(jumar: Run) -> None:
 def test_explain_knows_the_nearest_page(jumar: Run) -> None:
     done = jumar("explain", "cuda-device-strings")
     assert done.code == 2
-    assert done.err == "error: no page about `cuda-device-strings`\n\nhint: did you mean `cuda-device-string`?\n"
+    assert done.err.startswith("error: no such file, code, finding or variable: `cuda-device-strings`\n")
+    assert done.err.endswith("hint: did you mean `cuda-device-string`?\n")
 
 
 def test_explain_follows_a_renamed_id(jumar: Run, monkeypatch: pytest.MonkeyPatch) -> None:

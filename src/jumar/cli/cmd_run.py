@@ -46,7 +46,8 @@ def command(ctx: click.Context, /, only_print: bool, **options: Any) -> int:
     """Run a Python script, module, code or program; the words after our options are those of `python`.
 
     JUMAR_EMULATE=0 never emulates, =1 always; without it, emulated NPUs are used where no driver and no
-    /dev/davinci* is found. Exit code, signals and standard streams are those of the program.
+    /dev/davinci* is found. Exit code, signals and standard streams are those of the program; where it fails with an
+    error that `jumar explain` knows, that is said on stderr. JUMAR_EXPLAIN=0 leaves that out.
     """
     from jumar.emulate import command as commands
 
@@ -58,4 +59,8 @@ def command(ctx: click.Context, /, only_print: bool, **options: Any) -> int:
     commands.prepare(built, wish)
     click.echo(built.where, err=True)
     sys.stdout.flush()
-    return commands.execute(built)
+    if os.environ.get("JUMAR_EXPLAIN") == "0":
+        return commands.execute(built)
+    from jumar.cli import watched
+
+    return watched.run(lambda: commands.execute(built))

@@ -24,6 +24,7 @@ VERBS = {
     "plan": "Which versions fit together, and the exact steps to install them",
     "ranktable": "Make, check and convert rank tables",
     "run": "Run a script on NPUs, emulated ones if there are no real ones",
+    "smi": "The NPUs of this machine: use, memory, processes, free cards",
 }
 """Verb and one-line help; the command is `command` in `jumar.cli.cmd_<verb>`."""
 

@@ -104,9 +104,11 @@ def _what(cause: Cause) -> str:
 
 def _who(result: Explanation) -> Iterator[str]:
     if result.first_rank is not None:
-        first = next((item for item in result.causes[0].occurrences if item.rank == result.first_rank), None)
+        best = result.causes[0]
+        first = next((item for item in best.occurrences if item.rank == result.first_rank), None)
         when = f" at {first.time}" if first and first.time else ""
-        yield f"rank {result.first_rank} failed first{when}"
+        verb = "reported it" if first and best.signature.role is Role.FOLLOWS else "failed"
+        yield f"rank {result.first_rank} {verb} first{when}"
     if result.silent_ranks:
         ranks = ", ".join(map(str, result.silent_ranks))
         yield f"the others waited; nothing is reported by rank {ranks}: look there first"
@@ -149,6 +151,7 @@ def _kind(row: Signature) -> str:
         return "not a failure"
     return {
         Role.ROOT: "a cause of its own",
+        Role.SYMPTOM: "the kind of failure",
         Role.DETAIL: "names the part at fault",
         Role.GENERIC: "an exception",
         Role.FOLLOWS: "mostly a consequence",
@@ -159,6 +162,7 @@ def _kind(row: Signature) -> str:
 def _unknown(result: Explanation) -> Iterator[str]:
     lines = sum(file.lines for file in result.files)
     yield f"no known Ascend error in {lines:,} line{'' if lines == 1 else 's'}"
+    yield from _who(result)
     shown = [cause for cause in result.causes if cause.signature.level is Level.ERROR] or list(result.causes)
     if shown:
         yield from ("", "nearest to a reason:")

@@ -15,6 +15,7 @@ class Role(StrEnum):
     """What a signature says about a failure; the order is that of an explanation."""
 
     ROOT = "root"
+    SYMPTOM = "symptom"
     DETAIL = "detail"
     GENERIC = "generic"
     FOLLOWS = "follows"

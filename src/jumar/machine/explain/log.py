@@ -9,11 +9,11 @@ from pathlib import Path
 from jumar.machine.explain import order, place, scan, source
 from jumar.machine.explain.result import Explanation, LogFile, Occurrence
 from jumar.machine.explain.source import Source
-from jumar.tables.errors import pattern, signatures
+from jumar.tables.errors import Role, Signature, pattern, signatures
 
 SHOWN = 400
 """Characters kept of a line."""
-_MOST = 20_000
+_MOST = 5_000
 """Pairs of signature and rank kept apart; further ranks are counted together."""
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 Key = tuple[str, int, int | None]
@@ -61,8 +61,9 @@ def _take(
 ) -> None:
     text = candidate.text.decode("utf-8", "replace")
     matches = [(row, match) for row in candidate.signatures if (match := pattern(row).search(text))]
-    if any(not row.alone for row, _ in matches):
-        matches = [(row, match) for row, match in matches if not row.alone]
+    for is_catch_all in (_stands_back, _is_generic):
+        if not all(is_catch_all(row) for row, _ in matches):
+            matches = [(row, match) for row, match in matches if not is_catch_all(row)]
     for row, match in matches:
         rank = int(match[row.rank]) if row.rank else place.rank_of_line(text)
         rank = file_rank if rank is None else rank
@@ -75,6 +76,14 @@ def _take(
         time = place.time_of(text, candidate.before.decode("utf-8", "replace"))
         code = match[1] if row.lookup else ""
         found[key] = Occurrence(name, number, candidate.line, _shown(text, match), rank, time, code, 1)
+
+
+def _stands_back(row: Signature) -> bool:
+    return row.alone
+
+
+def _is_generic(row: Signature) -> bool:
+    return row.role is Role.GENERIC
 
 
 def _shown(text: str, match: re.Match[str]) -> str:

@@ -28,7 +28,7 @@ def topic(name: str) -> Topic | None:
     row = errors.signatures().get(plain)
     if row is not None:
         return Topic(row.id, "signature", row.what, "", row.source, (row,))
-    return _code(plain) or _code_by_name(plain) or _variable(plain)
+    return _code(plain) or _code_by_name(plain) or (None if "-" in name else _variable(plain))
 
 
 def known() -> list[str]:
@@ -48,10 +48,16 @@ def _code(code: str) -> Topic | None:
         title = errors.code_name(kind, code)
         if title is not None:
             return Topic(code, kind, title, errors.code_area(kind, code), _source(kind), _fitting(line))
-    if re.fullmatch(r"ERR\d{5}|E[A-Z1-9]\d{4}", code) and _fitting(f"{code}: "):
-        row = _fitting(f"{code}: ")[0]
-        return Topic(code, Code.CANN, row.what, errors.code_area(Code.CANN, code), row.source, _fitting(f"{code}: "))
-    return None
+    rows = _of_torch_npu(code) if code.startswith("ERR") else _fitting(f"{code}: ")
+    if not rows or not re.fullmatch(r"ERR\d{5}|E[A-Z1-9]\d{4}", code):
+        return None
+    return Topic(code, Code.CANN, rows[0].what, errors.code_area(Code.CANN, code), rows[0].source, rows)
+
+
+def _of_torch_npu(code: str) -> tuple[Signature, ...]:
+    """Its own codes: ERR, two digits for the part, three for the kind; the table has them with their texts."""
+    rows = [row for row in errors.signatures().values() if row.match.startswith(r"ERR\d")]
+    return tuple(row for row in rows if re.fullmatch(row.match.partition(" ")[0], code))
 
 
 def _code_by_name(name: str) -> Topic | None:

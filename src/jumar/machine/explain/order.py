@@ -8,18 +8,34 @@ from jumar.tables.errors import Role, Signature
 
 _ROLES = list(Role)
 _LEVELS = list(Level)
+_FAILURES = (Role.ROOT, Role.SYMPTOM, Role.FOLLOWS)
+_LATER = 300.0
+"""Seconds, and hundreds of lines, after the first failure: what comes later is another story, such as a restart."""
+_OF_ITS_OWN = (
+    "build",
+    "container",
+    "distributed",
+    "host",
+    "import",
+    "install",
+    "migration",
+    "modelarts",
+    "python-deps",
+)
+"""Kinds of causes that stop a program by themselves; after a failure of the device they belong to a restart."""
 _ROOT_ROWS = 8
 """Lines after `Root Cause` in which torchrun names the rank."""
 
 
 def explained(occurrences: list[Occurrence], signatures: list[Signature], files: tuple[LogFile, ...]) -> Explanation:
     """`signatures` says which one each occurrence belongs to."""
-    with_time = all(item.time for item in occurrences)
+    several = len({(item.order, item.rank) for item in occurrences}) > 1
+    with_time = several and all(item.time for item in occurrences)
     with_year = all(item.time and item.time.year for item in occurrences)
 
     def when(item: Occurrence) -> tuple[tuple[float, ...], int, int]:
         time: tuple[float, ...] = ()
-        if with_time and len(files) > 1 and item.time:
+        if with_time and item.time:
             time = tuple(item.time) if with_year else tuple(item.time)[1:]
         return time, item.order, item.line
 
@@ -27,14 +43,40 @@ def explained(occurrences: list[Occurrence], signatures: list[Signature], files:
     for item, signature in zip(occurrences, signatures, strict=True):
         grouped.setdefault(signature, []).append(item)
     causes = [Cause(signature, tuple(sorted(items, key=when))) for signature, items in grouped.items()]
-    causes.sort(key=lambda cause: (*_weight(cause.signature), when(cause.first), cause.signature.id))
+    begin = min(
+        (cause for cause in causes if _is_failure(cause.signature)), key=lambda cause: when(cause.first), default=None
+    )
+
+    def weight(cause: Cause) -> tuple[object, ...]:
+        row = cause.signature
+        late = begin is not None and _is_later(begin.first, cause.first)
+        after = begin.signature if begin is not None and when(begin.first) < when(cause.first) else None
+        return _LEVELS.index(row.level), late, _ROLES.index(_role(row, after)), when(cause.first), row.id
+
+    causes.sort(key=weight)
     blamed = _blamed_by_torchrun(causes)
     causes = [cause for cause in causes if cause.signature.id != "ELASTIC_RANK"]
     return Explanation(tuple(causes), files, _first_rank(causes, blamed), _silent(causes, files))
 
 
-def _weight(signature: Signature) -> tuple[int, int]:
-    return _LEVELS.index(signature.level), _ROLES.index(signature.role)
+def _role(row: Signature, after: Signature | None) -> Role:
+    """What a cause is worth that shows up after a failure: an operator's error explains it, a busy port does not."""
+    if after is None or row.role is not Role.ROOT or row.category not in _OF_ITS_OWN:
+        return row.role
+    if row.category == "distributed":
+        return Role.FOLLOWS
+    return row.role if after.role is Role.FOLLOWS else Role.SYMPTOM
+
+
+def _is_failure(signature: Signature) -> bool:
+    return signature.level is Level.ERROR and signature.role in _FAILURES
+
+
+def _is_later(begin: Occurrence, item: Occurrence) -> bool:
+    if begin.time and item.time:
+        days = (item.time.month - begin.time.month) * 31 + item.time.day - begin.time.day
+        return days * 86400 + item.time.second - begin.time.second > _LATER
+    return begin.order == item.order and item.line - begin.line > 100 * _LATER
 
 
 def _blamed_by_torchrun(causes: list[Cause]) -> int | None:

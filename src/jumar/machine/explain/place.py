@@ -8,13 +8,13 @@ from itertools import islice
 from jumar.machine.explain.result import Moment
 
 _RANK = re.compile(
-    r"""^\s*\[(?:rank|default)(\d+)\]:?      # torch, torchrun --tee
+    r"""\[(?:rank|default)(\d+)\]:           # torch, torchrun --tee
       | \bRankID:(\d+)                       # torch_npu
       | ^\s*\[\d+,(\d+)\]<std(?:out|err)>    # mpirun --tag-output
       | ^\s*(\d+):\ (?=\S)                   # srun --label
       | \[Rank\ (\d+)\]                      # the watchdog of a process group
-      | \brank[=\[ ](\d+)\b                  # VllmWorker rank=1, rank[1]
-      | \bWorker(?:_|\w*_)TP(\d+)\b          # vLLM
+      | \(\w*Worker[\ _](?:\w*_)?TP(\d+)     # vLLM
+      | \(\w*Worker\ rank=(\d+)\b
     """,
     re.X,
 )
@@ -52,7 +52,7 @@ def rank_of_file(name: str) -> int | None:
 
 def time_of(text: str, before: str) -> Moment | None:
     """The time on the line, else the last one above it."""
-    found = [*_TIME.finditer(before), *islice(_TIME.finditer(text), 1)]
+    found = [*islice(_TIME.finditer(text), 1)] or [*_TIME.finditer(before)]
     return _moment(found[-1]) if found else None
 
 

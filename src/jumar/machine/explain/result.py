@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jumar.tables.errors import Signature
+from jumar.core.finding import Level
+from jumar.tables.errors import Role, Signature
+
+_TELLING = (Role.ROOT, Role.SYMPTOM, Role.DETAIL, Role.FOLLOWS)
 
 
 class Moment(NamedTuple):
@@ -77,6 +80,5 @@ class Explanation(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Is there more than a bare Python exception or a report that something failed?"""
-        return any(cause.signature.role in ("root", "detail", "follows") and cause.signature.level == "error"
-                   for cause in self.causes)  # fmt: skip
+        """Is there more than a bare exception, or a report that something failed?"""
+        return any(cause.signature.role in _TELLING and cause.signature.level is Level.ERROR for cause in self.causes)

@@ -1,0 +1,123 @@
+"""`jumar smi`: the cards of this machine, live, and which of them are free."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_PAST = 40
+"""Values in a sparkline."""
+_PORT = click.IntRange(0, 65535)
+
+
+@click.group("smi", short_help="The NPUs of this machine: use, memory, processes, free cards",
+             invoke_without_command=True, options_metavar="[OPTIONS]")  # fmt: skip
+@click.option("--once", is_flag=True, help="Print one table and stop; so does output that is not a terminal.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and stop.")
+@click.option("--watch", type=click.FloatRange(min=0.5), default=2.0, metavar="SECONDS",
+              help="Seconds between two looks; 2 if not given.")  # fmt: skip
+@click.option(
+    "--serve", type=_PORT, metavar="PORT", help="Serve Prometheus text on 127.0.0.1:PORT; 0 takes a free port."
+)
+@click.pass_context
+def command(ctx: click.Context, once: bool, as_json: bool, watch: float, serve: int | None) -> int:
+    """Show cards, use, memory, power, temperature, health, and the processes on them; Ctrl-C ends it.
+
+    It asks `npu-smi`, the real one or the emulated one that `eval "$(jumar emulate env)"` puts on the path.
+    """
+    if ctx.invoked_subcommand is not None:
+        return EXIT_OK
+    from jumar.machine.smi import read
+    from jumar.report import smi
+
+    if serve is not None:
+        with suppress(KeyboardInterrupt):
+            _serve(serve)
+        return EXIT_OK
+    if as_json:
+        from jumar.report import json
+
+        click.echo(json.dump(smi.as_json(read.view())))
+    elif once or not sys.stdout.isatty():
+        _console().print(smi.table(read.view()))
+    else:
+        with suppress(KeyboardInterrupt):
+            _live(watch)
+    return EXIT_OK
+
+
+@command.command("free", short_help="Print numbers of free cards for ASCEND_RT_VISIBLE_DEVICES")
+@click.option("--cards", type=click.IntRange(min=1), default=1, metavar="N", help="How many; 1 if not given.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document: every card, and why it is not free.")
+def free(cards: int, as_json: bool) -> int:
+    """Print numbers of free cards, such as `2,3`; exit code 1 if there are not enough.
+
+    ASCEND_RT_VISIBLE_DEVICES=$(jumar smi free --cards 2) python train.py
+    """
+    from jumar.machine.smi import read
+    from jumar.machine.smi.free import why_not
+
+    view = read.view()
+    reasons = {card.number: why_not(card) for card in view.cards}
+    found = [index for index, reason in reasons.items() if not reason]
+    enough = len(found) >= cards
+    if as_json:
+        from jumar.report import json
+
+        answer = {"free": found, "enough": enough, "not_free": {str(key): why for key, why in reasons.items() if why}}
+        click.echo(json.dump(answer))
+    elif enough:
+        click.echo(",".join(map(str, found[:cards])))
+    else:
+        click.echo(f"only {len(found)} of {len(reasons)} cards are free, {cards} wanted", err=True)
+        for index, reason in reasons.items():
+            if reason:
+                click.echo(f"  card {index}: {reason}", err=True)
+    return EXIT_OK if enough else EXIT_FINDINGS
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 160)
+
+
+def _live(seconds: float) -> None:
+    from collections import deque
+
+    from rich.live import Live
+
+    from jumar.machine.smi import read
+    from jumar.report import smi
+
+    past: dict[int, deque[float]] = {}
+    first = read.view()
+    with Live(smi.table(first, past), console=_console(), auto_refresh=False, screen=True) as live:
+        while True:
+            try:
+                view = read.view()
+            except UserError as error:
+                live.update(f"error: {error.message}", refresh=True)
+            else:
+                for card in view.cards:
+                    past.setdefault(card.number, deque(maxlen=_PAST)).append(card.busy or 0)
+                live.update(smi.table(view, past), refresh=True)
+            time.sleep(seconds)
+
+
+def _serve(port: int) -> None:
+    from jumar.machine.smi import read, serve
+    from jumar.report import smi
+
+    with serve.server(port, lambda: smi.metrics(read.view())) as server:
+        click.echo(f"jumar: serving http://{serve.HOST}:{server.server_address[1]}/metrics until Ctrl-C", err=True)
+        server.serve_forever(poll_interval=0.2)

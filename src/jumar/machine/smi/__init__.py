@@ -1,0 +1,1 @@
+"""`jumar smi`: the cards of this machine and who uses them."""

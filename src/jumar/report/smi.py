@@ -1,0 +1,118 @@
+"""Cards and their processes: a table for the terminal, JSON, and Prometheus text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jumar.machine.smi.result import Card, View
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+_BARS = " ▁▂▃▄▅▆▇█"
+_UNKNOWN = "-"
+
+
+def table(view: View, history: Mapping[int, Sequence[float]] | None = None) -> Group:
+    """The cards, then the processes; `history` holds earlier uses of each card in percent."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    cards = Table(title=f"npu-smi {view.tool}", title_justify="left", expand=False)
+    for head in ("card", "NPU.chip", "name", "health", "use", "memory (MiB)", "power", "temp"):
+        cards.add_column(head, no_wrap=True, justify="right" if head in ("use", "power", "temp") else "left")
+    if history is not None:
+        cards.add_column("use so far", no_wrap=True)
+    for card in view.cards:
+        health = Text(card.health, style="" if card.health == "OK" else "bold red")
+        past = [sparkline(history.get(card.number, ()))] if history is not None else []
+        cards.add_row(
+            str(card.number), f"{card.npu}.{card.chip}", card.name, health, _shown(card.busy, "%"),
+            f"{_shown(card.used_mib)} / {_shown(card.total_mib)}", _shown(card.power, " W"), _shown(card.temp, " C"),
+            *past,
+        )  # fmt: skip
+    return Group(cards, _processes(view), *(Text(f"note: {note}") for note in view.notes))
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Percent as little bars, oldest first."""
+    return "".join(_BARS[max(0, min(len(_BARS) - 1, round(value / 100 * (len(_BARS) - 1))))] for value in values)
+
+
+def as_json(view: View) -> dict[str, Any]:
+    cards = []
+    for card in view.cards:
+        fields = card._asdict()
+        fields["processes"] = None if card.processes is None else [item._asdict() for item in card.processes]
+        cards.append(fields)
+    return {"tool": view.tool, "cards": cards, "notes": list(view.notes)}
+
+
+def metrics(view: View) -> str:
+    """Prometheus text; what a board does not report has no sample."""
+    return "".join(f"{line}\n" for line in _metrics(view))
+
+
+def _metrics(view: View) -> Iterator[str]:
+    gauges: dict[str, tuple[str, Callable[[Card], float | None]]] = {
+        "npu_up": ("1 if the card's health is OK", lambda card: int(card.health == "OK")),
+        "npu_utilization_percent": ("use of the AI cores", lambda card: card.busy),
+        "npu_memory_used_bytes": ("device memory in use", lambda card: _bytes(card.used_mib)),
+        "npu_memory_total_bytes": ("device memory", lambda card: _bytes(card.total_mib)),
+        "npu_power_watts": ("power of the NPU", lambda card: card.power),
+        "npu_temperature_celsius": ("temperature of the chip", lambda card: card.temp),
+        "npu_processes": (
+            "processes on the card",
+            lambda card: None if card.processes is None else len(card.processes),
+        ),
+    }
+    for name, (text, value) in gauges.items():
+        yield f"# HELP {name} {text}"
+        yield f"# TYPE {name} gauge"
+        for card in view.cards:
+            number = value(card)
+            if number is not None:
+                yield f"{name}{_labels(card)} {number}"
+    yield "# HELP npu_process_memory_bytes device memory of a process"
+    yield "# TYPE npu_process_memory_bytes gauge"
+    for card in view.cards:
+        for item in card.processes or ():
+            yield f"npu_process_memory_bytes{_labels(card, pid=item.pid, user=item.user)} {item.memory_mib << 20}"
+
+
+def _labels(card: Card, **more: object) -> str:
+    values = {"card": card.number, "npu": card.npu, "chip": card.chip, "name": card.name, **more}
+    return "{" + ",".join(f'{name}="{_escaped(str(value))}"' for name, value in values.items()) + "}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _bytes(mib: int | None) -> int | None:
+    return None if mib is None else mib << 20
+
+
+def _shown(value: float | None, unit: str = "") -> str:
+    return _UNKNOWN if value is None else f"{value:g}{unit}"
+
+
+def _processes(view: View) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = [(card, item) for card in view.cards for item in card.processes or ()]
+    if all(card.processes is None for card in view.cards):
+        return Text("this npu-smi lists no processes")
+    if not rows:
+        return Text("no processes")
+    found = Table(title="processes", title_justify="left", expand=False)
+    for head in ("card", "pid", "user", "memory (MiB)", "script", "command"):
+        found.add_column(head, no_wrap=head != "command", overflow="fold")
+    for card, item in rows:
+        command = item.command or item.name or "(in another container)"
+        found.add_row(str(card.number), str(item.pid), Text(item.user or _UNKNOWN), str(item.memory_mib),
+                      Text(item.script or _UNKNOWN), Text(command[:200]))  # fmt: skip
+    return found
