@@ -167,7 +167,10 @@ class Jobs:
         try:
             pid = self._pid(id_)
             os.kill(pid, 0)
-            return id_.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+            # While a process is being started its command line is empty; a dead one that nobody waited for has none.
+            words = Path(f"/proc/{pid}/cmdline").read_bytes()
+            ended = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
+            return not ended and (not words or id_.encode() in words)
         except ProcessLookupError:
             return False
         except OSError:

@@ -40,6 +40,8 @@ def copy(src_url: str, dst_url: str) -> None:
     if is_directory(src_url) and not _is_file(src_url):
         raise OSError(f"{src_url} is a folder: use copy_parallel")
     _need(src_url)
+    if _place(dst_url) is None:
+        _real(os, "makedirs")(os.path.dirname(dst_url) or ".", exist_ok=True)
     write(dst_url, read(src_url, binary=True), binary=True)
 
 
