@@ -119,8 +119,10 @@ def test_the_official_sdk_sees_the_platforms_refusals(client: Callable[..., Any]
     request.body.spec.resource.flavor_id = "none"
     with pytest.raises(ClientRequestException, match="no such flavor"):
         client().create_training_job(request)
-    with pytest.raises(ClientRequestException, match="no such job"):
-        client().show_training_job_details(sdk.ShowTrainingJobDetailsRequest("../../etc"))
+    for id_ in ("../../etc", "0" * 36):
+        with pytest.raises(ClientRequestException) as caught:
+            client().show_training_job_details(sdk.ShowTrainingJobDetailsRequest(id_))
+        assert caught.value.status_code == 404
 
 
 def test_our_client_speaks_to_the_same_server(running: service.Service, home: Path) -> None:
