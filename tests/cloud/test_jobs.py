@@ -240,3 +240,12 @@ def test_only_the_new_part_of_a_log_is_shown() -> None:
     assert jobs.new_text({"content": "abcde", "full_size": 5}, 3) == ("de", 5)
     assert jobs.new_text({"content": "de", "full_size": 5}, 3) == ("de", 5)
     assert jobs.new_text({"content": "de", "full_size": 5}, 5) == ("", 5)
+
+
+def test_mistakes_in_jumar_toml_are_named(jumar: Jumar, project: Path) -> None:
+    for text, message in [("buckt = 'x'", "unknown key `buckt`"), ("devices = '2'", "`devices` in `[cloud]` is not a number"),
+                          ("[cloud.targets.a]\nregio = 'x'", "unknown key `regio`")]:  # fmt: skip
+        (project / "jumar.toml").write_text(f"[cloud]\n{text}\n")
+        done = jumar("cloud", "plan", "--target", "a" if "regio" in text else "local")
+        assert done.code == 2
+        assert message in done.err
