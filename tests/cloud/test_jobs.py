@@ -243,8 +243,11 @@ def test_only_the_new_part_of_a_log_is_shown() -> None:
 
 
 def test_mistakes_in_jumar_toml_are_named(jumar: Jumar, project: Path) -> None:
-    for text, message in [("buckt = 'x'", "unknown key `buckt`"), ("devices = '2'", "`devices` in `[cloud]` is not a number"),
-                          ("[cloud.targets.a]\nregio = 'x'", "unknown key `regio`")]:  # fmt: skip
+    for text, message in (
+        ("buckt = 'x'", "unknown key `buckt`"),
+        ("devices = '2'", "`devices` in `[cloud]` is not a number"),
+        ("[cloud.targets.a]\nregio = 'x'", "unknown key `regio`"),
+    ):
         (project / "jumar.toml").write_text(f"[cloud]\n{text}\n")
         done = jumar("cloud", "plan", "--target", "a" if "regio" in text else "local")
         assert done.code == 2
