@@ -252,3 +252,13 @@ def test_mistakes_in_jumar_toml_are_named(jumar: Jumar, project: Path) -> None:
         done = jumar("cloud", "plan", "--target", "a" if "regio" in text else "local")
         assert done.code == 2
         assert message in done.err
+
+
+@pytest.mark.slow
+def test_a_torch_job_runs_on_emulated_npus(jumar: Jumar, project: Path) -> None:
+    pytest.importorskip("torch_npu", reason="the emulator needs the real torch_npu wheel")
+    (project / "code" / "train.py").write_text("import torch\nprint(torch.ones(2, 3).npu().sum().device)\n")
+    done = jumar(*SUBMIT, "--devices", "2", "--follow")
+    assert done.code == 0, done.out + done.err
+    assert "[rank 0] npu:0" in done.out
+    assert "[rank 1] npu:0" in done.out

@@ -85,3 +85,21 @@ def test_a_missing_bucket_starts_nothing(jumar: Jumar, pair: tuple[str, str], tm
     assert done.code == 2
     assert "`bucket-1`: no such bucket" in done.err
     assert not list((tmp_path / "elsewhere" / "jobs").iterdir())
+
+
+def test_serve_says_where_and_ends_with_an_interrupt(tmp_path: Path) -> None:
+    import signal
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-m", "jumar", "cloud", "serve"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(3)]
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert said == "ended\n"
+    assert [line.split()[0] for line in lines] == ["OBS", "ModelArts", "key"]
+    keys = json.loads((tmp_path / "home" / "keys.json").read_text())
+    assert not any(key in line or secret in line for key, secret in keys.items() for line in lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import click
 
 from jumar.cli.cloud_common import human, options, show
+from jumar.cli.cloud_log import echo_log, follow_log
 from jumar.cli.cloud_place import Place, opened_place
 from jumar.cli.progress import Transfer
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
@@ -38,7 +38,6 @@ _WHICH = (
     click.argument("job", required=False, metavar="[JOB]"),
     click.option("--last", is_flag=True, help="The job that was submitted last; also the default."),
 )
-POLL = 1.0
 
 
 @click.command("plan")
@@ -76,7 +75,7 @@ def submit(target: str | None, as_json: bool, allow_secrets: bool, follow: bool,
             show([_row(made)], [], True)
         else:
             click.echo(f"job {id_} ({found.name})", err=follow)
-        return _follow(place, id_, everything=False) if follow else EXIT_OK
+        return follow_log(place, id_, everything=False) if follow else EXIT_OK
 
 
 @click.command("logs")
@@ -89,11 +88,11 @@ def logs(job: str | None, last: bool, follow: bool, everything: bool, target: st
     with opened_place(target) as place:
         id_ = place.find(job)
         if follow:
-            return _follow(place, id_, everything=everything)
+            return follow_log(place, id_, everything=everything)
         from jumar.cloud.jobs import new_text
 
         text, _ = new_text(place.platform().preview(id_), 0)
-        _echo(text, everything)
+        echo_log(text, everything)
         return EXIT_OK
 
 
@@ -180,32 +179,6 @@ def _show_plan(plan: Any, as_json: bool) -> None:
     bound = f"; costs at most {plan.cost:.2f}" if plan.cost is not None else ""
     click.echo(f"stops by itself after {hours} hours{bound}")
     click.echo(json.dumps(plan.body, indent=2, ensure_ascii=False))
-
-
-def _follow(place: Place, id_: str, *, everything: bool) -> int:
-    """Print what is new until the job has ended; its exit code is ours."""
-    from jumar.cloud.jobs import ENDED, new_text
-
-    seen, rest = 0, ""
-    while True:
-        found = place.platform().get(id_)
-        text, seen = new_text(place.platform().preview(id_), seen)
-        whole, newline, rest = (rest + text).rpartition("\n")
-        _echo(whole + newline, everything)
-        status = found["status"]
-        if status["phase"] in ENDED:
-            _echo(rest, everything)
-            click.echo(f"job {id_}: {status['phase']}", err=True)
-            return EXIT_OK if status["phase"] == "Completed" else int(status.get("exit_code") or EXIT_FINDINGS)
-        time.sleep(POLL if not place.target.is_local else POLL / 4)
-
-
-def _echo(text: str, everything: bool) -> None:
-    from jumar.cloud.contract import SERVICE_LINE
-
-    for line in text.splitlines():
-        if everything or not line.startswith(SERVICE_LINE):
-            click.echo(line)
 
 
 def _row(job: dict[str, Any]) -> dict[str, Any]:

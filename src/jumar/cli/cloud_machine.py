@@ -26,11 +26,13 @@ def serve(port: int, modelarts_port: int) -> int:
         running = service.start(home, None, port, modelarts_port)
     except OSError as error:
         raise UserError(f"cannot listen: {error.strerror}", "choose another port") from error
-    click.echo(f"OBS        http://127.0.0.1:{running.obs.port}")
-    click.echo(f"ModelArts  http://127.0.0.1:{running.modelarts.port}  project {service.PROJECT}")
-    click.echo(f"key pair   {home / 'keys.json'}")
     try:
+        click.echo(f"OBS        http://127.0.0.1:{running.obs.port}")
+        click.echo(f"ModelArts  http://127.0.0.1:{running.modelarts.port}  project {service.PROJECT}")
+        click.echo(f"key pair   {home / 'keys.json'}")
         threading.Event().wait()
+    except KeyboardInterrupt:
+        click.echo("ended", err=True)
     finally:
         running.close()
     return EXIT_OK
