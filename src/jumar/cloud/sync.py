@@ -24,7 +24,7 @@ from jumar.core import write
 from jumar.core.errors import UserError
 
 WORKERS = 32
-LOCAL_WORKERS = 8
+LOCAL_WORKERS = 16
 """On this machine the processor is the limit, not the way there."""
 Progress = Callable[[int, int], None]
 """Told how many bytes are done, and how many there are."""
