@@ -1,7 +1,7 @@
 """Transfers against `cp`, plain boto3 and plain esdk: 500 files of 64 KiB and one of 200 MB, on the loopback store.
 
-Every client talks to the same server process in the same run, with the number of threads that suits it best of 4 and
-8; the best of some rounds counts. `jumar` verifies every object by MD5, the plain clients do not.
+Every client talks to the same server process in the same run, the plain ones with 8 threads; the best of some rounds
+counts. `jumar` verifies every object by MD5, the plain clients do not.
 """
 
 from __future__ import annotations

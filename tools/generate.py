@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from jumar.cli.main import VERBS, jumar
+from jumar.cloud import target
 from jumar.core.finding import State
 from jumar.emulate import coverage
 from jumar.machine.plan.render import data as plan_data
@@ -118,6 +119,7 @@ def config_page() -> str:
     kinds = {str: "string", bool: "true or false", list: "list of strings", dict: "table", int: "number"}
     plain = Settings()
     rows = "\n".join(f"| `{key}` | {kinds[kind]} | {text} |" for key, (kind, text) in config.KEYS.items())
+    cloud = "\n".join(f"| `{key}` | {text} |" for key, (_, text) in target.KEYS.items())
     families = table("chips.toml")["families"]
     chips = "\n".join(f"- {name}: {', '.join(family['chips'])}" for name, family in families.items())
     return (
@@ -126,6 +128,8 @@ def config_page() -> str:
         f'```toml\n[migrate]\nto = "{plain.to}"\ntorch = "{plain.torch}"\nchip = "{plain.chip}"\n'
         'skip = ["torch-npu-import"]\nrules = ["rules/our_launcher.py"]\n```\n\n'
         f"## Keys of `[migrate]`\n\n| key | kind | meaning |\n| --- | --- | --- |\n{rows}\n\n"
+        f"## Keys of `[cloud]`\n\n| key | meaning |\n| --- | --- |\n{cloud}\n\n"
+        f"Keys of `[cloud.targets.NAME]`: {', '.join(f'`{key}`' for key in target.TARGET_KEYS)}.\n\n"
         f"## Releases of torch\n\n{', '.join(torch_releases.releases())}; `2.7` means the newest 2.7.\n\n"
         f"## Chips\n\n{chips}\n"
     )

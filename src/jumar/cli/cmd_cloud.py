@@ -9,8 +9,11 @@ import click
 from jumar.core.errors import UserError
 
 COMMANDS = {
-    "adapt": "adapt", "ls": "storage", "cp": "storage", "sync": "storage", "rm": "storage", "mb": "storage",
-}  # fmt: skip
+    "adapt": "adapt",
+    **dict.fromkeys(("cp", "ls", "mb", "rm", "sync"), "storage"),
+    **dict.fromkeys(("logs", "ls-jobs", "plan", "pull", "stop", "submit"), "jobs"),
+    **dict.fromkeys(("serve", "ssh-config"), "machine"),
+}
 """Command and the `jumar.cli.cloud_<part>` module that holds it."""
 
 

@@ -16,7 +16,28 @@ from jumar.core.nearest import did_you_mean
 LOCAL = "local"
 HUAWEICLOUD = "huaweicloud"
 FILE = "jumar.toml"
+KEYS: dict[str, tuple[tuple[type, ...], str]] = {
+    "target": ((str,), "where things go: `local`, `huaweicloud` or one of `[cloud.targets]`"),
+    "bucket": ((str,), "bucket for code, data and results"),
+    "code": ((str,), "code folder, relative to this file"),
+    "boot": ((str,), "script to start, relative to the code folder"),
+    "data": ((str, list), "inputs, as `--data` takes them"),
+    "devices": ((int,), "number of devices: 1, 2, 4 or 8"),
+    "param": ((list,), "arguments of the script, `NAME=VALUE`"),
+    "env": ((list,), "environment variables, `NAME=VALUE`"),
+    "engine": ((str,), "engine version"),
+    "flavor": ((str,), "flavour id"),
+    "auto_stop": ((int, float), "hours after which the job ends by itself"),
+    "contract": ((str,), "`v2`, or `v1` for scripts that copy with MoXing"),
+    "price": ((int, float), "price of an hour, for the cost bound"),
+    "name": ((str,), "name of the job"),
+    "targets": ((dict,), "endpoints of your own: `[cloud.targets.NAME]`"),
+}
+"""Keys of `[cloud]`: kinds and meaning."""
 TARGET_KEYS = ("region", "project_id", "obs_endpoint", "modelarts_endpoint", "iam_endpoint")
+
+
+_WORDS = {str: "a string", int: "a number", list: "a list of strings", dict: "a table"}
 
 
 class Target(NamedTuple):
@@ -62,6 +83,12 @@ def load_config(start: Path) -> Config:
     table = document.get("cloud", {})
     if not isinstance(table, dict):
         raise UserError(f"`{path}`: `cloud` must be a table", "write `[cloud]` on a line of its own")
+    for key, value in table.items():
+        if key not in KEYS:
+            hint = did_you_mean(key, KEYS, f"known keys: {', '.join(KEYS)}")
+            raise UserError(f"`{path}`: unknown key `{key}` in `[cloud]`", hint)
+        if not isinstance(value, KEYS[key][0]) or isinstance(value, bool):
+            raise UserError(f"`{path}`: `{key}` in `[cloud]` is not {_WORDS[KEYS[key][0][0]]}")
     return Config(path, table)
 
 

@@ -1,0 +1,102 @@
+"""A target with everything that job commands need of it: store, platform, and the job that was submitted last."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from jumar.cloud import credentials
+from jumar.cloud import target as targets
+from jumar.core.errors import UserError
+
+
+class Place:
+    def __init__(self, name: str | None) -> None:
+        self.config = targets.load_config(Path())
+        self.target = targets.find(name, self.config)
+        self.store: Any = targets.open_store(self.target)
+        self.extra: dict[str, str] = {}
+
+    def platform(self) -> Any:
+        """ModelArts, or the stand-in without a server between."""
+        if not self.target.is_local:
+            from jumar.cloud.rest import Rest
+
+            pair = credentials.find(self.target.name)
+            return Rest(self.target.modelarts_endpoint, self.target.project_id, pair)
+        from jumar.cloud.standin.jobs import Jobs
+        from jumar.cloud.standin.modelarts_server import Api
+
+        return _Local(Api(Jobs(targets.home(), self.extra)))
+
+    def secrets(self) -> list[str]:
+        return [] if self.target.is_local else [credentials.find(self.target.name).secret_key]
+
+    def prepare(self, framework: str, devices: int) -> None:
+        """PyTorch jobs of the stand-in run on emulated NPUs, unless there are real ones."""
+        if not self.target.is_local or framework != "pytorch":
+            return
+        from jumar.emulate import command
+
+        wish = command.Wish(cards=devices)
+        if os.environ.get("JUMAR_EMULATE") == "0" or command.devices():
+            return
+        built = command.build(["-c", "0"], wish, os.environ)
+        command.prepare(built, wish)
+        click.echo(built.where, err=True)
+        self.extra = built.variables
+
+    def remember(self, id_: str) -> None:
+        folder = targets.home()
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (folder / f"last-{self.target.name}").write_text(id_, encoding="ascii")
+
+    def find(self, job: str | None) -> str:
+        """A job's id: as given, by its name, or the last one."""
+        if job is None:
+            path = targets.home() / f"last-{self.target.name}"
+            if not path.is_file():
+                raise UserError("no job was submitted yet", "`jumar cloud submit`, or name a job")
+            return path.read_text(encoding="ascii").strip()
+        known: dict[str, str] = {
+            item["metadata"]["id"]: item["metadata"]["name"] for item in self.platform().search().get("items") or ()
+        }
+        found = [id_ for id_, name in known.items() if job in (id_, name) or id_.startswith(job)]
+        if len(found) != 1:
+            from jumar.core.nearest import did_you_mean
+
+            what = "no such job" if not found else "several jobs are meant"
+            raise UserError(f"{what}: `{job}`", did_you_mean(job, known.values(), "`jumar cloud ls-jobs` lists them"))
+        return found[0]
+
+
+class _Local:
+    """The stand-in's own calls; what it refuses is a user's mistake."""
+
+    def __init__(self, api: Any) -> None:
+        self.api = api
+
+    def __getattr__(self, name: str) -> Any:
+        from jumar.cloud.standin.jobs import Rejected
+
+        real = getattr(self.api, name)
+
+        def call(*arguments: Any) -> Any:
+            try:
+                return real(*arguments)
+            except Rejected as error:
+                raise UserError(error.message, "`jumar cloud ls-jobs` lists the jobs") from None
+
+        return call
+
+
+@contextlib.contextmanager
+def opened_place(name: str | None) -> Iterator[Place]:
+    place = Place(name)
+    with contextlib.closing(place.store):
+        yield place

@@ -1,0 +1,55 @@
+"""Both servers of the stand-in in one process, with a key pair that was generated for them."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import string
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from jumar.cloud.disk import Disk
+from jumar.cloud.standin import modelarts_server, obs_server
+from jumar.cloud.standin.http import Server
+from jumar.cloud.standin.jobs import Jobs
+
+PROJECT = "0" * 32
+
+
+class Service(NamedTuple):
+    obs: Server
+    modelarts: Server
+
+    def close(self) -> None:
+        self.obs.close()
+        self.modelarts.close()
+
+
+def keys(home: Path) -> dict[str, str]:
+    """The key pair of this stand-in; made once, readable by its owner only."""
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = home / "keys.json"
+    try:
+        found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+        return found
+    except FileNotFoundError:
+        letters = string.ascii_uppercase + string.digits
+        made = {"".join(secrets.choice(letters) for _ in range(20)): secrets.token_urlsafe(30)}
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(made, file)
+        return made
+
+
+def start(home: Path, extra: Mapping[str, str] | None = None, port: int = 0, modelarts_port: int = 0) -> Service:
+    """Listen on the loopback interface; ports are free ones unless they are said."""
+    pairs = keys(home)
+    (home / "store").mkdir(exist_ok=True, mode=0o700)
+    disk = Disk(home / "store")
+    disk.clean()
+    obs = Server(obs_server.Store(disk, pairs), port).start()
+    address = f"http://127.0.0.1:{obs.port}"
+    jobs = Jobs(home, extra)
+    return Service(obs, Server(modelarts_server.Server(jobs, pairs, address), modelarts_port).start())

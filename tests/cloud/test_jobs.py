@@ -1,0 +1,264 @@
+"""Jobs of the stand-in from the command line: contract, failures, logs, results; and that no key is ever written."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumar.cloud import contract, jobs, secrets
+from jumar.cloud.standin.jobs import Jobs
+
+Jumar = Callable[..., Any]
+SCRIPT = """
+import argparse, json, os, sys
+parser = argparse.ArgumentParser()
+parser.add_argument("--data_url")
+parser.add_argument("--train_url")
+parser.add_argument("--fail", default="")
+args, _ = parser.parse_known_args()
+rank = os.environ["RANK_ID"]
+print("rank", rank, "sees", sorted(os.listdir(args.data_url)))
+table = json.load(open(os.environ["RANK_TABLE_FILE"]))
+ranks = [device["rank_id"] for device in table["server_list"][0]["device"]]
+assert ranks == [str(number) for number in range(int(os.environ["RANK_SIZE"]))]
+assert os.getcwd().endswith("device" + rank), os.getcwd()
+assert json.load(open("/user/config/jobstart_hccl.json"))["status"] == "completed"
+os.makedirs("/cache", exist_ok=True)
+open("/cache/scratch", "w").write("x")
+if args.fail == rank:
+    sys.exit(7)
+if args.fail:
+    import time
+    time.sleep(60)
+os.makedirs(args.train_url, exist_ok=True)
+with open(os.path.join(args.train_url, "env-" + rank + ".json"), "w") as file:
+    json.dump(dict(os.environ, ARGS=" ".join(sys.argv[1:]), PATH0=sys.path[0]), file)
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    top = tmp_path / "project"
+    (top / "code").mkdir(parents=True)
+    (top / "data").mkdir()
+    (top / "code" / "train.py").write_text(SCRIPT)
+    (top / "data" / "a.txt").write_text("alpha")
+    monkeypatch.chdir(top)
+    paths = [str(Path(jobs.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", ":".join(filter(None, paths)))
+    return top
+
+
+SUBMIT = ("cloud", "submit", "--code", "code", "--boot", "train.py", "--data", "data")
+
+
+@pytest.mark.parametrize("isolate", ["1", "0"], ids=["private", "rewritten"])
+def test_first_job(jumar: Jumar, project: Path, monkeypatch: pytest.MonkeyPatch, isolate: str) -> None:
+    monkeypatch.setenv("JUMAR_CLOUD_ISOLATE", isolate)
+    monkeypatch.setenv("MY_SECRET_KEY", "must-not-reach-the-job")
+    done = jumar(*SUBMIT, "--devices", "2", "--param", "epochs=3", "--env", "GLOG_v=2", "--name", "first", "--follow")
+    assert done.code == 0, done.out + done.err
+    assert sorted(done.out.splitlines()) == ["[rank 0] rank 0 sees ['a.txt']", "[rank 1] rank 1 sees ['a.txt']"]
+    assert not os.path.exists("/cache/scratch")
+    assert jumar("cloud", "pull", "--last", "-o", "out").code == 0
+    seen = json.loads(Path("out/env-1.json").read_text())
+    assert (seen["DEVICE_ID"], seen["RANK_ID"], seen["RANK_SIZE"], seen["GLOG_v"]) == ("1", "1", "2", "2")
+    assert "DEVICE_NUM" not in seen
+    assert "must-not-reach-the-job" not in json.dumps(seen)
+    assert "--epochs=3" in seen["ARGS"]
+    if "private" in os.environ.get("PYTEST_CURRENT_TEST", "") and seen["MA_HOME"] == "/home/ma-user":
+        assert "--data_url=/home/ma-user/modelarts/inputs/data_url_0" in seen["ARGS"]
+        assert seen["PATH0"] == "/home/ma-user/modelarts/user-job-dir/code"
+    again = jumar("cloud", "pull", "first", "-o", "out", "--json")
+    assert json.loads(again.out)["rows"][0]["files"] == 0
+    rows = json.loads(jumar("cloud", "ls-jobs", "--json").out)["rows"]
+    assert [(row["name"], row["phase"]) for row in rows] == [("first", "Completed")]
+    assert "[ModelArts Service Log]" in jumar("cloud", "logs", "--all").out
+    assert "[ModelArts Service Log]" not in jumar("cloud", "logs").out
+
+
+def test_the_first_failure_ends_all_and_is_the_result(jumar: Jumar, project: Path) -> None:
+    started = time.monotonic()
+    done = jumar(*SUBMIT, "--devices", "2", "--param", "fail=1", "--follow")
+    assert done.code == 7
+    assert time.monotonic() - started < 50
+    assert "Failed" in done.err
+    assert "rank 1 ended with exit code 7" in jumar("cloud", "logs", "--all").out
+
+
+def test_stop(jumar: Jumar, project: Path) -> None:
+    (project / "code" / "train.py").write_text("import time\nprint('up', flush=True)\ntime.sleep(60)\n")
+    assert jumar(*SUBMIT).code == 0
+    jobs_ = Jobs(Path(os.environ["JUMAR_CLOUD_HOME"]))
+    id_ = jobs_.all()[0].id
+    while "up" not in jumar("cloud", "logs").out:
+        time.sleep(0.1)
+    assert jumar("cloud", "stop").code == 0
+    assert jumar("cloud", "logs", "-f").code == 143
+    assert jobs_.get(id_).status["phase"] == "Terminated"
+    done = jumar("cloud", "stop", id_)
+    assert done.code == 2
+    assert "the job has ended already: Terminated" in done.err
+
+
+V1 = """
+import argparse, os, moxing as mox
+parser = argparse.ArgumentParser()
+parser.add_argument("--data_url")
+parser.add_argument("--train_url")
+args = parser.parse_args()
+assert args.data_url.startswith("s3://")
+mox.file.copy_parallel(args.data_url, "/cache/data")
+os.makedirs("/cache/out")
+open("/cache/out/result.txt", "w").write(open("/cache/data/a.txt").read().upper())
+mox.file.copy_parallel(src_url="/cache/out", dst_url=args.train_url)
+"""
+
+
+def test_the_old_contract_with_moxing(jumar: Jumar, project: Path) -> None:
+    (project / "code" / "train.py").write_text(V1)
+    done = jumar(*SUBMIT, "--contract", "v1", "--follow")
+    assert done.code == 0, done.out + done.err
+    jumar("cloud", "pull", "-o", "out")
+    assert Path("out/result.txt").read_text() == "ALPHA"
+
+
+def test_moxing_is_not_there_outside_jobs() -> None:
+    with pytest.raises(ImportError):
+        __import__("moxing")
+
+
+def test_everything_can_stand_in_jumar_toml(jumar: Jumar, project: Path) -> None:
+    (project / "jumar.toml").write_text(
+        '[cloud]\ncode = "code"\nboot = "train.py"\ndata = ["data"]\ndevices = 2\nbucket = "own-bucket"\nprice = 2.5\n'
+    )
+    done = jumar("cloud", "plan", "--json")
+    assert done.code == 0, done.err
+    row = json.loads(done.out)["rows"][0]
+    assert row["body"]["algorithm"]["code_dir"] == "/own-bucket/code/code/code/"
+    assert row["body"]["spec"]["resource"]["flavor_id"] == "modelarts.kat1.2xlarge"
+    assert row["body"]["spec"]["auto_stop"] == {"time_unit": "HOURS", "duration": 4}
+    assert row["cost"] == 10.0
+    assert [one["files"] for one in row["uploads"]] == [1, 1]
+    plain = jumar("cloud", "plan")
+    assert "costs at most 10.00" in plain.out
+    assert not list(Path(os.environ["JUMAR_CLOUD_HOME"]).glob("jobs/*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--code", "none", "--boot", "train.py"), "no such code folder: `none`"),
+        (("--code", "code", "--boot", "trian.py"), "the boot file is missing"),
+        (("--code", "code"), "missing `--boot`"),
+        (("--code", "code", "--boot", "train.py", "--devices", "3"), "no flavour has 3 devices"),
+        (("--code", "code", "--boot", "train.py", "--engine", "mindspore_9"), "no such engine: `mindspore_9`"),
+        (("--code", "code", "--boot", "train.py", "--flavor", "big"), "no such flavour: `big`"),
+        (("--code", "code", "--boot", "train.py", "--data", "gone"), "no such folder: `gone`"),
+        (("--code", "code", "--boot", "train.py", "--data", "obs://gone-1/x/"), "`gone-1`: no such bucket"),
+        (
+            ("--code", "code", "--boot", "train.py", "--data", "data", "--data", "data"),
+            "two inputs are called `data_url`",
+        ),
+        (("--code", "code", "--boot", "train.py", "--param", "x"), "is not NAME=VALUE"),
+        (("--code", "code", "--boot", "train.py", "--name", "a b"), "not a job name: `a b`"),
+        (("--code", "code", "--boot", "train.py", "--env", "MA_X=1"), "must not begin with MA_"),
+    ],
+)
+def test_bad_jobs_are_refused_in_one_line(jumar: Jumar, project: Path, words: tuple[str, ...], message: str) -> None:
+    done = jumar("cloud", "submit", *words)
+    assert done.code == 2
+    assert message in done.err.splitlines()[0]
+    assert not list(Path(os.environ["JUMAR_CLOUD_HOME"]).glob("jobs/*"))
+
+
+def test_a_large_code_folder_is_refused(jumar: Jumar, project: Path) -> None:
+    with open(project / "code" / "weights.bin", "wb") as file:
+        file.truncate(200 << 20)
+    done = jumar(*SUBMIT)
+    assert done.code == 2
+    assert "the code folder is too large: 210 MB in 2 files" in done.err
+    (project / "code" / ".jumarignore").write_text("*.bin\n")
+    assert jumar("cloud", "plan", *SUBMIT[2:]).code == 0
+
+
+def test_keys_in_the_code_are_found_and_not_shown(jumar: Jumar, project: Path) -> None:
+    (project / "code" / "conf.py").write_text("x = 1\nSECRET_KEY = 'abcdEFGH12345678ijkl'\n")
+    done = jumar("cloud", "plan", *SUBMIT[2:])
+    assert done.code == 1
+    assert "conf.py:2: a key or password in a literal" in done.out
+    refused = jumar(*SUBMIT)
+    assert refused.code == 2
+    assert "conf.py:2" in refused.err
+    assert "abcdEFGH" not in refused.err + done.out + done.err
+    store = Path(os.environ["JUMAR_CLOUD_HOME"]) / "store"
+    assert not list(store.rglob("conf.py"))
+    assert secrets.scan([("a", "/does/not/exist")]) == []
+
+
+def test_a_killed_runner_is_not_reported_as_running(jumar: Jumar, project: Path) -> None:
+    import signal
+
+    (project / "code" / "train.py").write_text("import time\nprint('up', flush=True)\ntime.sleep(30)\n")
+    jumar(*SUBMIT)
+    while "up" not in jumar("cloud", "logs").out:
+        time.sleep(0.1)
+    home = Jobs(Path(os.environ["JUMAR_CLOUD_HOME"]))
+    record = home.all()[0]
+    import subprocess
+
+    children = subprocess.run(["pgrep", "-P", str(home._pid(record.id))], capture_output=True, text=True, check=True)
+    os.kill(home._pid(record.id), signal.SIGKILL)
+    for child in children.stdout.split():
+        os.kill(int(child), signal.SIGKILL)
+    while home.get(record.id).status["phase"] == "Running":
+        time.sleep(0.05)
+    assert home.get(record.id).status["phase"] == "Abnormal"
+    assert jumar("cloud", "logs", "-f").code == 1
+
+
+def test_rank_table_follows_the_pods() -> None:
+    """davincirun sorts instances by pod before it numbers ranks."""
+    table = {"group_list": [{"instance_list": [
+        {"pod_name": "job-1", "server_id": "b", "devices": [{"device_id": "0", "device_ip": "2"}]},
+        {"pod_name": "job-0", "server_id": "a", "devices": [{"device_id": "0", "device_ip": "1"}]}]}]}  # fmt: skip
+    made = contract.rank_table(table)
+    assert [(server["server_id"], server["device"][0]["rank_id"]) for server in made["server_list"]] == [
+        ("a", "0"),
+        ("b", "1"),
+    ]
+
+
+def test_only_the_new_part_of_a_log_is_shown() -> None:
+    assert jobs.new_text({"content": "abc", "full_size": 3}, 0) == ("abc", 3)
+    assert jobs.new_text({"content": "abcde", "full_size": 5}, 3) == ("de", 5)
+    assert jobs.new_text({"content": "de", "full_size": 5}, 3) == ("de", 5)
+    assert jobs.new_text({"content": "de", "full_size": 5}, 5) == ("", 5)
+
+
+def test_mistakes_in_jumar_toml_are_named(jumar: Jumar, project: Path) -> None:
+    for text, message in (
+        ("buckt = 'x'", "unknown key `buckt`"),
+        ("devices = '2'", "`devices` in `[cloud]` is not a number"),
+        ("[cloud.targets.a]\nregio = 'x'", "unknown key `regio`"),
+    ):
+        (project / "jumar.toml").write_text(f"[cloud]\n{text}\n")
+        done = jumar("cloud", "plan", "--target", "a" if "regio" in text else "local")
+        assert done.code == 2
+        assert message in done.err
+
+
+@pytest.mark.slow
+def test_a_torch_job_runs_on_emulated_npus(jumar: Jumar, project: Path) -> None:
+    pytest.importorskip("torch_npu", reason="the emulator needs the real torch_npu wheel")
+    (project / "code" / "train.py").write_text("import torch\nprint(torch.ones(2, 3).npu().sum().device)\n")
+    done = jumar(*SUBMIT, "--devices", "2", "--follow")
+    assert done.code == 0, done.out + done.err
+    assert "[rank 0] npu:0" in done.out
+    assert "[rank 1] npu:0" in done.out

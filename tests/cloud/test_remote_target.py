@@ -1,0 +1,105 @@
+"""A whole job on a target with endpoints (the loopback servers, by esdk and REST), and what is written meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumar.cloud.standin import service
+
+pytest.importorskip("obs", reason="esdk-obs-python is the official client of OBS")
+Jumar = Callable[..., Any]
+SCRIPT = """
+import argparse, os
+parser = argparse.ArgumentParser()
+parser.add_argument("--data_url")
+parser.add_argument("--train_url")
+args, _ = parser.parse_known_args()
+print(dict(os.environ))
+open(os.path.join(args.train_url, "model.bin"), "wb").write(open(os.path.join(args.data_url, "a.bin"), "rb").read())
+"""
+
+
+@pytest.fixture
+def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
+    """A platform of its own elsewhere; the user's side knows its endpoints and keys only."""
+    from jumar.cloud import target
+
+    elsewhere = tmp_path / "elsewhere"
+    paths = [str(Path(target.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", ":".join(filter(None, paths)))
+    running = service.start(elsewhere)
+    access, secret = next(iter(service.keys(elsewhere).items()))
+    project = tmp_path / "project"
+    (project / "code").mkdir(parents=True)
+    (project / "data").mkdir()
+    (project / "code" / "train.py").write_text(SCRIPT)
+    (project / "data" / "a.bin").write_bytes(os.urandom(100_000))
+    (project / "jumar.toml").write_text(
+        '[cloud]\ntarget = "centre"\ncode = "code"\nboot = "train.py"\ndata = "data"\nbucket = "bucket-1"\n'
+        f'[cloud.targets.centre]\nregion = "local"\nproject_id = "{service.PROJECT}"\n'
+        f'obs_endpoint = "http://127.0.0.1:{running.obs.port}"\n'
+        f'modelarts_endpoint = "http://127.0.0.1:{running.modelarts.port}"\n'
+    )
+    credentials = tmp_path / "credentials.toml"
+    credentials.write_text(f'[centre]\naccess_key = "{access}"\nsecret_key = "{secret}"\n')
+    credentials.chmod(0o600)
+    monkeypatch.chdir(project)
+    yield access, secret
+    running.close()
+
+
+def test_a_job_on_another_platform_and_no_key_is_written(jumar: Jumar, pair: tuple[str, str], tmp_path: Path) -> None:
+    said = []
+    for words in (("mb", "obs://bucket-1"), ("plan",), ("submit", "--follow"), ("pull", "-o", "out"), ("ls-jobs",),
+                  ("logs", "--all"), ("ls", "-r", "obs://bucket-1/"), ("submit", "--flavor", "x"),
+                  ("ls", "obs://missing-1/")):  # fmt: skip
+        done = jumar("cloud", *words)
+        said.append(done.out + done.err)
+        assert done.code == (2 if words[-1] in ("x", "obs://missing-1/") else 0), done.out + done.err
+    assert Path("out/model.bin").read_bytes() == Path("data/a.bin").read_bytes()
+    own = {tmp_path / "credentials.toml", tmp_path / "elsewhere" / "keys.json"}
+    for path in tmp_path.rglob("*"):
+        if path.is_file() and path not in own:
+            raw = path.read_bytes()
+            for key in pair:
+                assert key.encode() not in raw, path
+    assert not any(key in text for key in pair for text in said)
+
+
+def test_a_changed_code_folder_is_sent_incrementally(jumar: Jumar, pair: tuple[str, str]) -> None:
+    jumar("cloud", "mb", "obs://bucket-1")
+    assert jumar("cloud", "submit", "--follow").code == 0
+    Path("code/extra.py").write_text("x = 1\n")
+    uploads = json.loads(jumar("cloud", "plan", "--json").out)["rows"][0]["uploads"]
+    assert [(one["files"], one["unchanged"]) for one in uploads] == [(1, 1), (0, 1)]
+
+
+def test_a_missing_bucket_starts_nothing(jumar: Jumar, pair: tuple[str, str], tmp_path: Path) -> None:
+    done = jumar("cloud", "submit")
+    assert done.code == 2
+    assert "`bucket-1`: no such bucket" in done.err
+    assert not list((tmp_path / "elsewhere" / "jobs").iterdir())
+
+
+def test_serve_says_where_and_ends_with_an_interrupt(tmp_path: Path) -> None:
+    import signal
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-m", "jumar", "cloud", "serve"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(3)]
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert said == "ended\n"
+    assert [line.split()[0] for line in lines] == ["OBS", "ModelArts", "key"]
+    keys = json.loads((tmp_path / "home" / "keys.json").read_text())
+    assert not any(key in line or secret in line for key, secret in keys.items() for line in lines)
