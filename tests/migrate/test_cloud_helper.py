@@ -211,7 +211,8 @@ def test_addresses_without_moxing_are_a_clear_error(platform: Platform, package:
 
 def test_names_that_the_platform_does_not_set_are_filled(platform: Platform) -> None:
     (platform.code / "env.py").write_text(
-        "import jumar_cloud, os\nprint(*(os.environ.get(k) for k in ('DEVICE_NUM', 'RANK', 'WORLD_SIZE', 'LOCAL_RANK')))\n"
+        "import jumar_cloud, os\n"
+        "print(*(os.environ.get(name) for name in ('DEVICE_NUM', 'RANK', 'WORLD_SIZE', 'LOCAL_RANK')))\n"
     )
     assert platform.run("env.py", size=2)[1][1] == "2 1 2 1\n"
     assert platform.run("env.py")[0][1] == "None None None None\n"

@@ -13,11 +13,19 @@ from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 if TYPE_CHECKING:
     from jumar.migrate.result import ProjectResult
 
+UNREAD = ("PT001", "PT002")
+"""Findings that say that a file could not be read as Python."""
+
 
 @click.command("adapt", short_help="Make a training script work in a ModelArts job, and as before without one")
 @click.argument("script", metavar="SCRIPT")
-@click.option("-o", "--out", type=click.Path(path_type=Path), metavar="OUT",
-              help="Write the adapted copy: a file, or a folder for the whole program.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="OUT",
+    help="Write the adapted copy: a file, or a folder for the whole program.",
+)
 @click.option("--write", is_flag=True, help="Edit in place.")
 @click.option("--check", is_flag=True, help="Only tell: exit 1 if anything is left to do.")
 @click.option("--diff", is_flag=True, help="Show the diff, also beside --check, --out or --write.")
@@ -66,8 +74,8 @@ def _adapted(boot: Path, options: dict[str, Any]) -> ProjectResult:
 
     result = program.adapt(boot, config.rule_ids(options["only"], "--only"), config.rule_ids(options["skip"], "--skip"))
     for finding in result.findings():
-        if finding.id == "PT001" or finding.doc == "not-python":
-            raise UserError(f"{finding.where}: {finding.message}", "correct the file first")
+        if finding.id in UNREAD and finding.where is not None and Path(finding.where.path) == boot:
+            raise UserError(f"`{finding.where}`: {finding.message}", finding.fix or "correct the file first")
     unknown = not any(file.changed for file in result.files) and not result.left()
     if unknown and helper.NAME.encode() not in boot.read_bytes() and not (options["only"] or options["skip"]):
         raise UserError(
