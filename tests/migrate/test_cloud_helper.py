@@ -231,3 +231,34 @@ def test_own_copies_with_moxing_are_links_and_happen_once(platform: Platform) ->
     assert [(code, out) for code, out, _ in said] == [(0, "x True\n")] * 4, said
     assert len(platform.transfers()) == 1
     assert (platform.top / "there" / "y").exists()
+
+
+def test_required_and_empty_paths_come_from_the_job(platform: Platform) -> None:
+    (platform.code / "train.py").write_text(
+        "import argparse, jumar_cloud\n"
+        "parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('data')\n"
+        "parser.add_argument('--save_dir', required=True)\n"
+        "parser.add_argument('--data_root', default='')\n"
+        "parser.add_argument('--val_dir', default='')\n"
+        "jumar_cloud.add_arguments(parser, data=['data', 'data_root', 'val_dir'], results=['save_dir'])\n"
+        "args = jumar_cloud.stage(parser.parse_known_args())[0]\n"
+        "print(args.data, args.save_dir, args.data_root, repr(args.val_dir))\n"
+    )
+    data, out = platform.buckets / "b" / "mnist", platform.top / "out"
+    [(code, said, err)] = platform.run("train.py", f"--data_url={data}", f"--train_url={out}")
+    assert code == 0, err
+    assert said == f"{data} {out} {data} ''\n"
+    [(code, _, err)] = platform.run("train.py")
+    assert code == 2 and "the following arguments are required: data, --save_dir" in err
+
+
+def test_old_links_are_replaced(platform: Platform) -> None:
+    (platform.code / "own.py").write_text(
+        "from jumar_cloud import moxing as mox\n"
+        "mox.file.copy_parallel('s3://b/mnist/', 'data')\nprint(open('data/one.ckpt').read())\n"
+    )
+    work = platform.top / "device0"
+    (work / "data").mkdir(parents=True)
+    (work / "data" / "one.ckpt").symlink_to("/gone")
+    assert platform.run("own.py")[0][:2] == (0, "state\n")
