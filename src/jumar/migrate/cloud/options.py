@@ -122,7 +122,7 @@ class CommandLine:
         for option in self.options:
             if option.is_text and option.name not in ("data_url", "train_url"):
                 kind = kind_of_name(option.name) or seen.get(option.name) or self._by_default(option)
-                if kind is not None and not (kind == "results" and self.paths.sends_itself):
+                if kind is not None:
                     found[option.name] = kind
         return found
 
