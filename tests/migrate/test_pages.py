@@ -1,7 +1,8 @@
 """The page is the test: every section of `docs/rules` with code blocks runs here, with the guards of all rules.
 
 A section holds `before` and `after`, or `unchanged`; a `findings` block lists what must be said, a line each:
-`LINE ID state`. Options stand behind `before` or `unchanged`: `to=agnostic`, `unsafe`, `torch=2.7.1`, `file=a.yaml`.
+`LINE ID state`. Options stand behind `before` or `unchanged`: `to=agnostic`, `unsafe`, `torch=2.7.1`, `file=a.yaml`,
+`cloud` (the rules of `jumar cloud adapt`, the file is the boot file).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from jumar.core.finding import Safety
 from jumar.core.source import Source
 from jumar.migrate.project import migrate_bytes
 from jumar.migrate.result import FileResult
-from jumar.migrate.settings import Settings, Style
+from jumar.migrate.settings import Cloud, Settings, Style
 
 PAGES = Path(__file__).parents[2] / "docs" / "rules"
 _BLOCK = re.compile(r"^```(\w+) (before|after|unchanged|findings)([^\n]*)\n(.*?)^```$", re.M | re.S)
@@ -58,6 +59,8 @@ def _options(words: str) -> tuple[Settings, str | None]:
         key, _, value = word.partition("=")
         given[key] = Style(value) if key == "to" else (value or True)
     name = given.pop("file", None)
+    if given.pop("cloud", False):
+        given["cloud"] = Cloud(str(name or FILES["python"]))
     return Settings(**given), str(name) if name else None  # type: ignore[arg-type]
 
 

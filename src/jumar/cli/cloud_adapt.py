@@ -13,6 +13,9 @@ from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 if TYPE_CHECKING:
     from jumar.migrate.result import ProjectResult
 
+UNREAD = ("PT001", "PT002")
+"""Findings that say that a file could not be read as Python."""
+
 
 @click.command("adapt", short_help="Make a training script work in a ModelArts job, and as before without one")
 @click.argument("script", metavar="SCRIPT")
@@ -71,8 +74,8 @@ def _adapted(boot: Path, options: dict[str, Any]) -> ProjectResult:
 
     result = program.adapt(boot, config.rule_ids(options["only"], "--only"), config.rule_ids(options["skip"], "--skip"))
     for finding in result.findings():
-        if finding.id == "PT001" or finding.doc == "not-python":
-            raise UserError(f"{finding.where}: {finding.message}", "correct the file first")
+        if finding.id in UNREAD and finding.where is not None and Path(finding.where.path) == boot:
+            raise UserError(f"`{finding.where}`: {finding.message}", finding.fix or "correct the file first")
     unknown = not any(file.changed for file in result.files) and not result.left()
     if unknown and helper.NAME.encode() not in boot.read_bytes() and not (options["only"] or options["skip"]):
         raise UserError(

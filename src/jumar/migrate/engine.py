@@ -48,8 +48,8 @@ def migrate_python(source: Source, settings: Settings) -> Outcome:
     """All findings in a Python text, and the text with the allowed edits made."""
     if targets.is_generated(source):
         return Outcome([], source.data)
-    found = units("cloud") if settings.cloud else units("python", settings.rule_paths)
-    active = select(found, source.data, settings)
+    known = units("cloud") if settings.cloud else units("python", settings.rule_paths)
+    active = select(known, source.data, settings)
     if not active:
         return Outcome([], source.data)
     first = [unit for unit in active if unit.rule.multi_card]

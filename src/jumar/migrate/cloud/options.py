@@ -122,18 +122,25 @@ class CommandLine:
         for option in self.options:
             if option.is_text and option.name not in ("data_url", "train_url"):
                 kind = kind_of_name(option.name) or seen.get(option.name) or self._by_default(option)
-                if kind is not None and not (kind == "results" and self.paths.sends_itself):
+                if kind is not None:
                     found[option.name] = kind
         return found
 
     def _by_default(self, option: Option) -> str | None:
         """By a name that says little and the default: no checkpoint is one to begin from, `--data ./data` is data."""
         default = self.file.keyword(option.call, "default")
+        if option.name.lower() in ("data", "dataset") and self._is_required(option):
+            return "data"
         if default is None or (isinstance(default.value, ast.Constant) and not default.value.value):
             return "start" if _STATE.search(option.name.lower()) else None
         if isinstance(default.value, ast.Constant) and re.search(r"/|\.\w+$", str(default.value.value)):
             return _SHORT.get(option.name.lower())
         return None
+
+    def _is_required(self, option: Option) -> bool:
+        required = self.file.keyword(option.call, "required")
+        names = self._names(option.call) or []
+        return required is not None or not any(name.startswith("-") for name in names)
 
     @cached_property
     def _evidence(self) -> dict[str, str]:

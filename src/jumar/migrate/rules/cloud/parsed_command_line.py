@@ -40,7 +40,7 @@ def _edits(file: PyFile, line: CommandLine, call: ast.Call) -> list[Edit]:
     assert isinstance(call.func, ast.Attribute)
     parser = call.func.value
     start, end = file.source.span(call)
-    first, last = file.source.span(parser)
+    _, last = file.source.span(parser)
     was_known = call.func.attr == "parse_known_args"
     edits = [Edit(start, start, b"jumar_cloud.stage(")]
     if not was_known:

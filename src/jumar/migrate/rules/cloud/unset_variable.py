@@ -28,16 +28,15 @@ RULE = Rule(
 
 
 def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
-    source = FILLED.get(node.value) if isinstance(node.value, str) else None
-    if source is None:
+    name = node.value
+    if not isinstance(name, str) or name not in FILLED or not _is_read(file, node):
         return
+    message = f"the platform does not set `{name}`: the helper fills it from `{FILLED[name]}` when it is imported"
+    yield file.report(RULE, node, State.BENIGN, message, subject=name)
+
+
+def _is_read(file: PyFile, node: ast.Constant) -> bool:
     up = file.parent(node)
-    text = (
-        file.text(up.func if isinstance(up, ast.Call) else up.value)
-        if isinstance(up, (ast.Call, ast.Subscript))
-        else ""
-    )
-    if not text.endswith(("getenv", "environ.get", "environ")):
-        return
-    message = f"the platform does not set `{node.value}`: the helper fills it from `{source}` when it is imported"
-    yield file.report(RULE, node, State.BENIGN, message, subject=node.value)
+    if not isinstance(up, (ast.Call, ast.Subscript)):
+        return False
+    return file.text(up.func if isinstance(up, ast.Call) else up.value).endswith(("getenv", "environ.get", "environ"))

@@ -41,17 +41,17 @@ def finish(file: PyFile) -> Iterator[Finding]:
 def _is_other(file: PyFile, found: Paths, call: ast.Call) -> bool:
     """Does a name around the call say that this data is not trained on?"""
     owner = found.flow.owner(call)
-    words = [getattr(owner, "name", ""), *(arg.value for arg in _texts(call))]
+    words = [str(getattr(owner, "name", "")), *_texts(call)]
     statement = file.statement(call)
     if isinstance(statement, ast.Assign):
         words += [file.text(target) for target in statement.targets]
     return any(_OTHER.search(word) for word in words)
 
 
-def _texts(call: ast.Call) -> Iterator[ast.Constant]:
+def _texts(call: ast.Call) -> Iterator[str]:
     for node in ast.walk(call):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node
+            yield node.value
 
 
 def _divided(file: PyFile, found: Paths, call: ast.Call) -> Finding:
