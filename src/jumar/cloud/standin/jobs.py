@@ -75,7 +75,7 @@ class Jobs:
 
     def folder(self, id_: str) -> Path:
         if not re.fullmatch(r"[0-9a-f-]{36}", id_):
-            raise Rejected("ModelArts.2763", f"no such job: {id_}", 404)
+            raise Rejected("Jumar.NoSuchJob", f"no such job: {id_}", 404)
         return self.top / id_
 
     def create(self, body: Mapping[str, Any]) -> Record:
@@ -99,7 +99,7 @@ class Jobs:
         try:
             data = json.loads((self.folder(id_) / "job.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise Rejected("ModelArts.2763", f"no such job: {id_}", 404) from None
+            raise Rejected("Jumar.NoSuchJob", f"no such job: {id_}", 404) from None
         record = Record(**data)
         if record.status["phase"] not in ENDED and not self._alive(id_):
             again = Record(**json.loads((self.folder(id_) / "job.json").read_text(encoding="utf-8")))
@@ -132,7 +132,7 @@ class Jobs:
     def stop(self, id_: str) -> Record:
         record = self.get(id_)
         if record.status["phase"] in ENDED:
-            raise Rejected("ModelArts.2766", f"the job has ended already: {record.status['phase']}")
+            raise Rejected("Jumar.WrongState", f"the job has ended already: {record.status['phase']}")
         self.update(id_, "Terminating", "Terminating")
         with contextlib.suppress(ProcessLookupError, FileNotFoundError):
             os.kill(self._pid(id_), signal.SIGTERM)
@@ -140,7 +140,7 @@ class Jobs:
 
     def delete(self, id_: str) -> None:
         if self.get(id_).status["phase"] not in ENDED:
-            raise Rejected("ModelArts.2766", "a running job cannot be deleted")
+            raise Rejected("Jumar.WrongState", "a running job cannot be deleted")
         shutil.rmtree(self.folder(id_))
 
     def logs(self, id_: str) -> dict[str, Path]:
@@ -191,23 +191,23 @@ def check(body: Mapping[str, Any]) -> None:
         raise Rejected("ModelArts.0103", f"the request has no {error}") from None
     limits = table("modelarts.toml")["limits"]
     if not re.fullmatch(limits["name"], str(name)):
-        raise Rejected("ModelArts.2751", f"not a job name: {name}")
+        raise Rejected("Jumar.BadName", f"not a job name: {name}")
     if not algorithm.get("code_dir") or not algorithm.get("boot_file"):
         raise Rejected("ModelArts.2755", "algorithm not found: code_dir and boot_file are needed")
     if not str(algorithm["boot_file"]).startswith(str(algorithm["code_dir"])):
         raise Rejected("ModelArts.2755", "the boot file is not in the code folder")
     if flavor not in flavors():
-        raise Rejected("ModelArts.2760", f"no such flavor: {flavor}")
+        raise Rejected("Jumar.NoSuchFlavor", f"no such flavor: {flavor}")
     if int(spec["resource"].get("node_count") or 1) != 1:
-        raise Rejected("ModelArts.2760", "the stand-in has one node")
+        raise Rejected("Jumar.NoSuchFlavor", "the stand-in has one node")
     values = algorithm.get("environments") or {}
     for key, value in values.items():
         if key.startswith("MA_") and key != "MA_RUN_METHOD":
-            raise Rejected("ModelArts.2758", f"environment variables must not begin with MA_: {key}")
+            raise Rejected("Jumar.BadEnvironment", f"environment variables must not begin with MA_: {key}")
         if "$" in str(value):
-            raise Rejected("ModelArts.2758", f"environment values must not contain $: {key}")
+            raise Rejected("Jumar.BadEnvironment", f"environment values must not contain $: {key}")
     if len(values) > limits["environments"]:
-        raise Rejected("ModelArts.2758", f"more than {limits['environments']} environment variables")
+        raise Rejected("Jumar.BadEnvironment", f"more than {limits['environments']} environment variables")
 
 
 def rejected_as_user_error(error: Rejected) -> UserError:

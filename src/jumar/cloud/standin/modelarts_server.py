@@ -67,7 +67,7 @@ class Api:
     def _log(self, id_: str, task: str) -> bytes:
         logs = self.jobs.logs(id_)
         if task != "worker-0":
-            raise Rejected("ModelArts.2764", f"no such task: {task}", 404)
+            raise Rejected("Jumar.NoSuchTask", f"no such task: {task}", 404)
         node = next((path for name, path in logs.items() if name.endswith("worker-0.log")), None)
         return node.read_bytes() if node else b""
 

@@ -7,7 +7,19 @@ import shlex
 from jumar.machine.plan.candidates import Candidate
 from jumar.tables import installation
 
-NAMES = ("ASCEND", "PACKAGES", "VENV", "PYTHON", "WORK", "LIMITS", "PLAN_USER", "PLAN_HOME", "ENVIRONMENTS", "REFERER", "TORCH_INDEX")
+NAMES = (
+    "ASCEND",
+    "PACKAGES",
+    "VENV",
+    "PYTHON",
+    "WORK",
+    "LIMITS",
+    "PLAN_USER",
+    "PLAN_HOME",
+    "ENVIRONMENTS",
+    "REFERER",
+    "TORCH_INDEX",
+)
 """Variables that steps read; they are handed on to whoever runs the step."""
 
 FUNCTIONS = r"""newest() { # PATTERN: the file in $PACKAGES with the highest number

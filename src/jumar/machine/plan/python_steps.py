@@ -128,7 +128,11 @@ def torch_words(one: Candidate, row: Release) -> str:
 def _index(one: Candidate) -> str:
     """The index of CPU builds; it has no aarch64 wheels of the first torch releases, the public one has."""
     old = one.arch == "aarch64" and Version(one.version) < Version("2")
-    return "" if old else f' --index-url "${{TORCH_INDEX:?the address of the CPU builds: {installation.address("torch_cpu")}}}"'
+    return (
+        ""
+        if old
+        else f' --index-url "${{TORCH_INDEX:?the address of the CPU builds: {installation.address("torch_cpu")}}}"'
+    )
 
 
 def _torch_npu_words(one: Candidate, row: Release) -> str:

@@ -40,7 +40,10 @@ def image(made: Plan) -> str:
     words = [f"{pip} {line}" for line in install_lines(made.candidate, made.options.extras)]
     words[1:1] = [] if tag else [f"{pip} {line}" for line in _cann_wheels(made)]
     if any("TORCH_INDEX" in line for line in words):
-        lines += ["# docker build --build-arg TORCH_INDEX=… with the address of PyTorch's CPU builds", "ARG TORCH_INDEX"]
+        lines += [
+            "# docker build --build-arg TORCH_INDEX=… with the address of PyTorch's CPU builds",
+            "ARG TORCH_INDEX",
+        ]
     lines.append("RUN " + " && \\\n    ".join(words))
     return "\n".join(lines if tag else [*lines, *_environment(made)]) + "\n"
 
