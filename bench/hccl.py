@@ -68,7 +68,7 @@ def _rank(folder: Path, rank: int, ranks: int, rounds: int) -> None:
     dist.init_process_group("hccl", store=store, rank=rank, world_size=ranks)
     groups = {"gloo": dist.new_group(backend="gloo"), "hccl": dist.group.WORLD}
     tensors = {
-        (backend, size): torch.ones(count, device="cpu" if backend == "gloo" else f"npu:{rank}")
+        (backend, size): torch.zeros(count, device="cpu" if backend == "gloo" else f"npu:{rank}")
         for backend in groups
         for size, count in (("64 MB", _LARGE), ("1 KB", _SMALL))
     }
@@ -79,7 +79,7 @@ def _rank(folder: Path, rank: int, ranks: int, rounds: int) -> None:
             dist.barrier(group=groups["gloo"])
             begin = time.perf_counter()
             for _ in range(repeat):
-                dist.all_reduce(tensor, dist.ReduceOp.MAX, group=groups[backend])
+                dist.all_reduce(tensor, group=groups[backend])
             torch.npu.synchronize()
             if turn > 0:
                 seen[backend, size].append((time.perf_counter() - begin) / repeat)

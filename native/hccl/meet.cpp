@@ -43,7 +43,8 @@ void close_in_child() {
     close(offer.stop);
     close(offer.memory);
   }
-  new (&offers()) Offers;
+  offers().open.clear();
+  offers().mutex.unlock();
 }
 
 __attribute__((constructor)) void watch_fork() { pthread_atfork(before_fork, after_fork, close_in_child); }
@@ -97,6 +98,7 @@ void serve(Offer offer) {
     if (same_user(socket)) hand_over(socket, offer.memory);
     close(socket);
   }
+  std::lock_guard<std::mutex> guard(offers().mutex);  // after the write that ended the loop
   close(offer.listener);
   close(offer.stop);
   close(offer.memory);

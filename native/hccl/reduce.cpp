@@ -94,13 +94,15 @@ struct Prod {
 struct Max {
   template <class A>
   static A join(A a, A b) {
-    return a > b || a != a ? a : b;  // not a number wins
+    const A larger = a > b ? a : b;
+    return a != a ? a : larger;  // not a number wins
   }
 };
 struct Min {
   template <class A>
   static A join(A a, A b) {
-    return a < b || a != a ? a : b;
+    const A smaller = a < b ? a : b;
+    return a != a ? a : smaller;
   }
 };
 

@@ -12,7 +12,7 @@ namespace jumar::hccl {
 
 constexpr uint32_t kMagic = 0x4a4d4831;  // "JMH1"
 constexpr uint32_t kMaxRanks = 256;
-constexpr size_t kStage = 1 << 20;  // bytes of a rank's data that are on their way at once: stays in the cache
+constexpr size_t kStage = 4 << 20;  // bytes of a rank's data that are on their way at once: fewer meetings, more memory
 constexpr size_t kRing = 1 << 18;   // the same for each pair of ranks in Send and Recv
 
 // One collective call of one rank; the ranks compare them.

@@ -68,7 +68,7 @@ const std::vector<int> kFine(kRanks, 0);
 
 template <class T>
 void reduce_type(uint32_t rank, void* comm, int32_t type) {
-  for (size_t count : {size_t{1}, size_t{1000}, (size_t{1} << 20) / sizeof(T) + 3}) {
+  for (size_t count : {size_t{1}, size_t{1000}, (size_t{4} << 20) / sizeof(T) + 3}) {
     const T expected[] = {6, 6, 3, 1};  // of 1, 2, 3
     for (int32_t op = 0; op < 4; ++op) {
       std::vector<T> data(count, static_cast<T>(rank + 1));

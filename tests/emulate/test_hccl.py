@@ -128,7 +128,7 @@ def main(rank, size):
         y = x + 1
     torch.npu.current_stream().wait_stream(side)
     say(y.sum().item() / big)
-    half = torch.full((4,), 1.0 if rank else 2048.0, dtype=torch.float16).npu()
+    half = torch.full((4,), 2048.0 if rank == 0 else 1.0, dtype=torch.float16).npu()
     dist.all_reduce(half)
     say(half[0].item())
 """

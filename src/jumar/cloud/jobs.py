@@ -190,7 +190,7 @@ def _engine(wish: Wish, framework: str, platform: Platform) -> dict[str, str]:
         chosen = wish.engine
     else:
         fits = [version for row, version in zip(known, versions, strict=True)
-                if version.startswith(framework if framework != "python" else "pytorch")
+                if version.lower().startswith(framework if framework != "python" else "pytorch")
                 and bool(row.get("v1_compatible")) == wish.v1]  # fmt: skip
         fits = fits or [
             version for row, version in zip(known, versions, strict=True) if row.get("v1_compatible") == wish.v1
