@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from ranks import Outcome, Ranks
 
@@ -86,38 +84,3 @@ def test_different_calls_are_named_on_every_rank(ranks: Ranks, odd: str, words: 
     outcome = ranks(2, _MISMATCH.format(odd=odd), check=False)
     for rank in (0, 1):
         assert _mentions(outcome, rank, "EI0005", "rank 0", "calls AllReduce(8 float32, sum)", "rank 1", words)
-
-
-@pytest.mark.slow
-def test_many_starts_and_kills_leave_nothing_behind(ranks: Ranks) -> None:
-    before = set(Path("/dev/shm").iterdir())
-    source = """
-    def main(rank, size):
-        pass
-
-    for turn in range(20):
-        group = []
-        for rank in range(2):
-            child = os.fork()
-            if child == 0:
-                FOLDER = f"{FOLDER}/{turn}"
-                os.makedirs(FOLDER, exist_ok=True)
-                os.environ["RANK"] = str(rank)
-                torch.npu.set_device(rank)
-                store = dist.FileStore(f"{FOLDER}/store", 2)
-                dist.init_process_group("hccl", store=store, rank=rank, world_size=2)
-                x = torch.ones(100000).npu()
-                while True:
-                    dist.all_reduce(x)
-            group.append(child)
-        time.sleep(0.02 * turn)
-        for child in group:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-
-    def main(rank, size):
-        start(rank, size)
-        dist.all_reduce(torch.ones(2).npu())
-    """
-    assert ranks(2, source).codes == [0, 0]
-    assert set(Path("/dev/shm").iterdir()) - before == set()
