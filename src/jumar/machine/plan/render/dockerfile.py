@@ -41,7 +41,7 @@ def image(made: Plan) -> str:
     words[1:1] = [] if tag else [f"{pip} {line}" for line in _cann_wheels(made)]
     if any("TORCH_INDEX" in line for line in words):
         lines += [
-            "# docker build --build-arg TORCH_INDEX=… with the address of PyTorch's CPU builds",
+            "# docker build --build-arg TORCH_INDEX=…, the address of PyTorch's CPU builds",
             "ARG TORCH_INDEX",
         ]
     lines.append("RUN " + " && \\\n    ".join(words))

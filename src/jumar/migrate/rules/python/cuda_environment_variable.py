@@ -135,7 +135,7 @@ def _agnostic(node: ast.Constant, row: Variable, found: Use, file: PyFile) -> It
     assign = file.parent(target) if isinstance(target, ast.Subscript) else None
     changed = _value(found.value, row, file) if row.value != "same" and found.sets else []
     message = f"`{row.npu}` is set with `{row.name}`"
-    is_plain = isinstance(assign, ast.Assign) and found.is_sure and changed == []
+    is_plain = isinstance(assign, ast.Assign) and found.sets and found.is_sure and changed == []
     if not is_plain or not isinstance(assign, ast.Assign) or not isinstance(target, ast.Subscript):
         fix = f"let it work with `{row.npu}` too"
         yield file.report(RULE, node, State.HAND, f"`{row.name}` is for CUDA only: {row.note}", fix, subject=row.name)
