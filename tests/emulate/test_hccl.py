@@ -111,6 +111,8 @@ def main(rank, size):
     even, odd = dist.new_group([0, 2]), dist.new_group([1, 3])
     everybody = dist.new_group(list(range(size)))
     mine = even if rank % 2 == 0 else odd
+    for group in (mine, everybody):  # the ranks of a group meet at its first use
+        dist.all_reduce(torch.ones(1).npu(), group=group)
     a, b = torch.ones(5).npu() * rank, torch.ones(5).npu()
     order = [(a, mine), (b, everybody)]
     works = [dist.all_reduce(x, group=group, async_op=True) for x, group in (order if rank < 2 else order[::-1])]
