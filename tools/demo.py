@@ -31,9 +31,10 @@ def main() -> None:
     same = card == cpu and bool(cpu)
     say("4. Make it a program for many cards and train it on two emulated ones")
     run("jumar", "migrate", "examples/shapes", "--multi-card", "-o", "out/demo/two", "--quiet")
-    two = losses("jumar", "launch", "--cards", "2", "out/demo/two/train.py", *train[2:-1], "out/demo/run-two")
+    launch = ["jumar", "launch", "--cards", "2", "--logs", "out/demo/logs"]
+    two = losses(*launch, "out/demo/two/train.py", *train[2:-1], "out/demo/run-two")
     say("The result")
-    print(f"  losses on two cards, half the batch each: {' '.join(two)}")
+    print(f"  losses on two cards, where a step has twice the batch: {' '.join(two)}")
     print(f"  losses on the emulated NPU and on the CPU: {'equal' if same else f'DIFFERENT: {card} and {cpu}'}")
     print("  out/demo/shapes        the migrated project")
     print("  out/demo/report.html   the report: open it in a browser")
