@@ -134,6 +134,7 @@ def test_an_interrupted_or_killed_launcher_leaves_nothing_on_the_machines(
     assert job.returncode == (130 if number == signal.SIGINT else -9)
 
 
+@pytest.mark.skipif(shutil.which("ssh") is None, reason="ssh is not installed")
 def test_a_machine_that_cannot_be_reached_is_named(launch: Launch, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(GROUP)
     closed = f"ssh -p {_free()} -F none"

@@ -24,7 +24,7 @@ Run = Callable[..., Any]
         ("ACL_ERROR_RT_AICORE_EXCEPTION", "507015: ", "ACL_507015"),
         ("HCCL_E_TIMEOUT", "9: HCCL_E_TIMEOUT", "result of a call of HCCL"),
         ("npu-oom", "NPU_OOM: the NPU ran out of memory", "PYTORCH_NPU_ALLOC_CONF"),
-        ("HCCL_EXEC_TIMEOUT", "HCCL_EXEC_TIMEOUT: seconds after which", "without it: 1836"),
+        ("HCCL_EXEC_TIMEOUT", "HCCL_EXEC_TIMEOUT: seconds that a collective waits", "without it: 1836"),
         ("NCCL_DEBUG", "NCCL_DEBUG: a variable of CUDA machines", ""),
         ("PT101", "# PT101 ", ""),
         ("cuda-device-string", "# PT101 cuda-device-string", ""),
