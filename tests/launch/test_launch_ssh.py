@@ -46,8 +46,8 @@ def _free() -> int:
 def ssh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The ssh command that reaches our server."""
     program = shutil.which("sshd", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
-    if program is None or shutil.which("ssh-keygen") is None:
-        pytest.skip("sshd is not installed (Debian: openssh-server)")
+    if program is None or shutil.which("ssh-keygen") is None or shutil.which("ssh") is None:
+        pytest.skip("ssh or sshd is not installed (Debian: openssh-server)")
     folder = tmp_path_factory.mktemp("ssh")
     for name in ("host", "user"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True, timeout=30)
