@@ -34,6 +34,7 @@ for rank in range(SIZE):
     if child == 0:
         os.environ.update(RANK=str(rank), WORLD_SIZE=str(SIZE), LOCAL_RANK=str(rank))
         code = 1
+        signal.alarm(int(os.environ.get("RANKS_LIMIT", "0")))
         try:
             main(rank, SIZE)
             code = 0
