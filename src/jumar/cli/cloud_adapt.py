@@ -90,8 +90,7 @@ def _carry_out(result: ProjectResult, boot: Path, options: dict[str, Any]) -> st
     from jumar.migrate import output
 
     if options["write"]:
-        written = output.in_place(result)
-        return f"written in place: {len(written)} file{'' if len(written) == 1 else 's'}"
+        return show.written_in_place(result)
     if options["out"]:
         others = [file.path for file in result.files if file.changed and Path(file.path) != boot]
         paths = [boot]
@@ -101,9 +100,7 @@ def _carry_out(result: ProjectResult, boot: Path, options: dict[str, Any]) -> st
             raise UserError(
                 f"`{others[0]}` changes too, so one file is not enough", "name a folder: `-o adapted`, or use `--write`"
             )
-        for path in output.copy(result, paths, options["out"], force=options["force"]):
-            click.echo(f"warning: not copied: `{path}`", err=True)
-        return f"written to `{options['out']}`"
+        return show.written_to(result, paths, options)
     return ""
 
 

@@ -67,18 +67,12 @@ def _check_options(paths: tuple[str, ...], options: dict[str, Any]) -> None:
 
 def _carry_out(result: ProjectResult, paths: tuple[str, ...], options: dict[str, Any]) -> str:
     """Do what was asked and say it in one line; empty when nothing was to be written."""
-    from jumar.migrate import output
-
     if options["write"] and "-" in paths:
         show.raw(result.files[0].after)
     elif options["write"]:
-        written = output.in_place(result)
-        return f"written in place: {len(written)} file{'' if len(written) == 1 else 's'}"
+        return show.written_in_place(result)
     elif options["out"]:
-        left = output.copy(result, [Path(path) for path in paths], options["out"], force=options["force"])
-        for path in left:
-            click.echo(f"warning: not copied: `{path}`", err=True)
-        return f"written to `{options['out']}`"
+        return show.written_to(result, [Path(path) for path in paths], options)
     return ""
 
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import click
 
-from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
+from jumar.cli import show
+from jumar.core.errors import EXIT_OK, UserError
 
 
 @click.group("net", short_help="Plan, set and check the addresses of the cards")
@@ -64,21 +65,13 @@ def check(sources: tuple[str, ...], cards: int | None, as_json: bool) -> int:
     from jumar.cli.cmd_ranktable import servers
     from jumar.launch import proc
     from jumar.launch.net import check as checks
-    from jumar.report import json, text
 
     if sources:
         found = checks.servers(servers(sources))
     else:
         proc.require("hccn_tool")
         found = checks.here(range(cards if cards is not None else _count()), _tool)
-    if as_json:
-        click.echo(json.dump({"findings": [json.finding(row) for row in found]}))
-    else:
-        for line in text.findings(found, ()):
-            click.echo(line)
-        if not found:
-            click.echo("nothing is wrong", err=True)
-    return EXIT_FINDINGS if found else EXIT_OK
+    return show.checked(found, as_json=as_json)
 
 
 def _apply(commands: Sequence[tuple[str, ...]]) -> None:

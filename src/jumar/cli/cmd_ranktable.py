@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
+from jumar.cli import show
+from jumar.core.errors import EXIT_OK, UserError
 
 
 @click.group("ranktable", short_help="Make, check and convert rank tables")
@@ -53,17 +54,9 @@ def check(files: tuple[str, ...], as_json: bool) -> int:
     """Tell what is wrong with rank tables: devices twice, addresses missing, ranks not contiguous."""
     from jumar.launch.ranktable import check as checks
     from jumar.launch.ranktable import read
-    from jumar.report import json, text
 
     found = [row for file in files for row in checks.check(read.read(_text(file), file), file)]
-    if as_json:
-        click.echo(json.dump({"findings": [json.finding(row) for row in found]}))
-    else:
-        for line in text.findings(found, ()):
-            click.echo(line)
-        if not found:
-            click.echo("nothing is wrong", err=True)
-    return EXIT_FINDINGS if found else EXIT_OK
+    return show.checked(found, as_json=as_json)
 
 
 @command.command("convert")

@@ -1,4 +1,4 @@
-"""Prints a migration's result and writes the report files; the same for every verb that has one."""
+"""Prints results and writes what was asked for; the same for every verb that has them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
+
 if TYPE_CHECKING:
+    from jumar.core.finding import Finding
     from jumar.migrate.result import ProjectResult
 
 
@@ -27,6 +30,36 @@ def rules(*, as_json: bool) -> int:
     else:
         lines(text.rules(rows))
     return 0
+
+
+def checked(found: list[Finding], *, as_json: bool) -> int:
+    """What a check found, and the exit code that says whether it found anything."""
+    from jumar.report import json, text
+
+    if as_json:
+        click.echo(json.dump({"findings": [json.finding(row) for row in found]}))
+    else:
+        lines(text.findings(found, ()))
+        if not found:
+            click.echo("nothing is wrong", err=True)
+    return EXIT_FINDINGS if found else EXIT_OK
+
+
+def written_in_place(result: ProjectResult) -> str:
+    """Write the changes over the files, and say so."""
+    from jumar.migrate import output
+
+    written = output.in_place(result)
+    return f"written in place: {len(written)} file{'' if len(written) == 1 else 's'}"
+
+
+def written_to(result: ProjectResult, paths: list[Path], options: dict[str, Any]) -> str:
+    """Write the changed copy that `--out` asks for, warn of what was not copied, and say so."""
+    from jumar.migrate import output
+
+    for path in output.copy(result, paths, options["out"], force=options["force"]):
+        click.echo(f"warning: not copied: `{path}`", err=True)
+    return f"written to `{options['out']}`"
 
 
 def files(result: ProjectResult, options: dict[str, Any]) -> None:
