@@ -14,12 +14,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from jumar.machine.parse import npu_smi, pci
+from jumar.machine.parse.layout import UnknownLayout
 from jumar.tables import cann as releases
 from jumar.tables import installation
 from jumar.tables.installation import System
 
 DRIVERS = ("usr/local/Ascend", "usr/local/npu")
-VENDOR = "19e5"
 DEB = {"debian", "ubuntu"}
 RPM = {"rhel", "fedora", "centos", "openeuler", "euleros", "kylin", "anolis", "suse"}
 TIMEOUT = 10
@@ -50,8 +51,8 @@ def read(root: Path = Path("/"), ask: Ask | None = None, environ: Mapping[str, s
     """The facts of this machine, or of the tree under `root` with `ask` in place of its commands."""
     name, system, manager = _system(root)
     chip = _chip((ask or _ask)(["npu-smi", "info", "-m"]))
-    pci = None if chip else _pci(root)
-    family = pci[1] if pci else _family(chip)
+    bus = None if chip else _pci(root)
+    family = bus[1] if bus else _family(chip)
     here = root == Path("/")
     return Host(
         arch=platform.machine() if here else None,
@@ -62,7 +63,7 @@ def read(root: Path = Path("/"), ask: Ask | None = None, environ: Mapping[str, s
         manager=manager,
         chip=chip or family,
         family=family,
-        pci=pci[0] if pci else None,
+        pci=bus[0] if bus else None,
         driver=_driver(root, ask or _ask, chip),
         firmware=_first(root, [f"{place}/firmware/version.info" for place in DRIVERS], "version"),
         cann=_cann(root, environ),
@@ -86,18 +87,18 @@ def _pci(root: Path) -> tuple[str, str] | None:
     known = {row.pci: row.name for row in installation.families().values()}
     for device in sorted(root.glob("sys/bus/pci/devices/*/device")):
         number = _text(device).strip().removeprefix("0x")
-        if number in known and _text(device.with_name("vendor")).strip() == f"0x{VENDOR}":
-            return f"{VENDOR}:{number}", known[number]
+        if number in known and _text(device.with_name("vendor")).strip() == f"0x{pci.VENDOR}":
+            return f"{pci.VENDOR}:{number}", known[number]
     return None
 
 
 def _chip(table: str) -> str | None:
-    """The chip name of `npu-smi info -m`; rows of management controllers are no chips."""
-    for line in table.splitlines():
-        match = re.match(r"\s*\d+(?:\s+(?:\d+|-))+\s+(?:Ascend\s*)?(\S+)\s*$", line)
-        if match and match[1].lower() != "mcu":
-            return match[1]
-    return None
+    """The chip name of `npu-smi info -m`."""
+    try:
+        rows = npu_smi.mapped(table)
+    except (npu_smi.SmiFailed, UnknownLayout):
+        return None
+    return rows[0].name.removeprefix("Ascend").strip() if rows else None
 
 
 def _family(chip: str | None) -> str | None:
