@@ -4,6 +4,7 @@
 #include "install.cpp"
 #include "record.cpp"
 #include "kernel.cpp"
+#include "leave.cpp"
 #include "memory.cpp"
 #include "plan.cpp"
 #include "random.cpp"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import os
@@ -47,6 +48,8 @@ def install() -> int:
     if count >= 0:
         composite.register()
         sparse.register()
+        library.jumar_glue_watch_leaving()
+        atexit.register(library.jumar_glue_leave)
     else:
         raise UserError(
             f"the glue does not fit this torch: {message.value.decode(errors='replace')}",
