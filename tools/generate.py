@@ -23,6 +23,7 @@ from jumar.tables.load import table
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
 NOTE = "<!-- written by tools/generate.py: do not edit -->\n"
+TITLES = {"mindspore": "MindSpore"}
 
 
 def generated() -> dict[str, str]:
@@ -93,7 +94,7 @@ def rules_page() -> str:
         ]
         if rows:
             parts.append(
-                f"## {family.capitalize()}\n\n| id | name | safety | what it finds |\n| --- | --- | --- | --- |"
+                f"## {TITLES.get(family, family.capitalize())}\n\n| id | name | safety | what it finds |\n| --- | --- | --- | --- |"
             )
             parts.append("\n".join(rows) + "\n")
     return "\n".join(parts)

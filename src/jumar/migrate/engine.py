@@ -48,7 +48,7 @@ def migrate_python(source: Source, settings: Settings) -> Outcome:
     """All findings in a Python text, and the text with the allowed edits made."""
     if targets.is_generated(source):
         return Outcome([], source.data)
-    known = units("cloud") if settings.cloud else units("python", settings.rule_paths)
+    known = units("cloud") if settings.cloud else (*units("python", settings.rule_paths), *units("mindspore"))
     active = select(known, source.data, settings)
     if not active:
         return Outcome([], source.data)

@@ -57,8 +57,8 @@ class Unit:
     words: frozenset[bytes] = frozenset()
 
 
-FAMILIES = ("python", "shell", "config", "requirements", "native", "cloud")
-"""The folders under `rules/`; those of `cloud` run only for `jumar cloud adapt`, on Python files."""
+FAMILIES = ("python", "mindspore", "shell", "config", "requirements", "native", "cloud")
+"""The folders under `rules/`. `mindspore` and `cloud` work on Python files, `cloud` only for `jumar cloud adapt`."""
 
 
 @cache

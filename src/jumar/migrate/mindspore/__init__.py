@@ -1,0 +1,1 @@
+"""What the rules for old MindSpore code share."""

@@ -1,0 +1,59 @@
+"""Every new spelling of the MindSpore table exists in the MindSpore that is installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from jumar.tables import mindspore_names
+
+_PROGRAM = """
+import importlib, json, sys
+missing = []
+for name in json.load(sys.stdin):
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:cut]))
+            break
+        except ImportError:
+            continue
+    else:
+        missing.append(name)
+        continue
+    for part in parts[cut:]:
+        found = getattr(found, part, None)
+    if found is None:
+        missing.append(name)
+print("missing:" + json.dumps(missing))
+"""
+
+
+def _new_names() -> set[str]:
+    rows = [*mindspore_names.names().values(), *mindspore_names.modules().values()]
+    made = {row.now for row in rows if row.now}
+    made |= {f"mindspore.{row.call.partition('(')[0]}" for row in mindspore_names.context_keys().values() if row.call}
+    return made
+
+
+def test_rows_say_what_to_do() -> None:
+    rows = [*mindspore_names.names().values(), *mindspore_names.modules().values()]
+    assert len(rows) > 30
+    assert [row.name for row in rows if not row.now and not row.fix] == []
+    keys = mindspore_names.context_keys().values()
+    assert [key.name for key in keys if not (key.drop or key.call or key.fix)] == []
+
+
+@pytest.mark.slow
+def test_new_names_exist() -> None:
+    python = os.environ.get("JUMAR_MINDSPORE_PYTHON", sys.executable)
+    done = subprocess.run(
+        [python, "-c", _PROGRAM], input=json.dumps(sorted(_new_names())), capture_output=True, text=True, check=False
+    )
+    if "No module named 'mindspore'" in done.stderr:
+        pytest.skip("MindSpore is not installed: name an interpreter that has it in JUMAR_MINDSPORE_PYTHON")
+    assert "missing:[]" in done.stdout.splitlines(), done.stdout + done.stderr
