@@ -93,9 +93,8 @@ def rules_page() -> str:
             for unit in units(family)
         ]
         if rows:
-            parts.append(
-                f"## {TITLES.get(family, family.capitalize())}\n\n| id | name | safety | what it finds |\n| --- | --- | --- | --- |"
-            )
+            title = TITLES.get(family, family.capitalize())
+            parts.append(f"## {title}\n\n| id | name | safety | what it finds |\n| --- | --- | --- | --- |")
             parts.append("\n".join(rows) + "\n")
     return "\n".join(parts)
 

@@ -14,12 +14,17 @@ RULE = Rule(
     id="MS104",
     name="mindspore-device",
     summary="the device chosen through set_context",
-    keywords=("device_target", "device_id"),
+    keywords=("device_target", "device_id", "set_device"),
 )
 FIX = "call `mindspore.set_device(device_target, device_id)` once, before anything runs"
 
 
 def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
+    if calls.is_call(file, node, ("mindspore.set_device",)):
+        given = file.argument(node, 0, "device_target")
+        if given is not None and _is_gpu(given):
+            yield file.rewrite(RULE, given, "the device is an NPU", file.replace(given, _value(given, file)))
+        return
     if not calls.is_call(file, node, calls.CONTEXT):
         return
     target, number = file.keyword(node, "device_target"), file.keyword(node, "device_id")
@@ -30,10 +35,18 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
         return
     moved = [item for item in (target, number) if item is not None]
     spelled, edits = calls.root(file)
-    values = ", ".join(file.text(item.value) for item in moved)
+    values = ", ".join(_value(item.value, file) for item in moved)
     changed = calls.instead(file, node, moved, [f"{spelled}.set_device({values})"])
     message = "the device is chosen with `mindspore.set_device`"
     if changed is None or "\n" in values:
         yield file.report(RULE, node, State.HAND, message, FIX)
     else:
         yield file.rewrite(RULE, node, message, *changed, *edits)
+
+
+def _is_gpu(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == "GPU"
+
+
+def _value(node: ast.expr, file: PyFile) -> str:
+    return file.text(node).replace("GPU", "Ascend") if _is_gpu(node) else file.text(node)
