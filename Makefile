@@ -19,7 +19,10 @@ demo: $(VENV)/jumar
 
 ## make test    lint, types and the whole test suite
 test: $(VENV)/jumar check
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+	@rm -rf .pytest_cache
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" || \
+	  { echo "make: what failed runs once more, alone: a busy machine is no excuse then"; \
+	    $(BIN)/python -m pytest -m "not slow" --last-failed --last-failed-no-failures none -p no:randomly; }
 
 ## make slow    the tests that `make test` leaves out: sanitizer builds, many processes at once
 slow: $(VENV)/jumar
