@@ -8,5 +8,6 @@
 #include "plan.cpp"
 #include "random.cpp"
 #include "reference.cpp"
+#include "softmax.cpp"
 #include "stream.cpp"
 #include "widen.cpp"
