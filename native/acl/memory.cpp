@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "acl/capture.h"
 #include "acl/context.h"
 #include "acl/queue.h"
 #include "api.h"
@@ -54,6 +55,13 @@ int32_t copy(const char* function, void* to, size_t room, const void* from, size
     return fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes do not fit into %zu", function, count, room);
   std::memmove(to, from, count);
   return ACL_SUCCESS;
+}
+
+int32_t copy_in_stream(const char* function, void* to, size_t room, const void* from, size_t count, void* stream) {
+  if (int32_t code = finish_stream(function, stream)) return code;
+  if (count <= room) keep_contents(stream, to, count);
+  record(stream, [=] { return copy(function, to, room, from, count); });
+  return copy(function, to, room, from, count);
 }
 
 int32_t set(const char* function, void* at, size_t room, int32_t value, size_t count) {
@@ -132,13 +140,11 @@ int32_t aclrtMemcpy(void* to, size_t room, const void* from, size_t count, int32
 }
 
 int32_t aclrtMemcpyAsync(void* to, size_t room, const void* from, size_t count, int32_t, void* stream) {
-  if (int32_t code = finish_stream("aclrtMemcpyAsync", stream)) return code;
-  return copy("aclrtMemcpyAsync", to, room, from, count);
+  return copy_in_stream("aclrtMemcpyAsync", to, room, from, count, stream);
 }
 
 int32_t aclrtMemcpyAsyncWithCondition(void* to, size_t room, const void* from, size_t count, int32_t, void* stream) {
-  if (int32_t code = finish_stream("aclrtMemcpyAsyncWithCondition", stream)) return code;
-  return copy("aclrtMemcpyAsyncWithCondition", to, room, from, count);
+  return copy_in_stream("aclrtMemcpyAsyncWithCondition", to, room, from, count, stream);
 }
 
 int32_t aclrtMemcpyBatch(void** to, size_t* room, void** from, size_t* size, size_t count, void*, size_t*, size_t,
@@ -155,6 +161,7 @@ int32_t aclrtMemcpyBatch(void** to, size_t* room, void** from, size_t* size, siz
 int32_t aclrtMemcpyBatchAsync(void** to, size_t* room, void** from, size_t* size, size_t count, void* attrs,
                               size_t* indexes, size_t attr_count, size_t* failed, void* stream) {
   if (int32_t code = finish_stream("aclrtMemcpyBatchAsync", stream)) return code;
+  if (is_captured(stream)) return refuse("aclrtMemcpyBatchAsync", ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
   return aclrtMemcpyBatch(to, room, from, size, count, attrs, indexes, attr_count, failed);
 }
 
@@ -164,6 +171,8 @@ int32_t aclrtMemset(void* at, size_t room, int32_t value, size_t count) {
 
 int32_t aclrtMemsetAsync(void* at, size_t room, int32_t value, size_t count, void* stream) {
   if (int32_t code = finish_stream("aclrtMemsetAsync", stream)) return code;
+  if (count <= room) keep_contents(stream, at, count);
+  record(stream, [=] { return set("aclrtMemsetAsync", at, room, value, count); });
   return set("aclrtMemsetAsync", at, room, value, count);
 }
 
@@ -218,18 +227,3 @@ int32_t aclrtHostRegister(void* memory, uint64_t, int32_t, void** device_address
 
 int32_t aclrtHostRegisterV2(void*, uint64_t, uint32_t) { return ACL_SUCCESS; }
 int32_t aclrtHostUnregister(void*) { return ACL_SUCCESS; }
-
-int32_t aclrtValueWrite(void* at, uint64_t value, uint32_t, void*) {
-  __atomic_store_n(static_cast<uint64_t*>(at), value, __ATOMIC_SEQ_CST);
-  return ACL_SUCCESS;
-}
-
-int32_t aclrtValueWait(void* at, uint64_t value, uint32_t flag, void*) {
-  // Only collectives are queued, so a wait that is not over now would wait in the caller for ever.
-  const uint64_t seen = __atomic_load_n(static_cast<uint64_t*>(at), __ATOMIC_SEQ_CST);
-  const bool over = flag == 0   ? static_cast<int64_t>(seen - value) >= 0
-                    : flag == 1 ? seen == value
-                    : flag == 2 ? (seen & value) != 0
-                                : ~(seen | value) != 0;
-  return over ? static_cast<int32_t>(ACL_SUCCESS) : refuse("aclrtValueWait", ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
-}
