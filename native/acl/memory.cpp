@@ -9,6 +9,7 @@
 
 #include "acl/capture.h"
 #include "acl/context.h"
+#include "acl/ipc.h"
 #include "acl/queue.h"
 #include "api.h"
 #include "machine/error.h"
@@ -77,6 +78,18 @@ void remember(const void* address, size_t bytes, int32_t device) {
   blocks[static_cast<const char*>(address)] = Block{bytes, device};
 }
 
+bool find_block(const void* address, char** block, size_t* bytes) {
+  std::lock_guard<std::mutex> guard(mutex);
+  const auto* at = static_cast<const char*>(address);
+  auto next = blocks.upper_bound(at);
+  if (next == blocks.begin()) return false;
+  --next;
+  if (next->second.device == kPinned || at >= next->first + next->second.size) return false;
+  *block = const_cast<char*>(next->first);
+  *bytes = next->second.size;
+  return true;
+}
+
 bool forget(const void* address, size_t* bytes, int32_t* device) {
   std::lock_guard<std::mutex> guard(mutex);
   const auto found = blocks.find(static_cast<const char*>(address));
@@ -112,6 +125,7 @@ int32_t aclrtFree(void* memory) {
     return fail(ACL_ERROR_RT_MEMORY_FREE, "aclrtFree: an address of aclrtMallocHost");
   }
   if (queued_work != 0) finish_all("aclrtFree");  // as on a device: nothing may still use it
+  end_export(memory);
   munmap(memory, bytes);
   ledger::give(card_of(device), bytes);
   return ACL_SUCCESS;

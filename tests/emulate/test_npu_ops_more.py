@@ -49,6 +49,7 @@ out = torch_npu.npu_deformable_conv2d(
 )[0]
 wanted = torch.nn.functional.conv2d(torch.nn.functional.pad(x, (0, 2, 1, 1)), w, b, stride=2)
 assert torch.allclose(out.cpu(), wanted, atol=1e-5)
+assert torch.equal(torch_npu.npu_conv2d(x.npu(), w.npu(), b.npu(), [2, 2], [1, 1, 0, 2], [1, 1], 1).cpu(), wanted)
 layer = ModulatedDeformConv(4, 3, 3, 1, 1).npu()
 layer(x.npu()).sum().backward()
 assert layer.weight.grad.shape == (3, 4, 3, 3) and layer.conv_offset.weight.grad is not None
