@@ -45,12 +45,12 @@ def npu_fused_cross_entropy_loss_with_max_sum(
     input: Tensor | None = None,
     weight: Tensor | None = None,
     vocab_parallel_logits: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor | None]:
     if label_smoothing or input is not None or weight is not None:
         raise not_emulated("npu_fused_cross_entropy_loss_with_max_sum with `label_smoothing`, `input` or `weight`")
     loss = sum_exp_logits.log() - predicted_logits
     if vocab_parallel_logits is None:
-        return loss, torch.empty(0)
+        return loss, None
     return loss, _softmax(wide(vocab_parallel_logits), logits_max, sum_exp_logits)
 
 
