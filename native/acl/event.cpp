@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "acl/capture.h"
 #include "acl/queue.h"
 #include "api.h"
 #include "machine/error.h"
@@ -16,6 +17,7 @@ struct Event {
   std::mutex mutex;
   std::shared_ptr<Queue> queue;
   std::shared_ptr<Mark> mark;  // none when never recorded
+  uint32_t capture = 0;        // in which it was recorded
 };
 
 std::shared_ptr<Mark> mark_of(void* event) {
@@ -28,8 +30,9 @@ uint64_t time_of(void* event) {
   return mark != nullptr ? mark->time.load() : 0;
 }
 
-int32_t put_mark(void* event, std::shared_ptr<Queue> queue, std::shared_ptr<Mark> mark) {
+int32_t put_mark(void* event, std::shared_ptr<Queue> queue, std::shared_ptr<Mark> mark, uint32_t capture = 0) {
   std::lock_guard<std::mutex> guard(static_cast<Event*>(event)->mutex);
+  static_cast<Event*>(event)->capture = capture;
   static_cast<Event*>(event)->queue = std::move(queue);
   static_cast<Event*>(event)->mark = std::move(mark);
   return ACL_SUCCESS;
@@ -59,6 +62,11 @@ int32_t finish_event(const char* function, void* event) {
   return failure.code == 0 ? ACL_SUCCESS : fail(failure.code, "%s: %s", function, failure.text.c_str());
 }
 
+uint32_t capture_of_event(void* event) {
+  std::lock_guard<std::mutex> guard(static_cast<Event*>(event)->mutex);
+  return static_cast<Event*>(event)->capture;
+}
+
 }  // namespace jumar
 
 int32_t aclrtCreateEventExWithFlag(void** event, uint32_t) {
@@ -80,7 +88,7 @@ int32_t aclrtRecordEvent(void* event, void* stream) {
   if (event == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtRecordEvent: no event");
   std::shared_ptr<Queue> queue = queue_of(stream);
   std::shared_ptr<Mark> mark = queue->mark();
-  return put_mark(event, std::move(queue), std::move(mark));
+  return put_mark(event, std::move(queue), std::move(mark), capture_of(stream));
 }
 
 int32_t aclrtResetEvent(void* event, void*) {

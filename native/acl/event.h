@@ -6,4 +6,7 @@ namespace jumar {
 
 int32_t finish_event(const char* function, void* event);
 
+// The capture in which the event was recorded; 0: none.
+uint32_t capture_of_event(void* event);
+
 }  // namespace jumar

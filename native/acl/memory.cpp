@@ -7,7 +7,9 @@
 #include <map>
 #include <mutex>
 
+#include "acl/capture.h"
 #include "acl/context.h"
+#include "acl/ipc.h"
 #include "acl/queue.h"
 #include "api.h"
 #include "machine/error.h"
@@ -56,6 +58,13 @@ int32_t copy(const char* function, void* to, size_t room, const void* from, size
   return ACL_SUCCESS;
 }
 
+int32_t copy_in_stream(const char* function, void* to, size_t room, const void* from, size_t count, void* stream) {
+  if (int32_t code = finish_stream(function, stream)) return code;
+  if (count <= room) keep_contents(stream, to, count);
+  record(stream, [=] { return copy(function, to, room, from, count); });
+  return copy(function, to, room, from, count);
+}
+
 int32_t set(const char* function, void* at, size_t room, int32_t value, size_t count) {
   if (at == nullptr || count > room) return fail(ACL_ERROR_RT_PARAM_INVALID, "%s: null address or no room", function);
   std::memset(at, value, count);
@@ -67,6 +76,18 @@ int32_t set(const char* function, void* at, size_t room, int32_t value, size_t c
 void remember(const void* address, size_t bytes, int32_t device) {
   std::lock_guard<std::mutex> guard(mutex);
   blocks[static_cast<const char*>(address)] = Block{bytes, device};
+}
+
+bool find_block(const void* address, char** block, size_t* bytes) {
+  std::lock_guard<std::mutex> guard(mutex);
+  const auto* at = static_cast<const char*>(address);
+  auto next = blocks.upper_bound(at);
+  if (next == blocks.begin()) return false;
+  --next;
+  if (next->second.device == kPinned || at >= next->first + next->second.size) return false;
+  *block = const_cast<char*>(next->first);
+  *bytes = next->second.size;
+  return true;
 }
 
 bool forget(const void* address, size_t* bytes, int32_t* device) {
@@ -104,6 +125,7 @@ int32_t aclrtFree(void* memory) {
     return fail(ACL_ERROR_RT_MEMORY_FREE, "aclrtFree: an address of aclrtMallocHost");
   }
   if (queued_work != 0) finish_all("aclrtFree");  // as on a device: nothing may still use it
+  end_export(memory);
   munmap(memory, bytes);
   ledger::give(card_of(device), bytes);
   return ACL_SUCCESS;
@@ -132,13 +154,11 @@ int32_t aclrtMemcpy(void* to, size_t room, const void* from, size_t count, int32
 }
 
 int32_t aclrtMemcpyAsync(void* to, size_t room, const void* from, size_t count, int32_t, void* stream) {
-  if (int32_t code = finish_stream("aclrtMemcpyAsync", stream)) return code;
-  return copy("aclrtMemcpyAsync", to, room, from, count);
+  return copy_in_stream("aclrtMemcpyAsync", to, room, from, count, stream);
 }
 
 int32_t aclrtMemcpyAsyncWithCondition(void* to, size_t room, const void* from, size_t count, int32_t, void* stream) {
-  if (int32_t code = finish_stream("aclrtMemcpyAsyncWithCondition", stream)) return code;
-  return copy("aclrtMemcpyAsyncWithCondition", to, room, from, count);
+  return copy_in_stream("aclrtMemcpyAsyncWithCondition", to, room, from, count, stream);
 }
 
 int32_t aclrtMemcpyBatch(void** to, size_t* room, void** from, size_t* size, size_t count, void*, size_t*, size_t,
@@ -155,6 +175,7 @@ int32_t aclrtMemcpyBatch(void** to, size_t* room, void** from, size_t* size, siz
 int32_t aclrtMemcpyBatchAsync(void** to, size_t* room, void** from, size_t* size, size_t count, void* attrs,
                               size_t* indexes, size_t attr_count, size_t* failed, void* stream) {
   if (int32_t code = finish_stream("aclrtMemcpyBatchAsync", stream)) return code;
+  if (is_captured(stream)) return refuse("aclrtMemcpyBatchAsync", ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
   return aclrtMemcpyBatch(to, room, from, size, count, attrs, indexes, attr_count, failed);
 }
 
@@ -164,6 +185,8 @@ int32_t aclrtMemset(void* at, size_t room, int32_t value, size_t count) {
 
 int32_t aclrtMemsetAsync(void* at, size_t room, int32_t value, size_t count, void* stream) {
   if (int32_t code = finish_stream("aclrtMemsetAsync", stream)) return code;
+  if (count <= room) keep_contents(stream, at, count);
+  record(stream, [=] { return set("aclrtMemsetAsync", at, room, value, count); });
   return set("aclrtMemsetAsync", at, room, value, count);
 }
 
@@ -218,18 +241,3 @@ int32_t aclrtHostRegister(void* memory, uint64_t, int32_t, void** device_address
 
 int32_t aclrtHostRegisterV2(void*, uint64_t, uint32_t) { return ACL_SUCCESS; }
 int32_t aclrtHostUnregister(void*) { return ACL_SUCCESS; }
-
-int32_t aclrtValueWrite(void* at, uint64_t value, uint32_t, void*) {
-  __atomic_store_n(static_cast<uint64_t*>(at), value, __ATOMIC_SEQ_CST);
-  return ACL_SUCCESS;
-}
-
-int32_t aclrtValueWait(void* at, uint64_t value, uint32_t flag, void*) {
-  // Only collectives are queued, so a wait that is not over now would wait in the caller for ever.
-  const uint64_t seen = __atomic_load_n(static_cast<uint64_t*>(at), __ATOMIC_SEQ_CST);
-  const bool over = flag == 0   ? static_cast<int64_t>(seen - value) >= 0
-                    : flag == 1 ? seen == value
-                    : flag == 2 ? (seen & value) != 0
-                                : ~(seen | value) != 0;
-  return over ? static_cast<int32_t>(ACL_SUCCESS) : refuse("aclrtValueWait", ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
-}

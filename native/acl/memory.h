@@ -10,6 +10,7 @@ int32_t reserve(const char* function, size_t bytes, int32_t* device);
 
 // Which addresses are device memory, for aclrtPointerGetAttributes.
 void remember(const void* address, size_t bytes, int32_t device);
+bool find_block(const void* address, char** block, size_t* bytes);  // of a device, that holds the address
 bool forget(const void* address, size_t* bytes, int32_t* device);
 
 }  // namespace jumar

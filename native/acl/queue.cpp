@@ -59,6 +59,13 @@ void Queue::start_together() {
 }
 
 void Queue::submit(Work work) {
+  if (captured_) {
+    work.run = [run = std::move(work.run)]() -> Failure {
+      Failure failure = run();  // other ranks wait for it
+      if (failure.code != 0) return failure;
+      return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "a collective inside a captured graph is not emulated"};
+    };
+  }
   {
     std::lock_guard<std::mutex> guard(known().mutex);
     known().queues.insert(shared_from_this());

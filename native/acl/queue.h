@@ -45,6 +45,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   Failure wait(const Mark& mark);  // blocks; the failure of the stream up to there
   Failure drain();
   bool idle();
+  void set_captured(bool captured) { captured_ = captured; }
 
  private:
   struct Entry {
@@ -61,6 +62,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   std::deque<Entry> entries_;
   Failure failure_;  // of the first work that failed; everything after it fails too
   bool serving_ = false;
+  std::atomic<bool> captured_{false};  // queued work is not recorded: it fails, or a replay would leave it out
 };
 
 // Work that is queued in this process: 0 lets every caller skip looking at streams.

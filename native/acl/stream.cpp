@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 
+#include "acl/capture.h"
 #include "acl/context.h"
 #include "acl/event.h"
 #include "acl/queue.h"
@@ -31,6 +32,7 @@ int32_t create(const char* function, void** stream) {
 
 int32_t synchronize_stream(const char* function, void* stream) {
   if (current_device() < 0) return fail(ACL_ERROR_RT_CONTEXT_NULL, "%s: the thread has no device yet", function);
+  if (is_captured(stream)) return refuse_captured(function);
   return finish_stream(function, stream);
 }
 
@@ -87,8 +89,9 @@ int32_t aclrtStreamGetId(void* stream, int32_t* id) {
 }
 
 // The host waits in the stream's place: what it does on that stream next is done at once.
-int32_t aclrtStreamWaitEvent(void*, void* event) {
+int32_t aclrtStreamWaitEvent(void* stream, void* event) {
   if (event == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtStreamWaitEvent: no event");
+  if (const uint32_t capture = capture_of_event(event)) join_capture(stream, capture);
   return finish_event("aclrtStreamWaitEvent", event);
 }
 
@@ -108,9 +111,13 @@ int32_t aclrtGetStreamOverflowSwitch(void* stream, uint32_t* flag) {
 // Host functions run at once, in the order of the calls.
 int32_t aclrtLaunchCallback(void* function, void* data, int32_t, void* stream) {
   if (function == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtLaunchCallback: no function");
+  const auto call = [function, data] {
+    reinterpret_cast<void (*)(void*)>(function)(data);
+    return static_cast<int32_t>(ACL_SUCCESS);
+  };
+  if (record(stream, call)) return ACL_SUCCESS;
   if (int32_t code = finish_stream("aclrtLaunchCallback", stream)) return code;
-  reinterpret_cast<void (*)(void*)>(function)(data);
-  return ACL_SUCCESS;
+  return call();
 }
 
 int32_t aclrtLaunchHostFunc(void* stream, void* function, void* data) {
@@ -124,21 +131,5 @@ int32_t aclrtProcessReport(int32_t) { return ACL_SUCCESS; }
 // Operators are never timed out; the time asked for is the one reported back.
 int32_t aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t* actual) {
   if (actual != nullptr) *actual = timeout;
-  return ACL_SUCCESS;
-}
-
-// Graph capture refuses to begin, so no stream is ever capturing; the question itself has an answer.
-int32_t aclmdlRICaptureGetInfo(void*, int32_t* status, void** model) {
-  if (status != nullptr) *status = 0;
-  if (model != nullptr) *model = nullptr;
-  return ACL_SUCCESS;
-}
-
-int32_t aclmdlRICaptureThreadExchangeMode(int32_t* mode) {
-  thread_local int32_t kept = 0;
-  if (mode == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclmdlRICaptureThreadExchangeMode: no mode");
-  const int32_t before = kept;
-  kept = *mode;
-  *mode = before;
   return ACL_SUCCESS;
 }

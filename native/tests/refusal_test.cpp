@@ -11,9 +11,9 @@ using namespace jumar;
 extern "C" int32_t aclnnAddGetWorkspaceSize();
 
 int main() {
-  CHECK(aclmdlRICaptureBegin(nullptr, 0) == ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
+  CHECK(aclmdlRIDebugPrint(nullptr) == ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
   const char* text = aclGetRecentErrMsg();
-  CHECK(std::strstr(text, "`aclmdlRICaptureBegin`") != nullptr);
+  CHECK(std::strstr(text, "`aclmdlRIDebugPrint`") != nullptr);
   CHECK(std::strstr(text, "jumar emulate coverage") != nullptr);
   CHECK(aclnnAddGetWorkspaceSize() == ACLNN_ERR_INNER_OPP_KERNEL_PKG_NOT_FOUND);
   CHECK(std::strstr(aclGetRecentErrMsg(), "aclnnAddGetWorkspaceSize") != nullptr);

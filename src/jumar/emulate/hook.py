@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import metadata
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
@@ -30,12 +33,13 @@ def prepare() -> None:
 
 
 def find_torch() -> ModuleSpec | None:
-    """The spec of torch for `jumar run --cuda`, with a loader that applies torch_npu's runtime migration."""
-    if os.environ.get("JUMAR_CUDA") != "1":
+    """The spec of torch; for `jumar run --cuda`, with a loader that applies torch_npu's runtime migration."""
+    migrating = os.environ.get("JUMAR_CUDA") == "1"
+    if not migrating and not env.wanted(os.environ):
         return None
     spec = importlib.util.find_spec("torch")
     if spec is not None and spec.loader is not None:
-        spec.loader = _Migrating(spec.loader)
+        spec.loader = _Migrating(spec.loader) if migrating else _Quiet(spec.loader)
     return spec
 
 
@@ -60,6 +64,18 @@ def _mismatch() -> UserError | None:
     return error
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """torch and torch_npu make a million objects that all stay: searching them for garbage takes half a second."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class _Wrapped(Loader):
     """A loader that does something more once the module has run."""
 
@@ -77,7 +93,8 @@ class _Wrapped(Loader):
 class _Connecting(_Wrapped):
     def exec_module(self, module: ModuleType) -> None:
         try:
-            self._loader.exec_module(module)
+            with _uncollected():
+                self._loader.exec_module(module)
         except Exception as error:
             if mismatch := _mismatch():
                 raise mismatch from error
@@ -87,7 +104,13 @@ class _Connecting(_Wrapped):
         load.connect()
 
 
-class _Migrating(_Wrapped):
+class _Quiet(_Wrapped):
     def exec_module(self, module: ModuleType) -> None:
-        self._loader.exec_module(module)
+        with _uncollected():
+            self._loader.exec_module(module)
+
+
+class _Migrating(_Quiet):
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
         importlib.import_module("torch_npu.contrib.transfer_to_npu")

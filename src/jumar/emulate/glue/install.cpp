@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "plan.h"
 #include "reference.h"
+#include "softmax.h"
 
 namespace jumar {
 namespace {
@@ -49,6 +50,8 @@ torch::CppFunction kernel_for(const c10::OperatorHandle& op) {
   if (kDecomposed.count(op.operator_name().name.substr(6)) != 0)
     return torch::CppFunction::makeFromBoxedFunctor(
         std::make_unique<Decomposed>(make_plan(op), c10::DispatchKeySet(c10::DispatchKey::CPU)));
+  if (op.operator_name().overload_name.empty() && is_softmax(op.operator_name().name.substr(6)))
+    return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Softmax>(make_plan(op)));
   return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(make_plan(op)));
 }
 

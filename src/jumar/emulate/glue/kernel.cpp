@@ -6,6 +6,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "alias.h"
+#include "capture.h"
 #include "memory.h"
 #include "random.h"
 #include "stream.h"
@@ -66,12 +67,12 @@ class Call {
   }
 
   // After the other arguments: a generator that is not given is that of the card the operator runs on.
-  void replace_generator() {
+  Seed seed() {
     for (size_t i = 0; i < plan_.arguments.size(); ++i) {
-      if (plan_.arguments[i] != Kind::kGenerator) continue;
-      c10::IValue& value = stack_[first_ + i];
-      value = next_generator(value.isNone() ? std::nullopt : std::optional<at::Generator>(value.toGenerator()), device());
+      const c10::IValue& value = stack_[first_ + i];
+      if (plan_.arguments[i] == Kind::kGenerator && !value.isNone()) return Seed::next(value.toGenerator(), device());
     }
+    return Seed::next(std::nullopt, device());
   }
 
   void replace_results() {
@@ -89,6 +90,9 @@ class Call {
       }
     }
   }
+
+  // A copy to the host that the caller waits for.
+  bool blocks() const { return host_written_ && stack_.back().isBool() && !stack_.back().toBool(); }
 
   c10::Device device() {
     if (!device_.has_value() || !device_->has_index()) device_ = c10::impl::VirtualGuardImpl(kNpu).getDevice();
@@ -111,6 +115,7 @@ class Call {
     if (!tensor.defined()) return tensor;
     if (tensor.device().type() != kNpu) {
       host_tensor_ |= tensor.dim() > 0;
+      host_written_ |= written;
       aliases_.pass_through(tensor);
       return tensor;
     }
@@ -171,6 +176,7 @@ class Call {
   c10::SmallVector<at::Tensor, 2> written_;
   std::optional<c10::Device> device_;
   bool host_tensor_ = false;
+  bool host_written_ = false;
   bool to_host_ = false;
 };
 
@@ -217,18 +223,31 @@ void execute(const Plan& plan, const c10::OperatorHandle& op, const c10::Operato
   call.replace_arguments();
   const c10::OptionalDeviceGuard on(call.device());
   finish_current_stream(call.device());
+  std::optional<Seed> seed;
+  if (plan.random) seed = call.seed();
+  std::unique_ptr<Captured> captured;
+  if (void* in = captured_stream(call.device())) {
+    captured = std::make_unique<Captured>(plan, op, target, call.device(), in, *stack, call.blocks());
+    if (seed.has_value()) captured->set_seed(*seed);
+  }
+  compute(plan, target, seed, stack);
+  call.replace_results();
+  if (captured != nullptr) Captured::finish(std::move(captured), *stack);
+}
+
+void compute(const Plan& plan, const c10::OperatorHandle& target, const std::optional<Seed>& seed,
+             torch::jit::Stack* stack) {
   std::optional<DefaultGenerator> generator;
-  if (plan.has_generator) {
-    call.replace_generator();
-  } else if (plan.random) {
-    generator.emplace(call.device());
+  if (seed.has_value() && plan.has_generator) {
+    const size_t first = stack->size() - plan.arguments.size();
+    for (size_t i = 0; i < plan.arguments.size(); ++i)
+      if (plan.arguments[i] == Kind::kGenerator) (*stack)[first + i] = generator_for(*seed);
+  } else if (seed.has_value()) {
+    generator.emplace(*seed);
   }
   const DeviceMemory memory;
-  {
-    const c10::impl::ExcludeDispatchKeyGuard below(kAbove);
-    target.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
-  }
-  call.replace_results();
+  const c10::impl::ExcludeDispatchKeyGuard below(kAbove);
+  target.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
 }
 
 }  // namespace jumar

@@ -6,11 +6,16 @@
 #include <ATen/core/stack.h>
 
 #include "plan.h"
+#include "random.h"
 
 namespace jumar {
 
 // Runs `target` on CPU tensors over the memory of the arguments of `op`, which has the same schema.
 void execute(const Plan& plan, const c10::OperatorHandle& op, const c10::OperatorHandle& target,
+             torch::jit::Stack* stack);
+
+// The middle of it: CPU tensors in, CPU tensors out. `seed` is set for operators that draw random numbers.
+void compute(const Plan& plan, const c10::OperatorHandle& target, const std::optional<Seed>& seed,
              torch::jit::Stack* stack);
 
 class Kernel final : public c10::OperatorKernel {

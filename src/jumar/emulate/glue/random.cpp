@@ -20,15 +20,6 @@ uint64_t mix(uint64_t seed, uint64_t offset) {
   return value ^ (value >> 31);
 }
 
-uint64_t next_seed(const std::optional<at::Generator>& npu, c10::Device device) {
-  at::Generator generator =
-      npu.has_value() && npu->defined() ? *npu : at_npu::detail::getDefaultNPUGenerator(device.index());
-  auto* impl = static_cast<at_npu::NPUGeneratorImpl*>(generator.unsafeGetGeneratorImpl());
-  std::lock_guard<std::mutex> guard(impl->mutex_);
-  const auto state = impl->philox_engine_inputs(kStep);
-  return mix(state.first, state.second);
-}
-
 std::recursive_mutex& standing_in() {
   static auto* const mutex = new std::recursive_mutex;
   return *mutex;
@@ -36,18 +27,38 @@ std::recursive_mutex& standing_in() {
 
 }  // namespace
 
-at::Generator next_generator(const std::optional<at::Generator>& npu, c10::Device device) {
+Seed Seed::next(const std::optional<at::Generator>& npu, c10::Device device) {
   TORCH_CHECK(!npu.has_value() || !npu->defined() || npu->device().type() == c10::DeviceType::PrivateUse1,
               "Expected a 'npu' device type for generator but found '", npu->device().type(), "'");
-  return at::make_generator<at::CPUGeneratorImpl>(next_seed(npu, device));
+  at::Generator generator =
+      npu.has_value() && npu->defined() ? *npu : at_npu::detail::getDefaultNPUGenerator(device.index());
+  auto* impl = static_cast<at_npu::NPUGeneratorImpl*>(generator.unsafeGetGeneratorImpl());
+  std::lock_guard<std::mutex> guard(impl->mutex_);
+  const auto state = impl->philox_npu_state(kStep);
+  Seed seed;
+  if (state.captured_) {
+    seed.seed_in_graph_ = static_cast<const int64_t*>(state.seed_.ptr->const_data_ptr());
+    seed.offset_in_graph_ = static_cast<const int64_t*>(state.offset_.ptr->const_data_ptr());
+    seed.offset_ = state.offset_intragraph_;
+  } else {
+    seed.seed_ = state.seed_.val;
+    seed.offset_ = state.offset_.val;
+  }
+  return seed;
 }
 
-DefaultGenerator::DefaultGenerator(c10::Device device) : alone_(standing_in()) {
+uint64_t Seed::value() const {
+  if (seed_in_graph_ == nullptr) return mix(seed_, offset_);
+  return mix(static_cast<uint64_t>(*seed_in_graph_), static_cast<uint64_t>(*offset_in_graph_) + offset_);
+}
+
+at::Generator generator_for(const Seed& seed) { return at::make_generator<at::CPUGeneratorImpl>(seed.value()); }
+
+DefaultGenerator::DefaultGenerator(const Seed& seed) : alone_(standing_in()) {
   at::Generator cpu = at::detail::getDefaultCPUGenerator();
-  const uint64_t seed = next_seed(std::nullopt, device);
   std::lock_guard<std::mutex> guard(cpu.mutex());
   before_ = cpu.get_state();
-  cpu.set_current_seed(seed);
+  cpu.set_current_seed(seed.value());
 }
 
 DefaultGenerator::~DefaultGenerator() {

@@ -8,14 +8,28 @@
 
 namespace jumar {
 
-// A CPU generator for one operator call, made from seed and offset of the NPU generator, which moves on.
-at::Generator next_generator(const std::optional<at::Generator>& npu, c10::Device device);
+// What one call draws from: seed and offset of a card's generator. In a graph both are read from the memory that
+// torch_npu fills in before each replay.
+class Seed {
+ public:
+  // Moves the generator on; without one, that of the card.
+  static Seed next(const std::optional<at::Generator>& npu, c10::Device device);
+  uint64_t value() const;
+
+ private:
+  uint64_t seed_ = 0, offset_ = 0;
+  const int64_t* seed_in_graph_ = nullptr;
+  const int64_t* offset_in_graph_ = nullptr;
+};
+
+// A CPU generator for one operator call.
+at::Generator generator_for(const Seed& seed);
 
 // For operators without a generator argument: the CPU's default generator stands in and is put back afterwards.
 // One call at a time, or one would put back the state of another.
 class DefaultGenerator {
  public:
-  explicit DefaultGenerator(c10::Device device);
+  explicit DefaultGenerator(const Seed& seed);
   ~DefaultGenerator();
 
  private:

@@ -15,7 +15,7 @@ from jumar.emulate.ops import attention as core
 from jumar.emulate.ops import random_bits
 from jumar.emulate.ops.attention import Bias, Dropout, Extras, Problem
 from jumar.emulate.ops.attention_mask import Sparse
-from jumar.emulate.ops.registry import operator
+from jumar.emulate.ops.registry import not_emulated, operator
 
 _FAR = 2**31 - 1
 _Gradients = tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]
@@ -311,6 +311,9 @@ def _forward(
     count = core.count_scores(p)
     seed, offset = start
     if keep_prob < 1 and seed == 0 and (given is None or not given.numel()):
+        if torch.npu.is_current_stream_capturing():
+            # A replay would draw another seed than the one that the backward operator was captured with.
+            raise not_emulated("npu_fusion_attention with `keep_prob` below 1 inside a captured graph")
         seed, offset = random_bits.next_seed()
     e = e._replace(dropout=core.make_dropout(keep_prob, count, seed, offset, given))
     out, top, total = core.forward(p, e)

@@ -20,7 +20,14 @@ def npu_convolution(
     groups: int,
 ) -> Tensor:
     function = F.conv3d if input.dim() == 5 else F.conv2d
+    if len(padding) == 4:
+        input, padding = F.pad(input, _sides(padding)), [0, 0]
     return function(input, weight, bias, stride, padding, dilation, groups)
+
+
+def _sides(padding: list[int]) -> list[int]:
+    """From top, bottom, left, right to the order of torch, last dimension first."""
+    return [*padding[2:], *padding[:2]]
 
 
 @operator("npu_conv2d_backward", "npu_conv3d_backward", "npu_convolution_backward")
@@ -35,6 +42,12 @@ def npu_convolution_backward(
     output_mask: list[bool],
 ) -> tuple[Tensor, Tensor, Tensor]:
     zeros = [0] * (input.dim() - 2)
+    if len(padding) == 4:
+        padded = F.pad(input, _sides(padding))
+        dx, dweight, dbias = npu_convolution_backward(
+            padded, grad_output, weight, stride, [0, 0], dilation, groups, output_mask
+        )
+        return F.pad(dx, [-n for n in _sides(padding)]) if output_mask[0] else dx, dweight, dbias
     dx, dweight, dbias = torch.ops.aten.convolution_backward(
         grad_output,
         input,

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from jumar.emulate.ops.formula import wide
-from jumar.emulate.ops.integers import unpack_scale
+from jumar.emulate.ops.integers import product, to_integers, unpack_scale
 from jumar.emulate.ops.quant_matmul import dequantised
 from jumar.emulate.ops.registry import not_emulated, operator
 
@@ -113,7 +113,11 @@ def npu_ffn(
 ) -> Tensor:
     """activation(x @ weight1 + bias1) @ weight2 + bias2, each expert on its own rows."""
     if deq_scale1 is not None:
-        raise not_emulated("npu_ffn on quantised input")
+        if expert_tokens or expert_tokens_index or deq_scale2 is None or scale is None:
+            raise not_emulated("npu_ffn on quantised input with experts or without all its scales")
+        y = activate(_dequantised_product(x, weight1, bias1, deq_scale1), activation) * wide(scale)
+        inner = to_integers(y if offset is None else y + wide(offset), torch.int8)
+        return _dequantised_product(inner, weight2, bias2, deq_scale2).to(output_dtype or torch.float16)
     rows = wide(x).reshape(-1, x.shape[-1])
     ends = list(expert_tokens_index or [])
     for count in expert_tokens or []:
@@ -138,6 +142,11 @@ def npu_ffn(
         start = end
     result = torch.cat(out)
     return result.view(*x.shape[:-1], result.shape[-1]).to(output_dtype or x.dtype)
+
+
+def _dequantised_product(x: Tensor, weight: Tensor, bias: Tensor | None, scale: Tensor) -> Tensor:
+    y = product(x, weight)
+    return (y if bias is None else y + bias.double()).float() * unpack_scale(scale)
 
 
 def activate(x: Tensor, name: str) -> Tensor:

@@ -1,6 +1,9 @@
-"""Regions of interest: aligned pooling with bilinear samples, and its gradient."""
+"""Regions of interest: aligned pooling with bilinear samples, position-sensitive pooling, and their gradients."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -77,3 +80,47 @@ def _bilinear(x: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     top = x[:, r0][:, :, c0] * (1 - fc) + x[:, r0][:, :, c1] * fc
     bottom = x[:, r1][:, :, c0] * (1 - fc) + x[:, r1][:, :, c1] * fc
     return (top * (1 - fr) + bottom * fr) * (vr.view(-1, 1) & vc.view(1, -1))
+
+
+@operator()
+def npu_ps_roi_pooling(input: Tensor, rois: Tensor, spatial_scale: float, group_size: int, output_dim: int) -> Tensor:
+    """R-FCN (arXiv 1605.06409): bin (i, j) of a region is the mean of its own channels of the map."""
+    maps = wide(input).unflatten(1, (output_dim, group_size, group_size))
+    regions = rois.transpose(1, 2).reshape(-1, 5).tolist()
+    out = maps.new_zeros(len(regions), output_dim, group_size, group_size)
+    for index, region in enumerate(regions):
+        for image, i, j, rows, columns in _bins(region, spatial_scale, group_size, input.shape[2:]):
+            out[index, :, i, j] = maps[image, :, i, j, rows, columns].mean((-1, -2))
+    return out.to(input.dtype)
+
+
+@operator()
+def npu_ps_roi_pooling_backward(
+    output_grad: Tensor, rois: Tensor, spatial_scale: float, group_size: int, output_dim: int, input_size: list[int]
+) -> Tensor:
+    given = wide(output_grad)
+    maps = given.new_zeros(rois.shape[0], output_dim, group_size, group_size, *input_size)
+    for index, region in enumerate(rois.transpose(1, 2).reshape(-1, 5).tolist()):
+        for image, i, j, rows, columns in _bins(region, spatial_scale, group_size, input_size):
+            count = (rows.stop - rows.start) * (columns.stop - columns.start)
+            maps[image, :, i, j, rows, columns] += (given[index, :, i, j] / count)[:, None, None]
+    return maps.flatten(1, 3).to(output_grad.dtype)
+
+
+def _bins(
+    region: list[float], scale: float, groups: int, size: Sequence[int]
+) -> Iterator[tuple[int, int, int, slice, slice]]:
+    """The bins of a region that are not empty: image, place, rows and columns."""
+    left, top, right, bottom = (math.floor(n + 0.5) * scale for n in (*region[1:3], region[3] + 1, region[4] + 1))
+    bin_y, bin_x = max(bottom - top, 0.1) / groups, max(right - left, 0.1) / groups
+    for i in range(groups):
+        rows = _bin(top, bin_y, i, size[0])
+        for j in range(groups):
+            columns = _bin(left, bin_x, j, size[1])
+            if rows.start < rows.stop and columns.start < columns.stop:
+                yield int(region[0]), i, j, rows, columns
+
+
+def _bin(start: float, size: float, index: int, limit: int) -> slice:
+    begin, end = math.floor(start + index * size), math.ceil(start + (index + 1) * size)
+    return slice(min(max(begin, 0), limit), min(max(end, 0), limit))

@@ -1,4 +1,4 @@
-"""Overflow flags. The silent-error checks of the device have no public formula and refuse.
+"""Overflow flags and hints. The silent-error checks of the device have no public formula and refuse.
 
 The emulated card has no overflow flag: numbers become inf or nan, as on chips in INF_NAN mode,
 where the vendor's flag stays zero as well.
@@ -30,3 +30,8 @@ def npu_clear_float_status(input: Tensor, mode: int = 0) -> Tensor:
 @operator()
 def _amp_foreach_non_finite_check(scaled_grads: list[Tensor]) -> bool:
     return any(not bool(torch.isfinite(g).all()) for g in scaled_grads)
+
+
+@operator()
+def npu_prefetch(input: Tensor, dependency: Tensor | None, max_size: int, offset: int = 0) -> None:
+    """Brings a weight near the cores ahead of time: nothing to see but the time it takes."""
