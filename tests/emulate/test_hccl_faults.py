@@ -137,7 +137,7 @@ for turn in range(ROUNDS):
     for child in group if turn % 3 else reversed(group):
         os.kill(child, signal.SIGKILL)
     for child in group:
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        os.waitpid(child, 0)
 assert len(os.listdir("/proc/self/fd")) == files
 os.waitpid(forked(says_what_is_left), 0)
 torch.npu.set_device(0)
