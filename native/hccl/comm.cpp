@@ -17,7 +17,8 @@ namespace {
 
 constexpr long kSlice = 20;  // milliseconds between looks at the others' health
 constexpr std::chrono::seconds kGrace(5);  // for what is under way when a communicator is destroyed
-constexpr int kNotice = 30;  // seconds of waiting after which the user is told for whom
+constexpr int kNotice = 30;      // seconds of waiting after which the user is told for whom
+constexpr int kFirstNotice = 5;  // the same for the first time: torch's own time limit, which ends the process, may be short
 
 int world_rank() {
   for (const char* variable : {"RANK", "RANK_ID"})
@@ -166,9 +167,10 @@ void Comm::look_for_missing(Kind kind, Clock::time_point since, bool* told) {
     throw break_with(HCCL_E_TIMEOUT, "EI0002: " + call + " timed out after " + std::to_string(settings.exec_timeout) +
                                          " s (HCCL_EXEC_TIMEOUT) waiting for " + list_missing(*this, steps_));
   const std::string missing = *told ? "" : list_missing(*this, steps_);
-  const auto patience = std::chrono::seconds(missing.find("is stopped") != std::string::npos ? 1 : kNotice);
+  const int late = noticed_ ? kNotice : kFirstNotice;
+  const auto patience = std::chrono::seconds(missing.find("is stopped") != std::string::npos ? 1 : late);
   if (*told || Clock::now() - since < patience) return;
-  *told = true;
+  *told = noticed_ = true;
   std::fprintf(stderr, "jumar: HCCL: rank %u has waited in %s for %s\n", rank, call.c_str(), missing.c_str());
 }
 

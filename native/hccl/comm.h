@@ -75,6 +75,7 @@ class Comm {
   void look_for_missing(Kind kind, Clock::time_point since, bool* told);
 
   uint64_t steps_ = 0;
+  bool noticed_ = false;
   Failure in_turn(uint64_t ticket, const std::function<void(Comm&)>& body);
 
   std::mutex submit_mutex_;

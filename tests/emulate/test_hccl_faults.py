@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,47 @@ def test_a_stopped_rank_is_named_when_the_time_is_up(ranks: Ranks) -> None:
     outcome = ranks(2, source, check=False, HCCL_EXEC_TIMEOUT="3")
     assert _mentions(outcome, 0, "timed out after 3 s (HCCL_EXEC_TIMEOUT)", "rank 1 (RANK 1, pid ", "is stopped")
     assert outcome.said[0][0] < 30
+
+
+_LIMIT = """
+def main(rank, size):
+    if rank == 2:  # looks after the stopped one
+        while not os.path.exists(f"{FOLDER}/gone"):
+            time.sleep(0.05)
+        first, second = (int(open(f"{FOLDER}/pid-{one}").read()) for one in range(2))
+        while os.path.exists(f"/proc/{first}"):
+            time.sleep(0.05)
+        os.kill(second, signal.SIGKILL)
+        return
+    open(f"{FOLDER}/pid-{rank}", "w").write(str(os.getpid()))
+    start(rank, 2, timeout=datetime.timedelta(seconds=12))
+    x = torch.ones(1000).npu()
+    dist.all_reduce(x)
+    torch.npu.synchronize()
+    if rank == 1:
+        open(f"{FOLDER}/gone", "w").close()
+        HOW
+    dist.all_reduce(x)
+    torch.npu.synchronize()
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("os.kill(os.getpid(), signal.SIGSTOP)", ", which is stopped"),
+        pytest.param("time.sleep(600)", "", marks=pytest.mark.slow),
+    ],
+    ids=["stopped", "late"],
+)
+def test_the_time_limit_of_the_process_group_holds_and_the_rank_is_named(ranks: Ranks, how: str, words: str) -> None:
+    outcome = ranks(3, _LIMIT.replace("HOW", how), check=False)
+    assert outcome.codes[1:] == [-9, 0]
+    assert outcome.codes[0] != 0
+    assert "Watchdog caught collective operation timeout" in outcome.stderr
+    assert re.search(
+        rf"rank 0 has waited in AllReduce on `.*` for rank 1 \(RANK 1, pid \d+, card 1\){words}\n", outcome.stderr
+    )
 
 
 def test_a_rank_that_never_comes_is_named(ranks: Ranks) -> None:
