@@ -75,32 +75,36 @@ def main(rank, size):
     open(f"{FOLDER}/pid-{rank}", "w").write(str(os.getpid()))
     start(rank, 2, timeout=datetime.timedelta(seconds=12))
     x = torch.ones(1000).npu()
-    dist.all_reduce(x)
+    CALL
     torch.npu.synchronize()
     if rank == 1:
         open(f"{FOLDER}/gone", "w").close()
         HOW
-    dist.all_reduce(x)
+    CALL
     torch.npu.synchronize()
 """
+_ALL_REDUCE, _ONE_SENDS = "dist.all_reduce(x)", "dist.recv(x, 1) if rank == 0 else dist.send(x, 0)"
+_STOPS = "os.kill(os.getpid(), signal.SIGSTOP)"
 
 
 @pytest.mark.parametrize(
-    ("how", "words"),
+    ("call", "how", "words"),
     [
-        ("os.kill(os.getpid(), signal.SIGSTOP)", ", which is stopped"),
-        pytest.param("time.sleep(600)", "", marks=pytest.mark.slow),
+        (_ALL_REDUCE, _STOPS, "AllReduce on `.*` for rank 1 {}, which is stopped"),
+        pytest.param(_ALL_REDUCE, "time.sleep(600)", "AllReduce on `.*` for rank 1 {}", marks=pytest.mark.slow),
+        pytest.param(_ONE_SENDS, _STOPS, "Recv from rank 1 {}, which is stopped", marks=pytest.mark.slow),
     ],
-    ids=["stopped", "late"],
+    ids=["stopped", "late", "sender-stopped"],
 )
-def test_the_time_limit_of_the_process_group_holds_and_the_rank_is_named(ranks: Ranks, how: str, words: str) -> None:
-    outcome = ranks(3, _LIMIT.replace("HOW", how), check=False)
+def test_the_time_limit_of_the_process_group_holds_and_the_rank_is_named(
+    ranks: Ranks, call: str, how: str, words: str
+) -> None:
+    outcome = ranks(3, _LIMIT.replace("CALL", call).replace("HOW", how), check=False)
     assert outcome.codes[1:] == [-9, 0]
     assert outcome.codes[0] != 0
     assert "Watchdog caught collective operation timeout" in outcome.stderr
-    assert re.search(
-        rf"rank 0 has waited in AllReduce on `.*` for rank 1 \(RANK 1, pid \d+, card 1\){words}\n", outcome.stderr
-    )
+    words = words.format(r"\(RANK 1, pid \d+, card 1\)")
+    assert re.search(f"rank 0 has waited in {words}\n", outcome.stderr), outcome.stderr
 
 
 def test_a_rank_that_never_comes_is_named(ranks: Ranks) -> None:
