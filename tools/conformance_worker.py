@@ -50,7 +50,7 @@ def _start_by_fork() -> None:
     import torch.multiprocessing
 
     server = multiprocessing.get_context("forkserver")
-    server.set_forkserver_preload(["torch", "torch_npu", "torch_npu.testing.testcase"])
+    server.set_forkserver_preload(["conformance_ranks", "torch_npu.testing.testcase"])
     for module in (multiprocessing, torch.multiprocessing):
         module.get_context = lambda method=None: server  # type: ignore[attr-defined, assignment]
 

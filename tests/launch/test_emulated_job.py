@@ -6,14 +6,16 @@ import importlib.util
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from starting import free_port
 
 from jumar.emulate import env
 
@@ -142,6 +144,44 @@ def test_a_stopped_rank_makes_the_other_give_up_and_is_killed(variables: dict[st
     os.kill(ready(tmp_path, job, 2)[1], signal.SIGSTOP)
     _, err = job.communicate(timeout=400)
     assert job.returncode not in (0, 2) and "error: rank 0 failed first" in err, err
+
+
+@pytest.mark.slow
+def test_killed_launchers_leave_no_rank_port_or_table(variables: dict[str, str], tmp_path: Path) -> None:
+    port = free_port()
+    for turn in range(6):
+        folder = tmp_path / str(turn)
+        folder.mkdir()
+        job = start(folder, variables, FOREVER, "--cards", "2", "--port", str(port))
+        if turn % 2:
+            ready(folder, job, 2)
+        else:
+            _wait_for(lambda logs=folder / "out": logs.exists())
+            time.sleep(0.4 * turn)
+        job.kill()
+        job.communicate()
+        _wait_for(lambda: _can_bind(port))
+    # Nobody was left to take the killed ranks out of the table of cards: the next start does it.
+    job = start(tmp_path, variables, GROUP, "--cards", "2", "--port", str(port))
+    _, err = job.communicate(timeout=400)
+    assert job.returncode == 0, err
+
+
+def _can_bind(port: int) -> bool:
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind(("", port))
+        except OSError:
+            return False
+        return True
+
+
+def _wait_for(done: Callable[[], bool]) -> None:
+    until = time.monotonic() + 120
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 @pytest.mark.slow
