@@ -49,6 +49,8 @@ def _start_by_fork() -> None:
 
     import torch.multiprocessing
 
+    # The server does not take over sys.path.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
     server = multiprocessing.get_context("forkserver")
     server.set_forkserver_preload(["conformance_ranks", "torch_npu.testing.testcase"])
     for module in (multiprocessing, torch.multiprocessing):
