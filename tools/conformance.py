@@ -1,6 +1,6 @@
 """Runs a folder of the vendor's own tests on the emulator and says what passed, what failed and why.
 
-Usage: python tools/conformance.py DIR [--jobs N] [--timeout S] [--filter REGEX] [--json OUT]
+Usage: python tools/conformance.py DIR [--jobs N] [--timeout S] [--filter REGEX] [--fork] [--json OUT]
 
 DIR is a folder (or a file) of op-plugin's or torch_npu's tests, for example `test/test_base_ops` of a clone of
 Ascend/op-plugin. Each file runs in a process of its own, forked from one that has imported torch already. A case
@@ -56,6 +56,7 @@ class Rules(NamedTuple):
 class Limits(NamedTuple):
     seconds: float
     bytes: int
+    fork: bool = False
 
 
 def main() -> int:
@@ -73,7 +74,7 @@ def main() -> int:
         ThreadPoolExecutor(options.jobs) as pool,
         tempfile.TemporaryDirectory() as scratch,
     ):
-        limits = Limits(options.timeout, options.memory << 30)
+        limits = Limits(options.timeout, options.memory << 30, options.fork)
         for done in pool.map(lambda path: run_file(path, limits, Path(scratch), rules), files):
             cases += done
             if options.json:  # after each file: a run that is stopped has something to show
@@ -95,6 +96,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=180, help="seconds for a file without a new result")
     parser.add_argument("--memory", type=int, default=8, help="GiB that a process may take")
     parser.add_argument("--filter", default="", help="only files whose path fits this regular expression")
+    parser.add_argument("--fork", action="store_true", help="fork the ranks that a test wants to spawn: much faster")
     parser.add_argument("--json", help="every case, as a list of objects")
     parser.add_argument("--verbose", action="store_true", help="a line per file while it runs")
     return parser.parse_args()
@@ -105,7 +107,7 @@ def run_file(path: Path, limits: Limits, scratch: Path, rules: Rules) -> list[Ca
     done: dict[str, Case] = {}
     for attempt in range(_MOST_RESTARTS):
         log = scratch / f"{path.stem}-{abs(hash(path))}-{attempt}"
-        arguments = (str(path), str(log), sorted(done), limits.bytes)
+        arguments = (str(path), str(log), sorted(done), limits.bytes, limits.fork)
         code = forked.run(conformance_worker.run, arguments, log, limits.seconds)
         running = ""
         for record in forked.records(log):

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 
-def run(path: str, log: str, done: list[str], memory: int) -> None:
+def run(path: str, log: str, done: list[str], memory: int, fork: bool = False) -> None:
     """Runs `path` without the cases in `done`, in at most `memory` bytes; never returns."""
+    if fork:
+        _start_by_fork()
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     gc.freeze()  # what was imported in advance stays: looking through it again and again takes longer than a test
     output = os.open(f"{log}.out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
@@ -39,6 +41,20 @@ def run(path: str, log: str, done: list[str], memory: int) -> None:
         os.chdir("/")
     # Threads and handlers of what was tested must not keep the process or change its exit code.
     os._exit(0)
+
+
+def _start_by_fork() -> None:
+    """Ranks that a test wants to spawn are forked from one process: each of them would import torch anew."""
+    import multiprocessing
+
+    import torch.multiprocessing
+
+    # The server does not take over sys.path.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["conformance_ranks", "torch_npu.testing.testcase"])
+    for module in (multiprocessing, torch.multiprocessing):
+        module.get_context = lambda method=None: server  # type: ignore[attr-defined, assignment]
 
 
 class Result(unittest.TestResult):

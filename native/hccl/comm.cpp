@@ -17,7 +17,8 @@ namespace {
 
 constexpr long kSlice = 20;  // milliseconds between looks at the others' health
 constexpr std::chrono::seconds kGrace(5);  // for what is under way when a communicator is destroyed
-constexpr int kNotice = 30;  // seconds of waiting after which the user is told for whom
+constexpr int kNotice = 30;      // seconds of waiting after which the user is told for whom
+constexpr int kFirstNotice = 5;  // the same for the first time: torch's own time limit, which ends the process, may be short
 
 int world_rank() {
   for (const char* variable : {"RANK", "RANK_ID"})
@@ -165,11 +166,17 @@ void Comm::look_for_missing(Kind kind, Clock::time_point since, bool* told) {
   if (is_late(since))
     throw break_with(HCCL_E_TIMEOUT, "EI0002: " + call + " timed out after " + std::to_string(settings.exec_timeout) +
                                          " s (HCCL_EXEC_TIMEOUT) waiting for " + list_missing(*this, steps_));
-  const std::string missing = *told ? "" : list_missing(*this, steps_);
-  const auto patience = std::chrono::seconds(missing.find("is stopped") != std::string::npos ? 1 : kNotice);
-  if (*told || Clock::now() - since < patience) return;
-  *told = true;
-  std::fprintf(stderr, "jumar: HCCL: rank %u has waited in %s for %s\n", rank, call.c_str(), missing.c_str());
+  if (*told) return;
+  const std::string missing = list_missing(*this, steps_);
+  *told = notice(since, missing.find("is stopped") != std::string::npos, "in " + call + " for " + missing);
+}
+
+bool Comm::notice(Clock::time_point since, bool stopped, const std::string& where) {
+  const int late = noticed_ ? kNotice : kFirstNotice;
+  if (Clock::now() - since < std::chrono::seconds(stopped ? 1 : late)) return false;
+  noticed_ = true;
+  std::fprintf(stderr, "jumar: HCCL: rank %u has waited %s\n", rank, where.c_str());
+  return true;
 }
 
 void Comm::submit(const std::shared_ptr<Comm>& comm, Queue& queue, std::function<void(Comm&)> body) {

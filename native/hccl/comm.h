@@ -60,6 +60,8 @@ class Comm {
   std::string describe(uint32_t rank);            // "rank 1 (RANK 3, pid 4711, card 3)"
   std::string fate(uint32_t rank);                // why it will not come; empty: it may
   bool is_late(Clock::time_point since) const;    // past HCCL_EXEC_TIMEOUT
+  // Tells the user where this rank waits, when it has done so for long enough; true when it did.
+  bool notice(Clock::time_point since, bool stopped, const std::string& where);
   Peer2Peer& peers();
 
   const uint64_t id;
@@ -75,6 +77,7 @@ class Comm {
   void look_for_missing(Kind kind, Clock::time_point since, bool* told);
 
   uint64_t steps_ = 0;
+  std::atomic<bool> noticed_{false};
   Failure in_turn(uint64_t ticket, const std::function<void(Comm&)>& body);
 
   std::mutex submit_mutex_;

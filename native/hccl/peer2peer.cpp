@@ -165,6 +165,8 @@ void Peer2Peer::look_for_missing(const std::vector<std::shared_ptr<Transfer>>& h
       throw comm_.break_with(HCCL_E_TIMEOUT, "EI0002: " + call + " timed out after " +
                                                  std::to_string(comm_.settings.exec_timeout) +
                                                  " s (HCCL_EXEC_TIMEOUT)" + (end.empty() ? "" : ", it " + end));
+    if (!head->told)
+      head->told = comm_.notice(head->since, !end.empty(), "in " + call + (end.empty() ? "" : ", which " + end));
   }
 }
 

@@ -22,6 +22,7 @@ struct Transfer {
   uint64_t moved = 0;
   bool announced = false;  // the head of the message was written or read
   bool done = false;
+  bool told = false;  // that it takes long
   Clock::time_point since{};
 };
 

@@ -1,14 +1,13 @@
 #include "machine/ledger.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -33,6 +32,8 @@ State& state() {
   return *value;
 }
 
+std::string file_start() { return "/jumar-" + std::to_string(getuid()) + "-"; }
+
 std::string file_name() {
   const Profile& machine = profile();
   const char* name = std::getenv("JUMAR_MACHINE");
@@ -42,12 +43,40 @@ std::string file_name() {
                               std::to_string(machine.memory >> 20);
   for (char& letter : key)
     if (letter == '/') letter = '_';
-  return "/jumar-" + std::to_string(getuid()) + "-" + key;
+  return file_start() + key;
 }
 
-bool alive(const Row& row) {
-  if (kill(row.pid, 0) != 0 && errno == ESRCH) return false;
-  return start_time(row.pid) == row.started;
+bool alive(const Row& row) { return process_state(row.pid, row.started) != '\0'; }
+
+// Removes the file of a machine whose processes were all killed; a file that somebody works with is left alone.
+void sweep_file(const std::string& name) {
+  const int fd = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0);
+  if (fd < 0) return;
+  struct stat info {};
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &info) == 0 && info.st_nlink > 0 &&
+      info.st_size == static_cast<off_t>(sizeof(Table))) {
+    void* memory = mmap(nullptr, sizeof(Table), PROT_READ, MAP_SHARED, fd, 0);
+    if (memory != MAP_FAILED) {
+      const auto* table = static_cast<const Table*>(memory);
+      bool used = table->magic != kMagic;
+      for (const Row& row : table->row) used = used || (row.pid != 0 && alive(row));
+      if (!used) shm_unlink(name.c_str());
+      munmap(memory, sizeof(Table));
+    }
+  }
+  close(fd);
+}
+
+// Killed processes cannot clean up after themselves; the next one that starts does it for all machines of the user.
+void sweep_others() {
+  DIR* folder = opendir("/dev/shm");
+  if (folder == nullptr) return;
+  const std::string start = file_start().substr(1), own = file_name().substr(1);
+  while (const dirent* entry = readdir(folder)) {
+    const std::string name = entry->d_name;
+    if (name.compare(0, start.size(), start) == 0 && name != own) sweep_file("/" + name);
+  }
+  closedir(folder);
 }
 
 // Opens, locks and checks that nobody removed the file between the two.
@@ -75,12 +104,21 @@ void start_private(State& state) {
   state.table = static_cast<Table*>(std::calloc(1, sizeof(Table)));
 }
 
+// True with the file locked. Somebody may have removed it while it had no row of this process.
+bool lock_mapped(State& state) {
+  if (state.table == nullptr || state.private_table) return state.table != nullptr;
+  struct stat info {};
+  if (flock(state.fd, LOCK_EX) == 0 && fstat(state.fd, &info) == 0 && info.st_nlink > 0) return true;
+  munmap(state.table, sizeof(Table));
+  close(state.fd);
+  state.table = nullptr;
+  state.fd = -1;
+  return false;
+}
+
 // Returns with the file locked.
 Table& locked_table(State& state) {
-  if (state.table != nullptr) {
-    if (!state.private_table) flock(state.fd, LOCK_EX);
-    return *state.table;
-  }
+  if (lock_mapped(state)) return *state.table;
   void* memory = MAP_FAILED;
   if (open_locked(state)) memory = mmap(nullptr, sizeof(Table), PROT_READ | PROT_WRITE, MAP_SHARED, state.fd, 0);
   if (memory == MAP_FAILED) {
@@ -95,6 +133,7 @@ Table& locked_table(State& state) {
     table.memory = profile().memory;
     std::snprintf(table.soc, sizeof table.soc, "%s", profile().chip.name);
     table.magic = kMagic;
+    if (!state.private_table) sweep_others();
   }
   return table;
 }

@@ -30,9 +30,31 @@ void begin(uint32_t rank) {
 
 void finish() { CHECK(aclrtSynchronizeStream(stream) == ACL_SUCCESS); }
 
+enum class Join { kPlain, kConfig, kScalable };
+
+// The head of the vendor's HcclCommConfig, up to the name.
+struct Config {
+  size_t size = sizeof(Config);
+  char head[16] = {};
+  uint32_t buffer_size = 0, deterministic = 0;
+  char name[128] = "by-hand";
+  char udi[128] = {};
+};
+
+void* join(Join how, const char* root, uint32_t rank) {
+  void* comm = nullptr;
+  const Config config;
+  int32_t code = HCCL_E_INTERNAL;
+  if (how == Join::kPlain) code = HcclCommInitRootInfo(kRanks, root, rank, &comm);
+  if (how == Join::kConfig) code = HcclCommInitRootInfoConfig(kRanks, root, rank, &config, &comm);
+  if (how == Join::kScalable) code = HcclCommInitRootInfoScalable(kRanks, 1, root, rank, 0, &config, &comm);
+  CHECK(code == HCCL_SUCCESS);
+  return comm;
+}
+
 // Runs `body` as kRanks processes that share a root info; returns their exit codes.
 template <class Body>
-std::vector<int> on_ranks(Body body) {
+std::vector<int> on_ranks(Body body, Join how = Join::kPlain) {
   auto* root = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   std::vector<pid_t> children;
   for (uint32_t rank = 0; rank < kRanks; ++rank) {
@@ -41,12 +63,11 @@ std::vector<int> on_ranks(Body body) {
       begin(rank);
       auto* ready = reinterpret_cast<volatile char*>(root + kRootBytes);
       if (rank == 0) {
-        CHECK(HcclGetRootInfo(root) == HCCL_SUCCESS);
+        CHECK((how == Join::kScalable ? HcclGetRootInfoScalable(root) : HcclGetRootInfo(root)) == HCCL_SUCCESS);
         __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
       }
       while (__atomic_load_n(ready, __ATOMIC_ACQUIRE) == 0) usleep(1000);
-      void* comm = nullptr;
-      CHECK(HcclCommInitRootInfo(kRanks, root, rank, &comm) == HCCL_SUCCESS);
+      void* comm = join(how, root, rank);
       body(rank, comm);
       CHECK(HcclCommDestroy(comm) == HCCL_SUCCESS);
       CHECK(HcclCommDestroy(comm) == HCCL_E_PARA);
@@ -172,6 +193,112 @@ void test_transfers() {
         }) == kFine);
 }
 
+void test_uneven() {
+  CHECK(on_ranks([](uint32_t rank, void* comm) {
+          // Rank n gets n + 1 numbers; its part of everybody's data begins at place[n].
+          const uint64_t counts[] = {1, 2, 3}, places[] = {5, 3, 0};
+          std::vector<int32_t> data = {1, 2, 3, 4, 5, 6}, part(rank + 1, -1);
+          for (int32_t& value : data) value *= static_cast<int32_t>(rank + 1);
+          CHECK(HcclReduceScatterV(data.data(), counts, places, part.data(), rank + 1, 2, 0, comm, stream) ==
+                HCCL_SUCCESS);
+          finish();
+          for (uint32_t n = 0; n <= rank; ++n) CHECK(part[n] == 6 * static_cast<int32_t>(places[rank] + n + 1));
+          // Rank `from` sends from + to numbers to rank `to`, and leaves a gap after each part.
+          std::vector<uint64_t> sent(kRanks), sent_at(kRanks), got(kRanks), got_at(kRanks);
+          uint64_t out = 0, in = 0;
+          for (uint32_t other = 0; other < kRanks; ++other) {
+            sent[other] = got[other] = rank + other;
+            sent_at[other] = out;
+            got_at[other] = in;
+            out += sent[other] + 1;
+            in += got[other] + 1;
+          }
+          std::vector<int64_t> from(out, static_cast<int64_t>(rank)), to(in, -1);
+          CHECK(HcclAlltoAllV(from.data(), sent.data(), sent_at.data(), 5, to.data(), got.data(), got_at.data(), 5, comm,
+                              stream) == HCCL_SUCCESS);
+          finish();
+          for (uint32_t other = 0; other < kRanks; ++other) {
+            for (uint64_t n = 0; n < got[other]; ++n) CHECK(to[got_at[other] + n] == static_cast<int64_t>(other));
+            CHECK(to[got_at[other] + got[other]] == -1);
+          }
+          // Ranks that disagree about how much goes where are named.
+          if (rank == 2) ++sent[0];
+          CHECK(HcclAlltoAllV(from.data(), sent.data(), sent_at.data(), 5, to.data(), got.data(), got_at.data(), 5, comm,
+                              stream) == HCCL_SUCCESS);
+          CHECK(aclrtSynchronizeStream(stream) == ACL_ERROR_RT_INTERNAL_ERROR);
+          const std::string text = aclGetRecentErrMsg();
+          CHECK(text.find("rank 2 (") != std::string::npos && text.find("has 3 elements and rank 0") != std::string::npos);
+        }) == kFine);
+}
+
+// The vendor's HcclSendRecvItem.
+struct Item {
+  int32_t direction;  // 0: send
+  void* data;
+  uint64_t count;
+  int32_t type;
+  uint32_t peer;
+};
+
+void test_batches() {
+  for (const Join how : {Join::kConfig, Join::kScalable})
+    CHECK(on_ranks([](uint32_t rank, void* comm) {
+            char name[128] = "";
+            uint32_t id = 9;
+            CHECK(HcclGetCommName(comm, name) == HCCL_SUCCESS && std::string(name) == "by-hand");
+            CHECK(HcclGetRankId(comm, &id) == HCCL_SUCCESS && id == rank);
+            // Everybody with everybody, itself too, the receives first.
+            std::vector<std::vector<double>> in(kRanks, std::vector<double>(50000)), out(kRanks);
+            std::vector<Item> items;
+            for (uint32_t peer = 0; peer < kRanks; ++peer) items.push_back({1, in[peer].data(), 50000, 10, peer});
+            for (uint32_t peer = 0; peer < kRanks; ++peer) {
+              out[peer].assign(50000, 10.0 * rank + peer);
+              items.push_back({0, out[peer].data(), 50000, 10, peer});
+            }
+            CHECK(HcclBatchSendRecv(items.data(), static_cast<uint32_t>(items.size()), comm, stream) == HCCL_SUCCESS);
+            finish();
+            for (uint32_t peer = 0; peer < kRanks; ++peer) CHECK(in[peer].front() == 10.0 * peer + rank && in[peer].back() == in[peer][0]);
+            CHECK(HcclGroupEnd() == HCCL_E_PARA);
+            CHECK(HcclGroupStart() == HCCL_SUCCESS && HcclGroupStart() == HCCL_SUCCESS);
+            int32_t sum = 1, gathered[kRanks] = {};
+            CHECK(HcclAllReduce(&sum, &sum, 1, 2, 0, comm, stream) == HCCL_SUCCESS);
+            CHECK(HcclAllGather(&sum, gathered, 1, 2, comm, stream) == HCCL_SUCCESS);
+            CHECK(HcclGroupEnd() == HCCL_SUCCESS && HcclGroupEnd() == HCCL_SUCCESS);
+            finish();
+            CHECK(sum == static_cast<int32_t>(kRanks) && gathered[kRanks - 1] == sum);
+            items[0].peer = kRanks;
+            CHECK(HcclBatchSendRecv(items.data(), 1, comm, stream) == HCCL_E_PARA);
+          }, how) == kFine);
+}
+
+// All ranks in one process, each with its own device and stream.
+void test_one_process() {
+  const pid_t child = fork();
+  if (child == 0) {
+    int32_t devices[] = {2, 0, 1}, twice[] = {0, 0};
+    void *comms[kRanks], *streams[kRanks];
+    begin(0);
+    CHECK(HcclCommInitAll(2, twice, comms) == HCCL_E_PARA && HcclCommInitAll(1, nullptr, comms) == HCCL_E_PTR);
+    CHECK(HcclCommInitAll(kRanks, devices, comms) == HCCL_SUCCESS);
+    std::vector<std::vector<float>> data;
+    for (uint32_t rank = 0; rank < kRanks; ++rank) data.emplace_back(300000, static_cast<float>(rank + 1));
+    for (uint32_t rank = 0; rank < kRanks; ++rank) {
+      uint32_t id = 9;
+      CHECK(aclrtSetDevice(devices[rank]) == ACL_SUCCESS && aclrtCreateStream(&streams[rank]) == ACL_SUCCESS);
+      CHECK(HcclGetRankId(comms[rank], &id) == HCCL_SUCCESS && id == rank);
+      CHECK(HcclAllReduce(data[rank].data(), data[rank].data(), 300000, 4, 0, comms[rank], streams[rank]) == HCCL_SUCCESS);
+    }
+    for (uint32_t rank = 0; rank < kRanks; ++rank) {
+      CHECK(aclrtSynchronizeStream(streams[rank]) == ACL_SUCCESS);
+      CHECK(data[rank].front() == 6 && data[rank].back() == 6);
+    }
+    for (void* comm : comms) CHECK(HcclCommDestroy(comm) == HCCL_SUCCESS);
+    std::exit(0);
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 void test_faults() {
   setenv("HCCL_EXEC_TIMEOUT", "20", 1);
   CHECK(on_ranks([](uint32_t rank, void* comm) {
@@ -226,6 +353,9 @@ int main() {
   test_types();
   test_moves();
   test_transfers();
+  test_uneven();
+  test_batches();
+  test_one_process();
   test_faults();
   test_tables();
   CHECK(aclFinalize() == ACL_SUCCESS);

@@ -50,7 +50,9 @@ def _left(name: str) -> list[Path]:
 
 @pytest.fixture
 def run(emulator: None, machine: str) -> Run:
-    def call(program: str, check: bool = True, **variables: str) -> subprocess.CompletedProcess[str]:
+    def call(
+        program: str, check: bool = True, limit: float = 300, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("JUMAR_SOC", "ASCEND"))}
         done = subprocess.run(
             [sys.executable, "-c", program],
@@ -58,7 +60,7 @@ def run(emulator: None, machine: str) -> Run:
             capture_output=True,
             text=True,
             check=False,
-            timeout=300,
+            timeout=limit,
         )
         assert not check or done.returncode == 0, done.stderr
         return done
@@ -71,9 +73,9 @@ def ranks(run: Run, tmp_path: Path) -> Ranks:
     """`ranks(4, source)` runs `main(rank, size)` of the source on four cards; what each rank said, and its end."""
     folders = (tmp_path / f"run-{number}" for number in itertools.count())
 
-    def call(size: int, source: str, check: bool = True, **variables: str) -> Outcome:
+    def call(size: int, source: str, check: bool = True, limit: float = 300, **variables: str) -> Outcome:
         folder = next(folders)
         folder.mkdir()
-        return run_ranks(run, folder, size, source, check, **variables)
+        return run_ranks(run, folder, size, source, check, limit, **variables)
 
     return call

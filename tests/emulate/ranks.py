@@ -75,10 +75,11 @@ def run_ranks(
     size: int,
     source: str,
     check: bool,
+    limit: float = 300,
     **variables: str,
 ) -> Outcome:
     program = f"FOLDER, SIZE = {str(folder)!r}, {size}\n{_PROLOGUE}\n{textwrap.dedent(source)}\n{_EPILOGUE}"
-    done = run(program, **variables)
+    done = run(program, limit=limit, **variables)
     codes = json.loads(done.stdout.splitlines()[-1])
     said = [_lines(folder / f"out-{rank}") for rank in range(size)]
     errors = [_text(folder / f"error-{rank}") for rank in range(size)]

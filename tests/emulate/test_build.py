@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,6 +35,27 @@ def test_full_disk_leaves_nothing_half_built(run: Run, tmp_path: Path) -> None:
     done = run(_USE, check=False, CXX=str(compiler), JUMAR_CACHE=str(tmp_path / "cache"))
     assert "No space left on device" in done.stderr
     assert [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()] == ["lock"]
+
+
+def test_a_killed_first_start_takes_its_compiler_along(emulator: None, machine: str, tmp_path: Path) -> None:
+    compiler, started = tmp_path / "slow-compiler", tmp_path / "pid"
+    compiler.write_text(f"#!/bin/sh\nsleep 600 &\necho $! > {started}.part\nmv {started}.part {started}\nwait\n")
+    compiler.chmod(0o755)
+    variables = {**os.environ, "JUMAR_EMULATE": "1", "JUMAR_MACHINE": machine}
+    variables |= {"JUMAR_CACHE": str(tmp_path / "cache"), "CXX": str(compiler)}
+    first = subprocess.Popen([sys.executable, "-c", _USE], env=variables, stderr=subprocess.DEVNULL)
+    _wait_for(started.exists)
+    grandchild = int(started.read_text())
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    _wait_for(lambda: not Path(f"/proc/{grandchild}/exe").exists())
+
+
+def _wait_for(done: Callable[[], bool]) -> None:
+    until = time.monotonic() + 100
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 @pytest.mark.slow

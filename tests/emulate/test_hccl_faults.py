@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 from ranks import Outcome, Ranks
+from running import Run
 
 _LOST = """
 def main(rank, size):
@@ -57,6 +62,51 @@ def test_a_stopped_rank_is_named_when_the_time_is_up(ranks: Ranks) -> None:
     assert outcome.said[0][0] < 30
 
 
+_LIMIT = """
+def main(rank, size):
+    if rank == 2:  # looks after the stopped one
+        while not os.path.exists(f"{FOLDER}/gone"):
+            time.sleep(0.05)
+        first, second = (int(open(f"{FOLDER}/pid-{one}").read()) for one in range(2))
+        while os.path.exists(f"/proc/{first}"):
+            time.sleep(0.05)
+        os.kill(second, signal.SIGKILL)
+        return
+    open(f"{FOLDER}/pid-{rank}", "w").write(str(os.getpid()))
+    start(rank, 2, timeout=datetime.timedelta(seconds=12))
+    x = torch.ones(1000).npu()
+    CALL
+    torch.npu.synchronize()
+    if rank == 1:
+        open(f"{FOLDER}/gone", "w").close()
+        HOW
+    CALL
+    torch.npu.synchronize()
+"""
+_ALL_REDUCE, _ONE_SENDS = "dist.all_reduce(x)", "dist.recv(x, 1) if rank == 0 else dist.send(x, 0)"
+_STOPS = "os.kill(os.getpid(), signal.SIGSTOP)"
+
+
+@pytest.mark.parametrize(
+    ("call", "how", "words"),
+    [
+        (_ALL_REDUCE, _STOPS, "AllReduce on `.*` for rank 1 {}, which is stopped"),
+        pytest.param(_ALL_REDUCE, "time.sleep(600)", "AllReduce on `.*` for rank 1 {}", marks=pytest.mark.slow),
+        pytest.param(_ONE_SENDS, _STOPS, "Recv from rank 1 {}, which is stopped", marks=pytest.mark.slow),
+    ],
+    ids=["stopped", "late", "sender-stopped"],
+)
+def test_the_time_limit_of_the_process_group_holds_and_the_rank_is_named(
+    ranks: Ranks, call: str, how: str, words: str
+) -> None:
+    outcome = ranks(3, _LIMIT.replace("CALL", call).replace("HOW", how), check=False)
+    assert outcome.codes[1:] == [-9, 0]
+    assert outcome.codes[0] != 0
+    assert "Watchdog caught collective operation timeout" in outcome.stderr
+    words = words.format(r"\(RANK 1, pid \d+, card 1\)")
+    assert re.search(f"rank 0 has waited in {words}\n", outcome.stderr), outcome.stderr
+
+
 def test_a_rank_that_never_comes_is_named(ranks: Ranks) -> None:
     source = """
     def main(rank, size):
@@ -84,3 +134,81 @@ def test_different_calls_are_named_on_every_rank(ranks: Ranks, odd: str, words: 
     outcome = ranks(2, _MISMATCH.format(odd=odd), check=False)
     for rank in (0, 1):
         assert _mentions(outcome, rank, "EI0005", "rank 0", "calls AllReduce(8 float32, sum)", "rank 1", words)
+
+
+_KILLS = """
+import json, os, signal, sys, time
+import torch, torch_npu
+import torch.distributed as dist
+torch.set_num_threads(1)
+
+def rank_of(rank, folder):
+    os.environ["RANK"] = str(rank)
+    torch.npu.set_device(rank)
+    store = dist.FileStore(f"{folder}/store", 2)
+    dist.init_process_group("hccl", store=store, rank=rank, world_size=2)
+    x = torch.ones(100000).npu()
+    while True:
+        dist.all_reduce(x)
+        torch.npu.synchronize()
+        open(f"{folder}/ready-{rank}", "w").close()
+
+def forked(work, *given):
+    child = os.fork()
+    if child == 0:
+        try:
+            work(*given)
+            sys.stdout.flush()
+        finally:
+            os._exit(0)
+    return child
+
+def says_what_is_left():
+    torch.npu.set_device(0)
+    print(json.dumps([torch.npu.mem_get_info(card) for card in range(2)]))
+
+os.waitpid(forked(lambda: torch.ones(1).npu()), 0)  # what the first start of all builds
+files = len(os.listdir("/proc/self/fd"))
+for turn in range(ROUNDS):
+    folder = f"{FOLDER}/{turn}"
+    os.mkdir(folder)
+    group = [forked(rank_of, rank, folder) for rank in range(2)]
+    if turn % 2:
+        until = time.monotonic() + 60
+        while not all(os.path.exists(f"{folder}/ready-{rank}") for rank in range(2)):
+            assert time.monotonic() < until, os.listdir(folder)
+            time.sleep(0.01)
+    else:
+        time.sleep(0.013 * turn)
+    for child in group if turn % 3 else reversed(group):
+        os.kill(child, signal.SIGKILL)
+    for child in group:
+        os.waitpid(child, 0)
+assert len(os.listdir("/proc/self/fd")) == files
+os.waitpid(forked(says_what_is_left), 0)
+torch.npu.set_device(0)
+"""
+
+
+def _of_machine(name: str) -> list[str]:
+    """Processes of an emulated machine, by their environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"JUMAR_MACHINE={name}".encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("rounds", [6, pytest.param(100, marks=pytest.mark.slow)])
+def test_many_starts_and_kills_leave_nothing_behind(run: Run, machine: str, tmp_path: Path, rounds: int) -> None:
+    for part in range(0, rounds, 25):
+        folder = tmp_path / str(part)
+        folder.mkdir()
+        done = run(f"FOLDER, ROUNDS = {str(folder)!r}, {min(25, rounds)}\n{_KILLS}")
+        for free, total in json.loads(done.stdout.splitlines()[-1]):
+            assert free == total
+        assert _of_machine(machine) == []
+        assert list(Path("/dev/shm").glob(f"*{machine}*")) == []

@@ -91,8 +91,9 @@ def work(rank, size, backend):
 
 def _said(ranks: Ranks, size: int, source: str) -> list[list[Any]]:
     """What the ranks said. Between forks gloo sometimes never connects (both sides wait), so there are some tries."""
+    patience = 50 * size  # eight ranks on two cores take their time
     for _ in range(3):
-        outcome = ranks(size, source, check=False, RANKS_LIMIT="100")
+        outcome = ranks(size, source, check=False, limit=patience + 100, RANKS_LIMIT=str(patience))
         if not any(outcome.codes):
             return outcome.said
     pytest.fail(f"ranks ended with {outcome.codes}\n{outcome.stderr[-6000:]}")

@@ -6,14 +6,16 @@ import importlib.util
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from starting import free_port
 
 from jumar.emulate import env
 
@@ -35,6 +37,29 @@ while True:
     torch.npu.synchronize()
 """
 )
+ACCELERATED = """
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader, TensorDataset
+accelerator = Accelerator()
+torch.manual_seed(0)
+x = torch.randn(64, 8)
+y = (x.sum(1) > 0).long()
+model = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 2))
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+loader = DataLoader(TensorDataset(x, y), batch_size=16 // accelerator.num_processes)
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+for epoch in range(3):
+    for a, b in loader:
+        loss = torch.nn.functional.cross_entropy(model(a), b)
+        optimizer.zero_grad()
+        accelerator.backward(loss)
+        optimizer.step()
+loss = accelerator.reduce(loss.detach(), "mean").item()
+weights = accelerator.gather(accelerator.unwrap_model(model)[0].weight.sum().reshape(1)).tolist()
+accelerator.print("RESULT", accelerator.distributed_type.value, accelerator.device.type, loss, *weights)
+accelerator.end_training()
+"""
 
 
 @pytest.fixture
@@ -110,7 +135,7 @@ def test_a_killed_rank_ends_the_others(variables: dict[str, str], tmp_path: Path
     job = start(tmp_path, variables, FOREVER, "--cards", "2")
     os.kill(ready(tmp_path, job, 2)[1], signal.SIGKILL)
     _, err = job.communicate(timeout=400)
-    assert job.returncode == 128 + 9 and "rank 1 failed first, with SIGKILL" in err
+    assert job.returncode == 128 + 9 and "rank 1 failed first, with SIGKILL" in err, err
 
 
 @pytest.mark.slow
@@ -118,4 +143,63 @@ def test_a_stopped_rank_makes_the_other_give_up_and_is_killed(variables: dict[st
     job = start(tmp_path, variables, FOREVER, "--cards", "2")
     os.kill(ready(tmp_path, job, 2)[1], signal.SIGSTOP)
     _, err = job.communicate(timeout=400)
-    assert job.returncode not in (0, 2) and "error: rank 0 failed first" in err
+    assert job.returncode not in (0, 2) and "error: rank 0 failed first" in err, err
+
+
+@pytest.mark.slow
+def test_killed_launchers_leave_no_rank_port_or_table(variables: dict[str, str], tmp_path: Path) -> None:
+    port = free_port()
+    for turn in range(6):
+        folder = tmp_path / str(turn)
+        folder.mkdir()
+        job = start(folder, variables, FOREVER, "--cards", "2", "--port", str(port))
+        if turn % 2:
+            ready(folder, job, 2)
+        else:
+            _wait_for(lambda logs=folder / "out": logs.exists())
+            time.sleep(0.4 * turn)
+        job.kill()
+        job.communicate()
+        _wait_for(lambda: _can_bind(port))
+    # Nobody was left to take the killed ranks out of the table of cards: the next start does it.
+    job = start(tmp_path, variables, GROUP, "--cards", "2", "--port", str(port))
+    _, err = job.communicate(timeout=400)
+    assert job.returncode == 0, err
+
+
+def _can_bind(port: int) -> bool:
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind(("", port))
+        except OSError:
+            return False
+        return True
+
+
+def _wait_for(done: Callable[[], bool]) -> None:
+    until = time.monotonic() + 120
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_accelerate_trains_on_two_cards_as_on_one(variables: dict[str, str], tmp_path: Path) -> None:
+    if importlib.util.find_spec("accelerate") is None:
+        pytest.skip("accelerate is not installed: pip install accelerate")
+    (tmp_path / "train.py").write_text(ACCELERATED)
+    jumar = [sys.executable, "-m", "jumar"]
+    its_own = [*jumar, "run", "--cards", "2", "-m", "accelerate.commands.launch", "--num_processes"]
+    said = []
+    for words in ([*its_own, "1"], [*its_own, "2"], [*jumar, "launch", "--cards", "2", "--logs", "out"]):
+        done = subprocess.run(
+            [*words, "train.py"], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False, timeout=400
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        [line] = [line.partition("RESULT ")[2] for line in done.stdout.splitlines() if "RESULT" in line]
+        said.append(line.split())
+    assert [one[:2] for one in said] == [["NO", "npu"], ["MULTI_NPU", "npu"], ["MULTI_NPU", "npu"]]
+    loss, weight = map(float, said[0][2:])
+    for one in said[1:]:
+        assert [float(number) for number in one[2:]] == pytest.approx([loss, weight, weight], rel=1e-5)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -134,6 +137,29 @@ def test_an_engine_that_is_not_installed_is_named(
     program = {"slurm": "sbatch", "volcano": "kubectl", "msrun": "msrun"}[engine]
     assert done.code == 2 and f"`{program}` is not installed here" in done.err
     assert not (here / "logs").exists()
+
+
+def test_msrun_gets_a_free_port_and_a_busy_one_is_refused(
+    environment: dict[str, str], here: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    program = tmp_path_factory.mktemp("bin") / "msrun"
+    program.write_text("#!/bin/sh\necho $*\n")
+    program.chmod(0o755)
+    environment["PATH"] = f"{program.parent}:{environment['PATH']}"
+
+    def launch(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "jumar", "launch", "--on", "msrun", "--cards", "2", *words, "train.py"]
+        return subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True, check=False)
+
+    done = launch()
+    assert "--worker_num=2 --local_worker_num=2 --master_addr=127.0.0.1" in done.stdout, done.stderr
+    assert "--master_port=29500" not in done.stdout
+    with socket.socket() as other:
+        other.bind(("", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        done = launch("--port", str(port))
+    assert done.returncode == 2 and f"{port} cannot be used here" in done.stderr
 
 
 def test_print_starts_nothing(jumar: Callable[..., Any], here: Path) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from starting import Launch
+from starting import Launch, free_port
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel")
 GROUP = """
@@ -22,6 +22,7 @@ dist.init_process_group("gloo")
 total = torch.ones(1)
 dist.all_reduce(total)
 print(f"sum {total.item():.0f}")
+dist.destroy_process_group()
 """
 CONF = """\
 ClusterName=jumar
@@ -70,10 +71,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / "key").write_bytes(os.urandom(1024))
     (folder / "key").chmod(0o400)
     host = socket.gethostname().partition(".")[0]
-    with socket.socket() as one, socket.socket() as two:
-        one.bind(("", 0))
-        two.bind(("", 0))
-        ports = {"ctld": one.getsockname()[1], "slurmd": two.getsockname()[1]}
+    ports = {"ctld": free_port(), "slurmd": free_port()}
     values = {"host": host, "user": getpass.getuser(), "folder": folder, "cpus": os.cpu_count(), **ports}
     (folder / "slurm.conf").write_text(CONF.format(**values))
     (folder / "gres.conf").write_text(f"NodeName={host} Name=npu Count=8\n")
@@ -128,14 +126,20 @@ def _wait(launch: Launch, number: str, slurm: str, *states: str) -> str:
     raise AssertionError(said)
 
 
+def _log(launch: Launch, number: str, slurm: str) -> str:
+    said = launch("--on", "slurm", "--log", number, SLURM_CONF=slurm, PATH=_path())
+    return said.stdout + said.stderr
+
+
 def test_a_job_runs_and_tells_its_state_and_log(launch: Launch, slurm: str, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(GROUP)
     done = launch("--on", "slurm", "--cards", 2, "--logs", "out", "train.py", SLURM_CONF=slurm, PATH=_path())
     assert done.returncode == 0, done.stderr
     number = done.stdout.strip()
     assert f"job {number} is on slurm" in done.stderr
-    assert _wait(launch, number, slurm, "completed", "failed").startswith("completed")
-    log = launch("--on", "slurm", "--log", number, SLURM_CONF=slurm, PATH=_path()).stdout
+    state = _wait(launch, number, slurm, "completed", "failed")
+    log = _log(launch, number, slurm)
+    assert state.startswith("completed"), state + log
     assert "[rank 1] sum 2" in log and "all 2 ranks ended well" in log
 
 
@@ -145,8 +149,9 @@ def test_a_failure_and_a_cancelled_job_leave_nothing(launch: Launch, slurm: str,
         "import os, sys, time\nos.environ['RANK'] == '1' and sys.exit(7)\ntime.sleep(600)"
     )
     done = launch("--on", "slurm", "--cards", 2, "--logs", "one", "fail.py", SLURM_CONF=slurm, PATH=_path())
-    assert _wait(launch, done.stdout.strip(), slurm, "completed", "failed").startswith("failed")
-    log = launch("--on", "slurm", "--log", done.stdout.strip(), SLURM_CONF=slurm, PATH=_path()).stdout
+    state = _wait(launch, done.stdout.strip(), slurm, "completed", "failed")
+    log = _log(launch, done.stdout.strip(), slurm)
+    assert state.startswith("failed"), state + log
     assert "error: rank 1 failed first, with exit code 7" in log
     (tmp_path / "stay.py").write_text("import os, time\nprint(os.environ['RANK'])\ntime.sleep(600)")
     done = launch("--on", "slurm", "--cards", 2, "--logs", "two", "stay.py", SLURM_CONF=slurm, PATH=_path())
@@ -156,8 +161,9 @@ def test_a_failure_and_a_cancelled_job_leave_nothing(launch: Launch, slurm: str,
         time.sleep(0.1)
     said = launch("--on", "slurm", "--cancel", number, SLURM_CONF=slurm, PATH=_path())
     assert said.stdout == f"job {number} is cancelled\n"
-    assert _wait(launch, number, slurm, "cancelled", "completed").startswith("cancelled")
-    log = launch("--on", "slurm", "--log", number, SLURM_CONF=slurm, PATH=_path()).stdout
+    state = _wait(launch, number, slurm, "cancelled", "completed")
+    log = _log(launch, number, slurm)
+    assert state.startswith("cancelled"), state + log
     assert "Traceback" not in log
 
 

@@ -6,7 +6,6 @@ import getpass
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from starting import Launch
+from starting import Launch, free_port
 
 GROUP = """
 import os, torch, torch.distributed as dist
@@ -22,6 +21,7 @@ dist.init_process_group("gloo")
 total = torch.ones(1) * (dist.get_rank() + 1)
 dist.all_reduce(total)
 print(f"rank {os.environ['RANK']} of {os.environ['WORLD_SIZE']}: sum {total.item():.0f}")
+dist.destroy_process_group()
 """
 FAIL = """
 import os, sys, time
@@ -36,12 +36,6 @@ time.sleep(600)
 """
 
 
-def _free() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
 def ssh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The ssh command that reaches our server."""
@@ -51,7 +45,7 @@ def ssh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("ssh")
     for name in ("host", "user"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True, timeout=30)
-    port = _free()
+    port = free_port()
     (folder / "sshd_config").write_text(
         f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/user.pub\n"
         "PidFile none\nUsePAM no\nStrictModes no\n"
@@ -63,7 +57,7 @@ def ssh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     options = f"-p {port} -i {folder}/user -l {getpass.getuser()} -F none -o StrictHostKeyChecking=no"
     words = f"ssh {options} -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
     try:
-        until = time.monotonic() + 15
+        until = time.monotonic() + 60
         while subprocess.run([*words.split(), "127.0.0.1", "true"], capture_output=True).returncode:
             if time.monotonic() > until:
                 pytest.skip("our ssh server does not let us in")
@@ -96,15 +90,15 @@ def _inside(folder: Path) -> list[str]:
 
 
 def words(ssh: str, script: str, *more: str) -> list[str]:
-    return ["--cards", "1", "--nodes", "127.0.0.1,localhost", "--port", str(_free()), "--logs", "out", "--grace", "3",
-            "--set", f"ssh={ssh}", "--set", f"python={sys.executable}", *more, script]  # fmt: skip
+    return ["--cards", "1", "--nodes", "127.0.0.1,localhost", "--port", str(free_port()), "--logs", "out",
+            "--grace", "3", "--set", f"ssh={ssh}", "--set", f"python={sys.executable}", *more, script]  # fmt: skip
 
 
 def test_two_machines_train_together(launch: Launch, ssh: str, alone: Path) -> None:
     (alone / "train.py").write_text(GROUP)
     done = launch(*words(ssh, "train.py"))
     assert done.returncode == 0, done.stderr
-    assert sorted(done.stdout.splitlines()) == [f"[rank {rank}] rank {rank} of 2: sum 3" for rank in range(2)]
+    assert sorted(done.stdout.splitlines()) == [f"[rank {rank}] rank {rank} of 2: sum 3" for rank in range(2)], done
     assert "-m jumar launch --cards 1" in done.stderr, "the commands are printed first"
 
 
@@ -112,7 +106,7 @@ def test_two_machines_train_together(launch: Launch, ssh: str, alone: Path) -> N
 def test_a_failure_on_one_machine_ends_the_other(launch: Launch, ssh: str, alone: Path) -> None:
     (alone / "fail.py").write_text(FAIL)
     done = launch(*words(ssh, "fail.py"))
-    assert done.returncode == 5
+    assert done.returncode == 5, done
     assert "[localhost] error: rank 1 failed first, with exit code 5" in done.stderr
     assert "[127.0.0.1] jumar: stopped, no rank is left" in done.stderr
 
@@ -137,7 +131,7 @@ def test_an_interrupted_or_killed_launcher_leaves_nothing_on_the_machines(
 @pytest.mark.skipif(shutil.which("ssh") is None, reason="ssh is not installed")
 def test_a_machine_that_cannot_be_reached_is_named(launch: Launch, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(GROUP)
-    closed = f"ssh -p {_free()} -F none"
+    closed = f"ssh -p {free_port()} -F none"
     done = launch("--cards", "1", "--nodes", "127.0.0.1", "--set", f"ssh={closed}", "train.py")
     assert done.returncode == 2
     assert "error: `127.0.0.1` cannot be reached: " in done.stderr and "Connection refused" in done.stderr

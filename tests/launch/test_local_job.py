@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starting import Launch
+from starting import Launch, free_port
 
 SHOW = """
 import json, os, sys
@@ -98,7 +98,7 @@ def test_ranks_get_their_variables_arguments_and_logs(launch: Launch, tmp_path: 
 
 
 def test_ranks_get_the_cores_and_the_port_that_were_named(launch: Launch, tmp_path: Path) -> None:
-    core, port = min(os.sched_getaffinity(0)), _free()
+    core, port = min(os.sched_getaffinity(0)), free_port()
     done = launch(
         "--cards", 2, "--bind", f"{core}:{core}", "--port", port, "--logs", "out", write(tmp_path, SHOW)
     )  # fmt: skip
@@ -106,12 +106,6 @@ def test_ranks_get_the_cores_and_the_port_that_were_named(launch: Launch, tmp_pa
     for rank in range(2):
         one = json.loads((tmp_path / "out" / f"rank_{rank}.log").read_text().splitlines()[0])
         assert one["cores"] == [core] and one["MASTER_PORT"] == str(port) and one["OMP_NUM_THREADS"] == "1"
-
-
-def _free() -> int:
-    with socket.socket() as one:
-        one.bind(("", 0))
-        return int(one.getsockname()[1])
 
 
 def test_a_process_group_meets_and_its_throughput_is_told(launch: Launch, tmp_path: Path) -> None:
@@ -123,7 +117,7 @@ def test_a_process_group_meets_and_its_throughput_is_told(launch: Launch, tmp_pa
 
 def test_the_first_failure_ends_everybody_and_is_shown(launch: Launch, tmp_path: Path) -> None:
     done = launch("--cards", 3, "--logs", "out", write(tmp_path, FAIL))
-    assert done.returncode == 7
+    assert done.returncode == 7, done.stderr
     assert "  the reason is here" in done.stderr
     assert "error: rank 1 failed first, with exit code 7: `" in done.stderr and "rank_1.log" in done.stderr
     assert "Traceback" not in done.stderr
@@ -132,7 +126,7 @@ def test_the_first_failure_ends_everybody_and_is_shown(launch: Launch, tmp_path:
 def test_a_killed_rank_is_named_with_its_signal(launch: Launch, tmp_path: Path) -> None:
     kill = "import os, signal\nif os.environ['RANK'] == '0': os.kill(os.getpid(), signal.SIGKILL)\n"
     done = launch("--cards", 2, write(tmp_path, kill + "import time; time.sleep(600)"))
-    assert done.returncode == 128 + 9
+    assert done.returncode == 128 + 9, done.stderr
     assert "rank 0 failed first, with SIGKILL (out of memory?)" in done.stderr
 
 
@@ -180,7 +174,7 @@ def test_a_signal_lets_ranks_save_and_leaves_nothing(
     job = running(write(tmp_path, HOLD))
     job.process.send_signal(number)
     code, out, err = job.end()
-    assert code == 128 + number
+    assert code == 128 + number, err
     assert out.count("saved on") == (0 if number == signal.SIGHUP else 2)
     assert "stopped, no rank is left" in err and "Traceback" not in err
 
@@ -189,12 +183,12 @@ def test_a_signal_lets_ranks_save_and_leaves_nothing(
 def test_a_second_signal_kills_at_once(running: Callable[..., Running], tmp_path: Path) -> None:
     job = running("--grace", "600", write(tmp_path, HOLD.replace("sys.exit(0)", "pass")))
     job.process.send_signal(signal.SIGINT)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while (tmp_path / "out" / "rank_1.log").read_text().count("saved") == 0 and time.monotonic() < until:
         time.sleep(0.02)
     job.process.send_signal(signal.SIGINT)
     code, _, err = job.end()
-    assert code == 130 and "killing all ranks" in err
+    assert code == 130 and "killing all ranks" in err, err
 
 
 def test_a_killed_launcher_takes_its_ranks_along(running: Callable[..., Running], tmp_path: Path) -> None:
@@ -209,7 +203,7 @@ def test_a_stopped_rank_is_killed_when_another_fails(running: Callable[..., Runn
     os.kill(pids[0], signal.SIGSTOP)
     os.kill(pids[1], signal.SIGKILL)
     code, _, err = job.end()
-    assert code == 128 + 9 and "rank 1 failed first" in err
+    assert code == 128 + 9 and "rank 1 failed first" in err, err
 
 
 def _pids(launcher: int) -> list[int]:
@@ -227,9 +221,12 @@ def _pids(launcher: int) -> list[int]:
 
 
 def test_until_tells_the_ranks_in_time(launch: Launch, tmp_path: Path) -> None:
-    soon = (datetime.now() + timedelta(seconds=25)).strftime("%H:%M:%S")
-    done = launch("--cards", 2, "--until", soon, "--grace", 4, "--signal", "usr1", write(tmp_path, HOLD))
-    assert done.returncode == 124
+    for patience in (20, 60, 180):  # a busy machine may not even have started the ranks when they are told
+        soon = (datetime.now() + timedelta(seconds=patience)).strftime("%H:%M:%S")
+        done = launch("--cards", 2, "--until", soon, "--grace", 4, "--signal", "usr1", write(tmp_path, HOLD))
+        if done.stdout.count("ready") == 2:
+            break
+    assert done.returncode == 124, done.stderr
     assert done.stdout.count(f"saved on {int(signal.SIGUSR1)}") == 2
     assert f"told all ranks with SIGUSR1 to save; they are killed at {soon}" in done.stderr
     assert "ended by `--until`: all ranks ended in time" in done.stderr
@@ -286,12 +283,13 @@ print("attempt", os.environ["TORCHELASTIC_RESTART_COUNT"], "sum", int(total.item
 if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and os.environ["RANK"] == "1":
     sys.exit(3)
 dist.barrier()
+dist.destroy_process_group()
 """
 
 
 def two_machines(environment: dict[str, str], folder: Path, *more: str) -> list[str]:
     """Two launchers on this machine play two machines: what each of them shows."""
-    port = str(_free())
+    port = str(free_port())
     jobs = [
         subprocess.Popen(
             [sys.executable, "-m", "jumar", "launch", "--cards", "1", "--of", "2", "--node-rank", str(rank), "--master",

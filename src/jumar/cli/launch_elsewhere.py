@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,11 +82,15 @@ def _become(engine: Any, plan: Submission, wanted: Job) -> int:
     import shutil
 
     from jumar.emulate import command as commands
+    from jumar.launch import ports
 
     if len(plan.commands) > 1:
         raise UserError("msrun is started on each machine by itself", "`--print` shows the command of each")
     if shutil.which("msrun") is None:
         raise UserError("`msrun` is not installed here", "pip install mindspore; `--print` shows what would be started")
+    if not wanted.nodes:
+        ports.check(wanted.port)
+        plan = engine.build(replace(wanted, port=wanted.port or ports.free()))
     return commands.execute(commands.Command(plan.commands[0], {}, ""))
 
 

@@ -75,6 +75,7 @@ def busy(pid: int) -> float:
 def _start_time(pid: int) -> int:
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return int(file.read().rpartition(")")[2].split()[19])
+            fields = file.read().rpartition(")")[2].split()
+        return -1 if fields[0] in "ZX" else int(fields[19])
     except (OSError, IndexError, ValueError):
         return -1

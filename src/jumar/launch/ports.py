@@ -1,4 +1,4 @@
-"""Is a port free on this machine."""
+"""Is a port free on this machine, and which one is."""
 
 from __future__ import annotations
 
@@ -19,3 +19,10 @@ def check(port: int) -> None:
             raise UserError(
                 f"`--port`: {port} cannot be used here: {error.strerror}", "leave `--port` out for a free one"
             ) from error
+
+
+def free() -> int:
+    """A port that nobody listens on just now."""
+    with socket.socket() as one:
+        one.bind(("", 0))
+        return int(one.getsockname()[1])

@@ -8,6 +8,7 @@ import hashlib
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,8 @@ def library() -> Path:
         with open(folder / "lock", "w", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # several processes start at once: one builds, the others wait
             if not built.exists():
+                for killed in folder.glob("tmp*"):
+                    shutil.rmtree(killed, ignore_errors=True)
                 _build(compiler, folder, built)
     except OSError as error:
         raise UserError(
@@ -86,16 +89,34 @@ def _build(compiler: str, folder: Path, built: Path) -> None:
     )
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         out = Path(scratch) / _NAME
-        done = subprocess.run(
-            _command(compiler, out),
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "TMPDIR": scratch},
-        )
-        if done.returncode != 0:
-            raise UserError(_reason(done.stderr), hint=_hint(done.stderr))
+        code, said = _compile(_command(compiler, out), scratch)
+        if code != 0:
+            raise UserError(_reason(said), hint=_hint(said))
         os.replace(out, built)
+
+
+def _compile(command: list[str], scratch: str) -> tuple[int, str]:
+    """The compiler's end and words; it ends with this process, even when that one is killed."""
+    held, ours = os.pipe()
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", str(_HERE / "compiler.py"), *command],
+        stdin=held,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        env={**os.environ, "TMPDIR": scratch},
+        start_new_session=True,
+    ) as keeper:
+        os.close(held)
+        try:
+            _, said = keeper.communicate()
+        except BaseException:
+            os.killpg(keeper.pid, signal.SIGKILL)
+            raise
+        finally:
+            os.close(ours)
+    return keeper.returncode, said
 
 
 def _command(compiler: str, out: Path) -> list[str]:
