@@ -30,6 +30,7 @@ _JOB = (
     click.option("--engine", metavar="VERSION", help="Engine; chosen by what the script imports if not given."),
     click.option("--flavor", metavar="ID", help="Flavour; chosen by the number of devices if not given."),
     click.option("--auto-stop", type=click.FloatRange(min=0, min_open=True), metavar="HOURS", help="4 if not given."),
+    click.option("--python", metavar="PATH", help="Interpreter of a job on this machine; Jumar's own if not given."),
     click.option("--contract", type=click.Choice(["v1", "v2"]), help="v2 (the default): the platform copies the data."),
     click.option("--price", type=click.FloatRange(min=0), metavar="SUM", help="Price of an hour, for the cost bound."),
     click.option("--allow-secrets", is_flag=True, help="Send the code although it seems to hold keys."),
@@ -66,7 +67,7 @@ def submit(target: str | None, as_json: bool, allow_secrets: bool, follow: bool,
                 f"{leak.path}:{leak.line}: {leak.what}: nothing was sent",
                 "take it out of the code, or `--allow-secrets` if it is none",
             )
-        place.prepare(found.framework, said["devices"] or 1)
+        place.prepare(found.framework, said["devices"] or 1, said["python"])
         with Transfer(quiet=as_json) as bar:
             made = jobs.submit(found, place.store, place.platform(), bar)
         id_ = made["metadata"]["id"]
@@ -150,6 +151,7 @@ def _plan(place: Place, said: dict[str, Any]) -> Any:
     base = Path() if said.get("code") or place.config.path is None else place.config.path.parent
     data = get("data", ())
     said["devices"] = get("devices", 1)
+    said["python"] = _python(place, said.get("python"))
     wish = jobs.Wish(
         code=base / get("code", ""), boot=get("boot", ""), data=[data] if isinstance(data, str) else tuple(data),
         devices=said["devices"], bucket=get("bucket", "jumar-local" if place.target.is_local else ""),
@@ -160,6 +162,19 @@ def _plan(place: Place, said: dict[str, Any]) -> Any:
     if place.target.is_local and wish.bucket:
         place.store.make_bucket(wish.bucket)
     return jobs.build(wish, place.store, place.platform(), place.secrets())
+
+
+def _python(place: Place, said: str | None) -> str:
+    """The interpreter of a job; a path in `jumar.toml` is relative to that file."""
+    if not place.target.is_local:
+        if said:
+            raise UserError("`--python` is for jobs on this machine", "on the cloud the engine has its own Python")
+        return ""
+    chosen = said or place.config.table.get("python") or ""
+    from jumar.cloud.standin import interpreter
+
+    base = Path() if said or place.config.path is None else place.config.path.parent
+    return interpreter.absolute(chosen, base)
 
 
 def _show_plan(plan: Any, as_json: bool) -> None:
