@@ -241,7 +241,7 @@ class Runner:
             if not end:
                 continue
             self.read[path] = self.read.get(path, 0) + end
-            mark = f"[rank {rank}] ".encode() if self.job.devices > 1 else b""
+            mark = f"[rank {rank}] ".encode() if len(self.processes) > 1 else b""
             with open(self.log, "ab") as out:
                 out.write(b"".join(mark + line for line in text[:end].splitlines(keepends=True)))
 

@@ -75,7 +75,10 @@ def patch_management(module: Any) -> None:
 
     @functools.wraps(real)
     def init(backend_name: str | None = None) -> Any:
-        if os.environ.get("MS_ROLE"):
+        role = os.environ.get("MS_ROLE")
+        if role:
+            if role == "MS_WORKER":
+                atexit.register(_leave_together)
             return real()
         if os.environ.get("RANK_SIZE", "1") == "1":
             os.environ.update(_cluster(1, _free_port()))
@@ -131,7 +134,8 @@ def _start_scheduler() -> None:
 def _leave_together() -> None:
     """MindSpore's CPU device has no barrier, and a rank fails when another leaves in the middle of an exchange."""
     folder = os.environ.get(MEET, "")
-    if not os.path.isdir(folder):
+    if hasattr(sys, "last_type") or not os.path.isdir(folder):
+        # After an error the platform ends the others.
         return
     with open(os.path.join(folder, os.environ["RANK_ID"]), "w"):
         pass
