@@ -23,6 +23,7 @@ KEYS: dict[str, tuple[tuple[type, ...], str]] = {
     "boot": ((str,), "script to start, relative to the code folder"),
     "data": ((str, list), "inputs, as `--data` takes them"),
     "devices": ((int,), "number of devices: 1, 2, 4 or 8"),
+    "nodes": ((int,), "machines with that many devices each"),
     "param": ((list,), "arguments of the script, `NAME=VALUE`"),
     "env": ((list,), "environment variables, `NAME=VALUE`"),
     "engine": ((str,), "engine version"),

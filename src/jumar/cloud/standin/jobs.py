@@ -202,7 +202,9 @@ def check(body: Mapping[str, Any]) -> None:
     if flavor not in flavors():
         raise Rejected("Jumar.NoSuchFlavor", f"no such flavor: {flavor}")
     if int(spec["resource"].get("node_count") or 1) != 1:
-        raise Rejected("Jumar.NoSuchFlavor", "the stand-in has one node")
+        raise Rejected(
+            "Jumar.NoSuchFlavor", "the stand-in has one node: try the job with `--nodes 1`, and more on the cloud"
+        )
     values = algorithm.get("environments") or {}
     for key, value in values.items():
         if key.startswith("MA_") and key != "MA_RUN_METHOD":
