@@ -38,6 +38,14 @@ def test_every_command_of_the_guide_works(
     assert (tmp_path / "out" / "result-1.txt").read_text() == "done"
 
 
+def test_the_mindspore_guide_is_the_same_in_both_languages_and_names_what_is_there() -> None:
+    page = GUIDE.with_name("cloud-mindspore.md")
+    assert _blocks("sh", page) == _blocks("sh", page.with_name("cloud-mindspore.zh-CN.md"))
+    words = " ".join(_blocks("sh", page)).split()
+    assert [word for word in words if word.startswith("examples/")] == ["examples/cifar/train.py"]
+    assert (GUIDE.parents[2] / "examples" / "cifar" / "train.py").is_file()
+
+
 def test_both_languages_have_the_same_blocks_and_the_files_are_valid(tmp_path: Path) -> None:
     for language in ("sh", "toml", "python"):
         assert _blocks(language) == _blocks(language, GUIDE.with_name("cloud.zh-CN.md"))

@@ -29,7 +29,7 @@ what, endpoint, folder, limit = sys.argv[1:]
 store = ObsStore(Endpoint(endpoint, "local"), Credentials(*os.environ["TEST_KEYS"].split()))
 left = int(limit)
 sent = 0
-name = "part" if what == "up" else "get"
+name = "part_file" if what == "up" else "fetch"
 real = getattr(store, name)
 
 def counted(*arguments):

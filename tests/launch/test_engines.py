@@ -109,7 +109,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("words", "said"),
     [
         (["--on", "slrum", "--cards", "8", "train.py"], "did you mean `slurm`?"),
-        (["--on", "modelarts", "--cards", "8", "train.py"], "it comes with `jumar cloud`"),
+        (["--on", "modelart", "--cards", "8", "train.py"], "did you mean `modelarts`?"),
         (["--on", "slurm", "train.py"], "`--cards N` must say how many cards"),
         (["--on", "slurm", "--cards", "8"], "nothing to run"),
         (["--on", "slurm", "--cards", "8", "--set", "partition", "train.py"], "`--set partition` has no value"),

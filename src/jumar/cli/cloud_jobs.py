@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,10 @@ import click
 
 from jumar.cli.cloud_common import human, options, show
 from jumar.cli.cloud_log import echo_log, follow_log
-from jumar.cli.cloud_place import Place, opened_place
+from jumar.cli.cloud_place import opened_place
+from jumar.cli.cloud_submit import build, send, show_plan
 from jumar.cli.progress import Transfer
-from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
+from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
 
 _PLACE = (
     click.option("--target", metavar="NAME", help="`local` (the default), `huaweicloud`, or one of `jumar.toml`."),
@@ -23,6 +23,7 @@ _JOB = (
     click.option("--boot", metavar="FILE", help="Script to start, relative to the code folder."),
     click.option("--data", multiple=True, metavar="[NAME=]PLACE", help="Folder or obs:// address; may be given again."),
     click.option("--devices", type=click.IntRange(1, 8), metavar="N", help="1 (the default), 2, 4 or 8."),
+    click.option("--nodes", type=click.IntRange(min=1), metavar="N", help="Machines with that many devices each; 1."),
     click.option("--param", multiple=True, metavar="NAME=VALUE", help="Argument of the script; may be given again."),
     click.option("--env", multiple=True, metavar="NAME=VALUE", help="Environment variable; may be given again."),
     click.option("--bucket", metavar="NAME", help="Bucket for code, data and results."),
@@ -30,6 +31,7 @@ _JOB = (
     click.option("--engine", metavar="VERSION", help="Engine; chosen by what the script imports if not given."),
     click.option("--flavor", metavar="ID", help="Flavour; chosen by the number of devices if not given."),
     click.option("--auto-stop", type=click.FloatRange(min=0, min_open=True), metavar="HOURS", help="4 if not given."),
+    click.option("--python", metavar="PATH", help="Interpreter of a job on this machine; Jumar's own if not given."),
     click.option("--contract", type=click.Choice(["v1", "v2"]), help="v2 (the default): the platform copies the data."),
     click.option("--price", type=click.FloatRange(min=0), metavar="SUM", help="Price of an hour, for the cost bound."),
     click.option("--allow-secrets", is_flag=True, help="Send the code although it seems to hold keys."),
@@ -45,8 +47,8 @@ _WHICH = (
 def plan(target: str | None, as_json: bool, allow_secrets: bool, **said: Any) -> int:
     """Show what `submit` would do: uploads, request, cost bound, keys found in the code."""
     with opened_place(target) as place:
-        found = _plan(place, said)
-        _show_plan(found, as_json)
+        found = build(place, said)
+        show_plan(found, as_json)
     return EXIT_FINDINGS if found.leaks else EXIT_OK
 
 
@@ -56,21 +58,10 @@ def plan(target: str | None, as_json: bool, allow_secrets: bool, **said: Any) ->
 @options(_PLACE)
 def submit(target: str | None, as_json: bool, allow_secrets: bool, follow: bool, **said: Any) -> int:
     """Send what changed and start the job."""
-    from jumar.cloud import jobs
-
     with opened_place(target) as place:
-        found = _plan(place, said)
-        if found.leaks and not allow_secrets:
-            leak = found.leaks[0]
-            raise UserError(
-                f"{leak.path}:{leak.line}: {leak.what}: nothing was sent",
-                "take it out of the code, or `--allow-secrets` if it is none",
-            )
-        place.prepare(found.framework, said["devices"] or 1)
-        with Transfer(quiet=as_json) as bar:
-            made = jobs.submit(found, place.store, place.platform(), bar)
+        found = build(place, said)
+        made = send(place, found, said, allow_secrets=allow_secrets, quiet=as_json)
         id_ = made["metadata"]["id"]
-        place.remember(id_)
         if as_json:
             show([_row(made)], [], True)
         else:
@@ -137,48 +128,6 @@ def ls_jobs(target: str | None, as_json: bool) -> int:
         rows = [_row(item) for item in place.platform().search().get("items") or ()]
         show(rows, [f"{row['id']}  {row['phase']:<11} {row['name']}" for row in rows], as_json)
     return EXIT_OK
-
-
-def _plan(place: Place, said: dict[str, Any]) -> Any:
-    from jumar.cloud import jobs
-
-    table = place.config.table
-    get: Callable[[str, Any], Any] = lambda key, default: said.get(key) or table.get(key) or default  # noqa: E731
-    if not get("code", "") or not get("boot", ""):
-        missing = "--code" if not get("code", "") else "--boot"
-        raise UserError(f"missing `{missing}`", "`jumar cloud submit --code code --boot train.py --data data`")
-    base = Path() if said.get("code") or place.config.path is None else place.config.path.parent
-    data = get("data", ())
-    said["devices"] = get("devices", 1)
-    wish = jobs.Wish(
-        code=base / get("code", ""), boot=get("boot", ""), data=[data] if isinstance(data, str) else tuple(data),
-        devices=said["devices"], bucket=get("bucket", "jumar-local" if place.target.is_local else ""),
-        name=get("name", ""), parameters=tuple(get("param", ())), environments=tuple(get("env", ())),
-        engine=get("engine", ""), flavor=get("flavor", ""), hours=get("auto_stop", 0),
-        v1=get("contract", "v2") == "v1", price=get("price", 0.0),
-    )  # fmt: skip
-    if place.target.is_local and wish.bucket:
-        place.store.make_bucket(wish.bucket)
-    return jobs.build(wish, place.store, place.platform(), place.secrets())
-
-
-def _show_plan(plan: Any, as_json: bool) -> None:
-    import json
-
-    uploads = [{"to": str(one.place), "files": one.files, "bytes": one.size, "unchanged": one.skipped}
-               for one in plan.uploads]  # fmt: skip
-    leaks = [leak._asdict() for leak in plan.leaks]
-    if as_json:
-        show([{"body": plan.body, "uploads": uploads, "secrets": leaks, "cost": plan.cost}], [], True)
-        return
-    for one in uploads:
-        click.echo(f"upload {one['files']} files, {human(one['bytes'])} to {one['to']}; {one['unchanged']} unchanged")
-    for leak in plan.leaks:
-        click.echo(f"{leak.path}:{leak.line}: {leak.what}")
-    hours = plan.body["spec"]["auto_stop"]["duration"]
-    bound = f"; costs at most {plan.cost:.2f}" if plan.cost is not None else ""
-    click.echo(f"stops by itself after {hours} hours{bound}")
-    click.echo(json.dumps(plan.body, indent=2, ensure_ascii=False))
 
 
 def _row(job: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ class Place:
         self.target = targets.find(name, self.config)
         self.store: Any = targets.open_store(self.target)
         self.extra: dict[str, str] = {}
+        self.python = ""
 
     def platform(self) -> Any:
         """ModelArts, or the stand-in without a server between."""
@@ -32,24 +34,36 @@ class Place:
         from jumar.cloud.standin.jobs import Jobs
         from jumar.cloud.standin.modelarts_server import Api
 
-        return _Local(Api(Jobs(targets.home(), self.extra)))
+        return _Local(Api(Jobs(targets.home(), self.extra, self.python)))
 
     def secrets(self) -> list[str]:
         return [] if self.target.is_local else [credentials.find(self.target.name).secret_key]
 
-    def prepare(self, framework: str, devices: int) -> None:
-        """PyTorch jobs of the stand-in run on emulated NPUs, unless there are real ones."""
-        if not self.target.is_local or framework != "pytorch":
+    def prepare(self, framework: str, devices: int, python: str) -> None:
+        """On the stand-in PyTorch runs on emulated NPUs and MindSpore on its CPU device, unless there are real NPUs."""
+        if not self.target.is_local:
             return
+        from jumar.cloud.standin import interpreter
         from jumar.emulate import command
 
-        wish = command.Wish(cards=devices)
+        self.python = python
+        if python or framework == "mindspore":
+            interpreter.check(python or sys.executable, framework)
         if os.environ.get("JUMAR_EMULATE") == "0" or command.devices():
             return
-        built = command.build(["-c", "0"], wish, os.environ)
-        command.prepare(built, wish)
-        click.echo(built.where, err=True)
-        self.extra = built.variables
+        if framework == "mindspore":
+            self.extra = dict(interpreter.MINDSPORE)
+        elif framework == "pytorch":
+            if python and not os.path.samefile(python, sys.executable):
+                raise UserError(
+                    "PyTorch jobs run on the emulated NPUs of Jumar's own interpreter",
+                    "leave `--python` out; `JUMAR_EMULATE=0` runs the job there without them",
+                )
+            wish = command.Wish(cards=devices)
+            built = command.build(["-c", "0"], wish, os.environ)
+            command.prepare(built, wish)
+            click.echo(built.where, err=True)
+            self.extra = built.variables
 
     def remember(self, id_: str) -> None:
         folder = targets.home()

@@ -31,7 +31,9 @@ from jumar.core.errors import EXIT_OK
 @click.option(
     "--nodes", metavar="HOSTS|N", default="", help="Machines, as host1,host2; for Slurm and Volcano how many."
 )
-@click.option("--on", "engine", metavar="ENGINE", default="", help="slurm, volcano, msrun; torch elastic if not given.")
+@click.option(
+    "--on", "engine", metavar="ENGINE", default="", help="slurm, volcano, msrun, modelarts; torch elastic if none."
+)
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Tell the engine more; may be repeated.")
 @click.option("--name", metavar="NAME", default="train", show_default=True, help="Name of the job on a cluster.")
 @click.option("--status", metavar="JOB", help="State of a job on a cluster.")
@@ -57,6 +59,10 @@ def command(ctx: click.Context, /, only_print: bool, with_parent: bool, **option
     words = tuple(ctx.meta["words"])
     options = {**options, "only_print": only_print}
     asked = {word: options.pop(word) for word in ("status", "log", "cancel")}
+    if options["engine"] == "modelarts":
+        from jumar.cli import launch_modelarts
+
+        return launch_modelarts.ask(asked, options) if any(asked.values()) else launch_modelarts.start(words, options)
     if any(asked.values()):
         return launch_elsewhere.ask(asked, options)
     wanted = launching.job(words, options)

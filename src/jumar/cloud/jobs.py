@@ -39,6 +39,8 @@ class Wish(NamedTuple):
     data: Sequence[str] = ()
     """`[NAME=]FOLDER` or `[NAME=]obs://…`; the name is `data_url` unless said."""
     devices: int = 1
+    nodes: int = 1
+    """Machines, each with so many devices."""
     bucket: str = ""
     name: str = ""
     parameters: Sequence[str] = ()
@@ -96,13 +98,14 @@ def build(wish: Wish, store: Store, platform: Platform, known: Sequence[str] = (
         "metadata": {"name": name, "workspace_id": "0", "description": "submitted by jumar"},
         "algorithm": algorithm,
         "spec": {
-            "resource": {"flavor_id": _flavor(wish, platform), "node_count": 1},
+            "resource": {"flavor_id": _flavor(wish, platform), "node_count": wish.nodes},
             "log_export_path": {"obs_url": address.platform_form(top.child(f"{name}/log/"))},
             "auto_stop": {"time_unit": "HOURS", "duration": int(hours) if hours == int(hours) else hours},
         },
     }
     leaks = secrets.scan([(local.name, local.path) for local in files], known)
-    return Plan(body, tuple(uploads), tuple(leaks), framework, hours * wish.price if wish.price else None)
+    cost = hours * wish.price * wish.nodes if wish.price else None
+    return Plan(body, tuple(uploads), tuple(leaks), framework, cost)
 
 
 def submit(plan: Plan, store: Store, platform: Platform, progress: sync.Progress | None = None) -> dict[str, Any]:
@@ -207,12 +210,23 @@ def _flavor(wish: Wish, platform: Platform) -> str:
     if wish.flavor:
         if wish.flavor not in sizes:
             raise UserError(f"no such flavour: `{wish.flavor}`", did_you_mean(wish.flavor, sizes, ", ".join(sizes)))
-        return wish.flavor
+        return _with_room(wish, rows, wish.flavor)
     fits = [name for name, count in sizes.items() if count == wish.devices]
     if not fits:
         known = sorted({count for count in sizes.values() if count})
         raise UserError(f"no flavour has {wish.devices} devices", f"take one of {', '.join(map(str, known))}")
-    return fits[0]
+    return _with_room(wish, rows, fits[0])
+
+
+def _with_room(wish: Wish, rows: Sequence[Mapping[str, Any]], flavor: str) -> str:
+    """Refuse more machines than a flavour may have, before anything is sent."""
+    most = next(int(row.get("max_num") or 0) for row in rows if row["flavor_id"] == flavor)
+    if most and wish.nodes > most:
+        raise UserError(
+            f"the flavour `{flavor}` has at most {most} node{'s' if most > 1 else ''}, not {wish.nodes}",
+            "the stand-in has one node; try the job with one and start more on the cloud" if most == 1 else None,
+        )
+    return flavor
 
 
 def _devices(row: Mapping[str, Any]) -> int:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
-from jumar.cloud import disk
-from jumar.cloud.store import Entry, Part, Store
+from jumar.cloud import disk, lanes
+from jumar.cloud.store import Entry, Part, Piece, Store
 from jumar.cloud.store.folder import multipart_etag
-from jumar.cloud.verify import part_length, part_size, read, retried, verified
+from jumar.cloud.verify import part_length, part_size, retried, verified
 from jumar.core.errors import UserError
 
 Count = Callable[[int], None]
@@ -37,21 +38,27 @@ class Work:
         if not numbers:
             pool.submit(self._end, finish)
         for number in numbers:
-            pool.submit(self._one, number, finish)
+            pool.submit(self._one, functools.partial(self.do, number), finish)
         return self.result
 
     def do(self, number: int) -> None:
         raise NotImplementedError
 
-    def _one(self, number: int, finish: Callable[[], str]) -> None:
+    def attempt(self, work: Callable[[], None]) -> bool:
+        """Do it unless something failed already; the first failure is the result."""
         if self.result.done():
-            return
+            return False
         try:
-            self.do(number)
+            work()
         except BaseException as error:
             with self.lock:
                 if not self.result.done():
                     self.result.set_exception(error)
+            return False
+        return True
+
+    def _one(self, work: Callable[[], None], finish: Callable[[], str]) -> None:
+        if not self.attempt(work):
             return
         with self.lock:
             self.left -= 1
@@ -83,7 +90,25 @@ class LargeUpload(Work):
         self._resume()
         numbers = [n for n in range(1, -(-self.size // self.length) + 1) if n not in self.done]
         self.count(sum(part.size for part in self.done.values()))
-        return self.spread(pool, numbers, self._finish)
+        self.left = len(numbers)
+        if not numbers:
+            pool.submit(self._end, self._finish)
+        size = lanes.group()
+        self._go_on(pool, iter([numbers[at : at + size] for at in range(0, len(numbers), size)]))
+        return self.result
+
+    def _go_on(self, pool: Executor, groups: Iterator[list[int]]) -> None:
+        """Compute the sums of a group of parts at once; the next one waits behind half of this one."""
+        group = next(groups, None)
+        if group is not None:
+            pool.submit(self.attempt, lambda: self._prepare(pool, group, groups))
+
+    def _prepare(self, pool: Executor, group: list[int], groups: Iterator[list[int]]) -> None:
+        sums = lanes.digests(self.source, [self._slice(number) for number in group])
+        for at, (number, md5) in enumerate(zip(group, sums, strict=True)):
+            if at == len(group) // 2:
+                self._go_on(pool, groups)
+            pool.submit(self._one, functools.partial(self._send, number, md5), self._finish)
 
     def _resume(self) -> None:
         """Go on with an upload of the very same file, if the store still has it."""
@@ -105,18 +130,17 @@ class LargeUpload(Work):
         start = (number - 1) * self.length
         return start, max(0, min(self.length, self.size - start))
 
-    def do(self, number: int) -> None:
-        data = read(self.source, *self._slice(number))
-        md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    def _send(self, number: int, md5: str) -> None:
+        start, size = self._slice(number)
 
         def send() -> str:
-            etag = self.store.part(self.bucket, self.key, self.id, number, data, md5)
+            etag = self.store.part_file(self.bucket, self.key, self.id, number, Piece(self.source, start, size), md5)
             return verified(etag, md5, f"{self.bucket}/{self.key}")
 
         etag = retried(send)
         with self.lock:
-            self.done[number] = Part(number, etag, len(data))
-        self.count(len(data))
+            self.done[number] = Part(number, etag, size)
+        self.count(size)
 
     def _finish(self) -> str:
         about = os.stat(self.source)
@@ -152,18 +176,18 @@ class LargeDownload(Work):
         mark = hashlib.sha256(f"{store.name} {bucket}/{entry.key} {entry.etag}".encode()).hexdigest()[:12]
         self.temporary = os.path.join(folder, f".{name[:150]}.{mark}.jumar-part")
         self.journal = self.temporary + "s"
-        self.sums: dict[int, str] = {}
+        self.there: set[int] = set()
         self.handle = -1
 
     def start(self, pool: Executor) -> Future[str]:
         self._resume()
-        numbers = [n for n in range(-(-self.entry.size // self.length)) if n not in self.sums]
-        self.count(sum(self._slice(number)[1] for number in self.sums))
+        numbers = [n for n in range(-(-self.entry.size // self.length)) if n not in self.there]
+        self.count(sum(self._slice(number)[1] for number in self.there))
         self.result.add_done_callback(lambda _: self._close())
         return self.spread(pool, numbers, self._finish)
 
     def _resume(self) -> None:
-        """Parts that the journal names and that still have their sum need not come again."""
+        """Parts that the journal names need not come again; the sum of the whole tells whether they are right."""
         size = os.stat(self.temporary).st_size if os.path.exists(self.temporary) else -1
         self.handle = os.open(self.temporary, os.O_RDWR | os.O_CREAT, 0o600)
         if size != self.entry.size:
@@ -172,9 +196,9 @@ class LargeDownload(Work):
                 os.unlink(self.journal)
         with contextlib.suppress(FileNotFoundError), open(self.journal, encoding="ascii") as file:
             for line in file:
-                number, _, md5 = line.strip().partition(" ")
-                if number.isdecimal() and disk.md5_of(self.temporary, *self._slice(int(number))) == md5:
-                    self.sums[int(number)] = md5
+                number = int(line) if line.endswith("\n") and line.strip().isdecimal() else -1
+                if 0 <= number * self.length < self.entry.size:
+                    self.there.add(number)
 
     def _slice(self, number: int) -> tuple[int, int]:
         start = number * self.length
@@ -182,16 +206,9 @@ class LargeDownload(Work):
 
     def do(self, number: int) -> None:
         start, size = self._slice(number)
-        data = retried(lambda: self.store.get(self.bucket, self.entry.key, start, size))
-        md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
-        view = memoryview(data)
-        while view:
-            written = os.pwrite(self.handle, view, start + size - len(view))
-            view = view[written:]
-        with self.lock:
-            self.sums[number] = md5
-            with open(self.journal, "a", encoding="ascii") as file:
-                file.write(f"{number} {md5}\n")
+        retried(lambda: self.store.fetch(self.bucket, self.entry.key, start, size, self.handle))
+        with self.lock, open(self.journal, "a", encoding="ascii") as file:
+            file.write(f"{number}\n")
         self.count(size)
 
     def _finish(self) -> str:
@@ -200,7 +217,8 @@ class LargeDownload(Work):
         if "-" not in etag:
             found = disk.md5_of(self.temporary)
         elif self.known_length:
-            found = multipart_etag([self.sums[number] for number in sorted(self.sums)])
+            count = -(-self.entry.size // self.length)
+            found = multipart_etag(lanes.digests(self.temporary, [self._slice(number) for number in range(count)]))
         if found != etag:
             self._drop()
             raise UserError(

@@ -44,6 +44,8 @@ class Record(NamedTuple):
     """Milliseconds."""
     extra: Mapping[str, str]
     """Variables of the emulated devices."""
+    python: str = ""
+    """Interpreter of the job; Jumar's own if it is empty."""
 
     def contract(self) -> contract.Job:
         flavor = flavors()[self.body["spec"]["resource"]["flavor_id"]]
@@ -67,9 +69,10 @@ def engines() -> list[dict[str, Any]]:
 
 
 class Jobs:
-    def __init__(self, home: Path, extra: Mapping[str, str] | None = None) -> None:
+    def __init__(self, home: Path, extra: Mapping[str, str] | None = None, python: str = "") -> None:
         self.home = home
         self.extra = dict(extra or {})
+        self.python = python
         self.top = home / "jobs"
         self.top.mkdir(parents=True, exist_ok=True, mode=0o700)
 
@@ -84,7 +87,7 @@ class Jobs:
         id_ = str(uuid.uuid4())
         folder = self.folder(id_)
         folder.mkdir(mode=0o700)
-        record = Record(id_, body, {}, int(time.time() * 1000), self.extra)
+        record = Record(id_, body, {}, int(time.time() * 1000), self.extra, self.python)
         self._save(record._replace(status=_status("Creating", "Creating")))
         with open(folder / "runner.log", "wb") as log:
             process = subprocess.Popen(
@@ -199,7 +202,9 @@ def check(body: Mapping[str, Any]) -> None:
     if flavor not in flavors():
         raise Rejected("Jumar.NoSuchFlavor", f"no such flavor: {flavor}")
     if int(spec["resource"].get("node_count") or 1) != 1:
-        raise Rejected("Jumar.NoSuchFlavor", "the stand-in has one node")
+        raise Rejected(
+            "Jumar.NoSuchFlavor", "the stand-in has one node: try the job with `--nodes 1`, and more on the cloud"
+        )
     values = algorithm.get("environments") or {}
     for key, value in values.items():
         if key.startswith("MA_") and key != "MA_RUN_METHOD":

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -20,7 +21,7 @@ from typing import Any
 
 from jumar.cloud import contract, sync
 from jumar.cloud.address import Remote
-from jumar.cloud.standin import enter
+from jumar.cloud.standin import enter, interpreter
 from jumar.cloud.standin.jobs import Jobs, Record
 from jumar.cloud.store.folder import FolderStore
 from jumar.core.errors import UserError
@@ -48,6 +49,8 @@ class Runner:
         self.log = self.top / "log" / f"{self.job.instance}.log"
         self.processes: list[subprocess.Popen[bytes]] = []
         self.isolated = False
+        self.python = record.python or sys.executable
+        self.packages = self.top / "packages"
         self.read: dict[Path, int] = {}
         """How far each process's log has been merged."""
 
@@ -103,6 +106,7 @@ class Runner:
         table = contract.platform_table(self.job)
         self._write(f"{contract.CONFIG}/jobstart_hccl.json", table)
         self._write(layout.rank_table, contract.rank_table(table))
+        self._install(Path(self._here(layout.jobs)) / self.job.code / interpreter.REQUIREMENTS)
         self.isolated = self._can_isolate()
         if not self.isolated:
             self._say("private folders are not allowed on this system: paths in the copied code are rewritten")
@@ -118,6 +122,12 @@ class Runner:
             sync.fetch_one(self.store, place._replace(key=key), here / key.rpartition("/")[2])
             return
         sync.run(self.store, sync.plan_download(self.store, place, here))
+
+    def _install(self, requirements: Path) -> None:
+        """What the code folder asks for and the interpreter has not, for this job only."""
+        if requirements.is_file():
+            found = interpreter.install(self.python, requirements, self.packages)
+            self._say(f"{interpreter.REQUIREMENTS}: installed {', '.join(found) or 'nothing, all of it is there'}")
 
     def _can_isolate(self) -> bool:
         if os.environ.get("JUMAR_CLOUD_ISOLATE") == "0" or not sys.platform.startswith("linux"):
@@ -149,12 +159,11 @@ class Runner:
         boot = f"{layout.jobs}/{job.code}/{job.boot}"
         together = job.environments.get("MA_RUN_METHOD", "")
         words = [*self._launcher(together), boot, *contract.arguments(job)]
+        common = {**self.record.extra, **self._meeting(), **contract.node_variables(job), **job.environments}
         for device in [0] if together else range(job.devices):
             folder = layout.workspace(device)
             os.makedirs(self._here(folder), exist_ok=True)
-            variables = {**self.record.extra, **contract.node_variables(job), **job.environments}
-            if not together:
-                variables |= contract.device_variables(job, device)
+            variables = common if together else {**common, **contract.device_variables(job, device)}
             os.makedirs(self._here(f"{layout.log}/{job.id}/ascend/process_log/rank_{device}"), exist_ok=True)
             log = self.top / "log" / contract.rank_log(job, device, device)
             self.processes.append(self._process(words, variables, folder, log, f"rank-{device}"))
@@ -162,12 +171,22 @@ class Runner:
     def _launcher(self, together: str) -> list[str]:
         count = str(self.job.devices)
         if together == "torchrun":
-            return [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", count]
+            return [self.python, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", count]
         if together == "msrun":
-            return ["msrun", "--worker_num", count, "--local_worker_num", count, "--join", "True"]
+            beside = Path(self.python).parent / "msrun"
+            return [str(beside) if beside.exists() else "msrun", "--worker_num", count, "--local_worker_num", count,
+                    "--join", "True", "--master_port", str(_free_port()), "--log_dir", self.job.layout.log]  # fmt: skip
         if together:
             raise UserError(f"MA_RUN_METHOD={together} is not known", "leave it out, or `torchrun` or `msrun`")
-        return [sys.executable, "-u"]
+        return [self.python, "-u"]
+
+    def _meeting(self) -> dict[str, str]:
+        """Where the processes of a MindSpore job meet that runs on the CPU: `ms/sitecustomize.py` reads it."""
+        if self.job.devices == 1 or interpreter.TARGET not in self.record.extra:
+            return {}
+        folder = f"{self.job.layout.mount}/.meet"
+        os.makedirs(self._here(folder), exist_ok=True)
+        return {interpreter.PORT: str(_free_port()), interpreter.MEET: folder}
 
     def _process(
         self, words: list[str], variables: dict[str, str], folder: str, log: Path, name: str
@@ -176,9 +195,10 @@ class Runner:
         values = variables if self.isolated else {key: self._rewritten(text) for key, text in variables.items()}
         spec = self._spec(folder if self.isolated else self._here(folder), name)
         environment = {**_own_environment(), **values}
-        # MoXing and Jumar itself, for the job only; what the user put there comes first.
-        extra = [str(Path(__file__).parent / "mox"), str(Path(__file__).parents[3])]
-        environment["PYTHONPATH"] = ":".join([path for path in (environment.get("PYTHONPATH"),) if path] + extra)
+        # What the user put there comes first.
+        own = interpreter.search_path(self.top / "path", self.packages)
+        environment["PYTHONPATH"] = ":".join([path for path in (environment.get("PYTHONPATH"),) if path] + own)
+        environment["PATH"] = f"{Path(self.python).parent}:{environment.get('PATH', os.defpath)}"
         environment["JUMAR_CLOUD_HOME"] = str(self.jobs.home)
         with open(log, "ab", buffering=0) as out:
             return subprocess.Popen(
@@ -221,7 +241,7 @@ class Runner:
             if not end:
                 continue
             self.read[path] = self.read.get(path, 0) + end
-            mark = f"[rank {rank}] ".encode() if self.job.devices > 1 else b""
+            mark = f"[rank {rank}] ".encode() if len(self.processes) > 1 else b""
             with open(self.log, "ab") as out:
                 out.write(b"".join(mark + line for line in text[:end].splitlines(keepends=True)))
 
@@ -278,6 +298,12 @@ class Runner:
 
 def _rank(path: Path) -> int:
     return int(path.name.rpartition("-rank-")[2].partition("-")[0])
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def _own_environment() -> dict[str, str]:

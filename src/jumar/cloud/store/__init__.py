@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
@@ -28,6 +29,33 @@ class Transient(Exception):
     """A failure that may be gone at the next attempt."""
 
 
+class Piece(NamedTuple):
+    """A part of a file of this machine."""
+
+    path: str
+    start: int
+    size: int
+
+    def read(self) -> bytes:
+        try:
+            with open(self.path, "rb", buffering=0) as file:
+                data = os.pread(file.fileno(), self.size, self.start)
+        except OSError as error:
+            raise UserError(f"cannot read `{self.path}`: {error.strerror}") from error
+        if len(data) != self.size:
+            raise UserError(f"`{self.path}` became shorter while it was read", "send it again when nobody writes to it")
+        return data
+
+
+def write_at(handle: int, data: bytes | memoryview, start: int) -> int:
+    """Write all of it at a place of a file; the place behind it."""
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(handle, view, start)
+        view, start = view[written:], start + written
+    return start
+
+
 class Store(Protocol):
     name: str
     """For manifests: what else would be another place."""
@@ -45,6 +73,8 @@ class Store(Protocol):
     def delete(self, bucket: str, keys: Sequence[str]) -> None: ...
     def begin(self, bucket: str, key: str) -> str: ...
     def part(self, bucket: str, key: str, upload: str, number: int, data: bytes, md5: str) -> str: ...
+    def part_file(self, bucket: str, key: str, upload: str, number: int, piece: Piece, md5: str) -> str: ...
+    def fetch(self, bucket: str, key: str, start: int, size: int, handle: int) -> None: ...
     def parts(self, bucket: str, key: str, upload: str) -> list[Part] | None: ...
     def finish(self, bucket: str, key: str, upload: str, parts: Sequence[Part]) -> str: ...
     def abort(self, bucket: str, key: str, upload: str) -> None: ...

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from jumar.cloud import keys, uploads
 from jumar.cloud.disk import Disk, Note, write_file
-from jumar.cloud.store import Entry, Part, failure
+from jumar.cloud.store import Entry, Part, Piece, failure, write_at
 from jumar.core.errors import UserError
 
 
@@ -108,6 +108,12 @@ class FolderStore:
             write_file(temporary, data)
             uploads.add(self.disk, bucket, upload, number, temporary, md5)
         return md5
+
+    def part_file(self, bucket: str, key: str, upload: str, number: int, piece: Piece, md5: str) -> str:
+        return self.part(bucket, key, upload, number, piece.read(), md5)
+
+    def fetch(self, bucket: str, key: str, start: int, size: int, handle: int) -> None:
+        write_at(handle, self.get(bucket, key, start, size), start)
 
     def parts(self, bucket: str, key: str, upload: str) -> list[Part] | None:
         found = uploads.find(self.disk, bucket, upload)

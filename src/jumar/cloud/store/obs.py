@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from jumar.cloud.credentials import Credentials
-from jumar.cloud.store import Entry, Part, Transient, failure
+from jumar.cloud.store import Entry, Part, Piece, Transient, failure, write_at
 from jumar.core.errors import UserError
 
 PAGE = 1000
+CHUNK = 256 << 10
+"""Bytes that go through Python at a time."""
 
 
 class Endpoint(NamedTuple):
@@ -51,7 +53,7 @@ class ObsStore:
             long_conn_mode=True,
             max_retry_count=0,
             timeout=60,
-            chunk_size=64 << 20,
+            chunk_size=CHUNK,
         )
 
     def close(self) -> None:
@@ -127,6 +129,26 @@ class ObsStore:
         done = self._call(f"`{bucket}/{key}`", self.client.uploadPart, bucket, key, number, upload,
                           content=io.BytesIO(data), partSize=len(data), md5=_base64(md5))  # fmt: skip
         return str(done.body.etag).strip('"')
+
+    def part_file(self, bucket: str, key: str, upload: str, number: int, piece: Piece, md5: str) -> str:
+        done = self._call(f"`{bucket}/{key}`", self.client.uploadPart, bucket, key, number, upload, piece.path,
+                          isFile=True, partSize=piece.size, offset=piece.start, md5=_base64(md5))  # fmt: skip
+        return str(done.body.etag).strip('"')
+
+    def fetch(self, bucket: str, key: str, start: int, size: int, handle: int) -> None:
+        headers = self.obs.GetObjectHeader(range=f"{start}-{start + size - 1}")
+        done = self._call(f"`{bucket}/{key}`", self.client.getObject, bucket, key, headers=headers)
+        stream, at, end = done.body.response, start, start + size
+        view = memoryview(bytearray(CHUNK))
+        try:
+            while at < end and (count := stream.readinto(view[: end - at])):
+                at = write_at(handle, view[:count], at)
+        except (OSError, http.client.HTTPException) as error:
+            raise Transient(f"`{bucket}/{key}`: {type(error).__name__}: {error}") from error
+        finally:
+            stream.close()
+        if at != end:
+            raise Transient(f"`{bucket}/{key}`: {at - start} of {size} bytes arrived")
 
     def parts(self, bucket: str, key: str, upload: str) -> list[Part] | None:
         found: list[Part] = []

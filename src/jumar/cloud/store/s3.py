@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from jumar.cloud.credentials import Credentials
-from jumar.cloud.store import Entry, Part, Transient, failure
+from jumar.cloud.store import Entry, Part, Piece, Transient, failure, write_at
 from jumar.cloud.store.obs import Endpoint
 from jumar.core.errors import UserError
 
@@ -109,6 +109,12 @@ class S3Store:
         done = self._call(f"`{bucket}/{key}`", "upload_part", Bucket=bucket, Key=key, UploadId=upload, Body=data,
                           PartNumber=number, ContentMD5=_base64(md5))  # fmt: skip
         return str(done["ETag"]).strip('"')
+
+    def part_file(self, bucket: str, key: str, upload: str, number: int, piece: Piece, md5: str) -> str:
+        return self.part(bucket, key, upload, number, piece.read(), md5)
+
+    def fetch(self, bucket: str, key: str, start: int, size: int, handle: int) -> None:
+        write_at(handle, self.get(bucket, key, start, size), start)
 
     def parts(self, bucket: str, key: str, upload: str) -> list[Part] | None:
         found: list[Part] = []

@@ -19,9 +19,8 @@ ENGINES = {
 
 def engine(name: str) -> ModuleType:
     """The module of an engine."""
-    if name == "modelarts":
-        raise UserError("ModelArts is not an engine of `jumar launch`", "it comes with `jumar cloud`")
     if name not in ENGINES:
-        listed = ", ".join(f"`{one}`" for one in ENGINES)
-        raise UserError(f"no such engine: `{name}`", did_you_mean(name, ENGINES, f"these are: {listed}"))
+        known = [*ENGINES, "modelarts"]
+        listed = ", ".join(f"`{one}`" for one in known)
+        raise UserError(f"no such engine: `{name}`", did_you_mean(name, known, f"these are: {listed}"))
     return importlib.import_module(f"jumar.launch.backends.{name}")

@@ -65,12 +65,16 @@ class CommandLine:
         return helper.is_inside_call(self.file, call)
 
     def _is_parser(self, node: ast.expr) -> bool:
-        for origin in self.paths.flow.origins(node):
-            if isinstance(origin, ast.Call) and (self.file.name(origin.func) or "").endswith("ArgumentParser"):
-                return True
-        text = self.file.text(node).lower()
-        imports = any(name.split(".")[0] in ("argparse", "configargparse") for name in self.file.imported)
-        return "pars" in text and (imports or "argparser" in text)
+        """A parser that is made here, or one from another module, known by its name; optparse's is another thing."""
+        if self._is_made_here(node):
+            return True
+        return "pars" in self.file.text(node).lower() and "optparse" not in self.file.imported
+
+    def _is_made_here(self, node: ast.expr) -> bool:
+        return any(
+            isinstance(origin, ast.Call) and (self.file.name(origin.func) or "").endswith("ArgumentParser")
+            for origin in self.paths.flow.origins(node)
+        )
 
     @cached_property
     def options(self) -> list[Option]:
@@ -80,7 +84,18 @@ class CommandLine:
     @cached_property
     def is_hidden(self) -> bool:
         """Are options added elsewhere, or under names that are known only when the script runs?"""
-        return not self._adding or any(self._names(call) is None for call in self._adding)
+        if not self._adding or any(self._names(call) is None for call in self._adding):
+            return True
+        return any(self._comes_from_elsewhere(call) for call in self.sites)
+
+    def _comes_from_elsewhere(self, site: ast.Call) -> bool:
+        """Is the parser what a function of another module gave, which may have added options too?"""
+        assert isinstance(site.func, ast.Attribute)
+        calls = [one for one in self.paths.flow.origins(site.func.value) if isinstance(one, ast.Call)]
+        here = {node.name for node in ast.walk(self.file.tree) if isinstance(node, ast.FunctionDef)}
+        return any(
+            isinstance(one.func, ast.Name) and one.func.id not in here and not self._is_made_here(one) for one in calls
+        )
 
     @cached_property
     def _adding(self) -> list[ast.Call]:

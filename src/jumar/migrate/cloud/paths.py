@@ -123,15 +123,17 @@ class Paths:
             if is_write is write:
                 yield call
 
-    def roots(self, node: ast.expr | None, depth: int = 0) -> list[Root]:
-        """Every way in which a path may begin."""
-        if node is None or depth > 12:
+    def roots(self, node: ast.expr | None, seen: set[ast.AST] | None = None) -> list[Root]:
+        """Every way in which a path may begin; `path = join(path, …)` leads back to where it was seen."""
+        if node is None:
             return []
-        origins = self.flow.origins(node) or [node]
-        found = [root for origin in origins for root in self._root(origin, depth)]
+        seen = set() if seen is None else seen
+        origins = [origin for origin in self.flow.origins(node) or [node] if origin not in seen]
+        seen.update(origins)
+        found = [root for origin in origins for root in self._root(origin, seen)]
         var = self.flow.var(node)
         if var is not None and (default := self._default(var)) is not None:
-            found += self.roots(default, depth + 1)
+            found += self.roots(default, seen)
         return list(dict.fromkeys(found))
 
     def _default(self, var: Any) -> ast.expr | None:
@@ -144,21 +146,21 @@ class Paths:
         pairs += [(arg, value) for arg, value in zip(args.kwonlyargs, args.kw_defaults, strict=True) if value]
         return next((value for arg, value in pairs if arg.arg == var.name and isinstance(value, ast.Constant)), None)
 
-    def _root(self, node: ast.expr, depth: int) -> list[Root]:
+    def _root(self, node: ast.expr, seen: set[ast.AST]) -> list[Root]:
         if helper.is_call(self.file, node):
             return [Root("helper", node)]
         if isinstance(node, ast.Constant):
             return [Root("literal", node, node.value)] if isinstance(node.value, str) else [Root("else", node)]
         if isinstance(node, ast.Call):
-            return self._called(node, depth)
+            return self._called(node, seen)
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div)):
-            return self.roots(node.left, depth + 1)
+            return self.roots(node.left, seen)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-            return self._template(node, node.left, "%", depth)
+            return self._template(node, node.left, "%", seen)
         if isinstance(node, ast.JoinedStr) and node.values:
             first = node.values[0]
             if isinstance(first, ast.FormattedValue):
-                return self.roots(first.value, depth + 1)
+                return self.roots(first.value, seen)
             return [Root("literal", node, str(getattr(first, "value", "")))]
         if isinstance(node, ast.Attribute) and self.file.name(node) is None:
             return [Root("option", node, node.attr)]
@@ -166,29 +168,29 @@ class Paths:
             return [Root("option", node, str(node.slice.value))]
         return [Root("else", node)]
 
-    def _called(self, node: ast.Call, depth: int) -> list[Root]:
+    def _called(self, node: ast.Call, seen: set[ast.AST]) -> list[Root]:
         name = self.file.name(node.func)
         is_str = isinstance(node.func, ast.Name) and node.func.id == "str"
         if (name in _SAME_PATH or is_str) and node.args:
-            return self.roots(node.args[0], depth + 1)
+            return self.roots(node.args[0], seen)
         if isinstance(node.func, ast.Attribute) and name is None:
             if node.func.attr == "format":
-                return self._template(node, node.func.value, "{", depth)
+                return self._template(node, node.func.value, "{", seen)
             if node.func.attr in _SAME_METHODS:
-                return self.roots(node.func.value, depth + 1)
+                return self.roots(node.func.value, seen)
         return [Root("else", node)]
 
-    def _template(self, whole: ast.expr, text: ast.expr, mark: str, depth: int) -> list[Root]:
+    def _template(self, whole: ast.expr, text: ast.expr, mark: str, seen: set[ast.AST]) -> list[Root]:
         """`"out/%s" % name` begins with a literal, `"{}/x".format(folder)` with its first argument."""
         if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
             return [Root("else", whole)]
         if not text.value.startswith(mark):
             return [Root("literal", whole, text.value)]
         if isinstance(whole, ast.Call) and whole.args:
-            return self.roots(whole.args[0], depth + 1)
+            return self.roots(whole.args[0], seen)
         if isinstance(whole, ast.BinOp):
             first = whole.right.elts[0] if isinstance(whole.right, ast.Tuple) and whole.right.elts else whole.right
-            return self.roots(first, depth + 1)
+            return self.roots(first, seen)
         return [Root("else", whole)]
 
     @cached_property

@@ -1,0 +1,92 @@
+"""What `jumar cloud submit` and `jumar launch --on modelarts` share: a job from what was said, shown or sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jumar.cli.cloud_common import human, show
+from jumar.cli.cloud_place import Place
+from jumar.cli.progress import Transfer
+from jumar.core.errors import UserError
+
+if TYPE_CHECKING:
+    from jumar.cloud.jobs import Plan
+
+
+def build(place: Place, said: dict[str, Any]) -> Plan:
+    """What the user said and what `jumar.toml` says, as a plan; `said` learns what was chosen."""
+    from jumar.cloud import jobs
+
+    table = place.config.table
+    get: Callable[[str, Any], Any] = lambda key, default: said.get(key) or table.get(key) or default  # noqa: E731
+    if not get("code", "") or not get("boot", ""):
+        missing = "--code" if not get("code", "") else "--boot"
+        raise UserError(f"missing `{missing}`", "`jumar cloud submit --code code --boot train.py --data data`")
+    base = Path() if said.get("code") or place.config.path is None else place.config.path.parent
+    data = get("data", ())
+    said["devices"] = get("devices", 1)
+    said["python"] = _python(place, said.get("python"))
+    wish = jobs.Wish(
+        code=base / get("code", ""), boot=get("boot", ""), data=[data] if isinstance(data, str) else tuple(data),
+        devices=said["devices"], bucket=get("bucket", "jumar-local" if place.target.is_local else ""),
+        name=get("name", ""), parameters=tuple(get("param", ())), environments=tuple(get("env", ())),
+        engine=get("engine", ""), flavor=get("flavor", ""), hours=get("auto_stop", 0),
+        nodes=get("nodes", 1), v1=get("contract", "v2") == "v1", price=get("price", 0.0),
+    )  # fmt: skip
+    if place.target.is_local and wish.bucket:
+        place.store.make_bucket(wish.bucket)
+    return jobs.build(wish, place.store, place.platform(), place.secrets())
+
+
+def send(place: Place, plan: Plan, said: Mapping[str, Any], *, allow_secrets: bool, quiet: bool) -> dict[str, Any]:
+    """Start the job of a plan; nothing is sent when the code seems to hold keys."""
+    from jumar.cloud import jobs
+
+    if plan.leaks and not allow_secrets:
+        leak = plan.leaks[0]
+        raise UserError(
+            f"{leak.path}:{leak.line}: {leak.what}: nothing was sent",
+            "take it out of the code, or `--allow-secrets` if it is none",
+        )
+    place.prepare(plan.framework, said["devices"], said["python"])
+    with Transfer(quiet=quiet) as bar:
+        made = jobs.submit(plan, place.store, place.platform(), bar)
+    place.remember(made["metadata"]["id"])
+    return made
+
+
+def show_plan(plan: Plan, as_json: bool) -> None:
+    import json
+
+    uploads: list[dict[str, Any]] = [
+        {"to": str(one.place), "files": one.files, "bytes": one.size, "unchanged": one.skipped} for one in plan.uploads
+    ]
+    leaks = [leak._asdict() for leak in plan.leaks]
+    if as_json:
+        show([{"body": plan.body, "uploads": uploads, "secrets": leaks, "cost": plan.cost}], [], True)
+        return
+    for one in uploads:
+        click.echo(f"upload {one['files']} files, {human(one['bytes'])} to {one['to']}; {one['unchanged']} unchanged")
+    for leak in plan.leaks:
+        click.echo(f"{leak.path}:{leak.line}: {leak.what}")
+    hours = plan.body["spec"]["auto_stop"]["duration"]
+    bound = f"; costs at most {plan.cost:.2f}" if plan.cost is not None else ""
+    click.echo(f"stops by itself after {hours} hours{bound}")
+    click.echo(json.dumps(plan.body, indent=2, ensure_ascii=False))
+
+
+def _python(place: Place, said: str | None) -> str:
+    """The interpreter of a job; a path in `jumar.toml` is relative to that file."""
+    if not place.target.is_local:
+        if said:
+            raise UserError("`--python` is for jobs on this machine", "on the cloud the engine has its own Python")
+        return ""
+    chosen = said or place.config.table.get("python") or ""
+    from jumar.cloud.standin import interpreter
+
+    base = Path() if said or place.config.path is None else place.config.path.parent
+    return interpreter.absolute(chosen, base)

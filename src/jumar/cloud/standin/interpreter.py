@@ -1,0 +1,92 @@
+"""The interpreter of a job: what it must have, what a job adds to it, and how MindSpore runs there without a device.
+
+A job may have another interpreter than Jumar: MindSpore and torch_npu want different versions of numpy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from jumar.core.errors import UserError
+
+REQUIREMENTS = "pip-requirements.txt"
+"""In the code folder; the platform installs it before it starts the script."""
+TARGET, PORT, MEET = "JUMAR_MINDSPORE_TARGET", "JUMAR_MINDSPORE_PORT", "JUMAR_MINDSPORE_MEET"
+MINDSPORE = {TARGET: "CPU", "DNNL_MAX_CPU_ISA": "AVX2"}
+"""Variables of a MindSpore job without a device. With AVX-512 oneDNN falls back to its reference convolution in
+MindSpore 2.10.0, which is a hundred times slower."""
+_ASK = """
+import importlib.metadata as data, importlib.util as util, json, sys
+def version(name):
+    try:
+        return data.version(name)
+    except data.PackageNotFoundError:
+        return ""
+print(json.dumps({"python": list(sys.version_info[:2]), "mindspore": bool(util.find_spec("mindspore")),
+                  "numpy": version("numpy")}))
+"""
+
+
+def check(python: str, framework: str) -> None:
+    """Refuse an interpreter that cannot run the job."""
+    try:
+        done = subprocess.run([python, "-c", _ASK], capture_output=True, text=True, timeout=120, check=True)
+        found: dict[str, Any] = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        raise UserError(
+            f"not a Python interpreter: `{python}`", "`--python` takes a path such as `ms/bin/python`"
+        ) from None
+    if framework != "mindspore":
+        return
+    how = "python3.11 -m venv ms && ms/bin/pip install mindspore 'numpy<2'; then `--python ms/bin/python`"
+    if not found["mindspore"]:
+        raise UserError(f"MindSpore is not installed for `{python}`", how)
+    if found["numpy"].split(".")[0] not in ("", "0", "1"):
+        raise UserError(f"MindSpore does not work with numpy {found['numpy']} of `{python}`", how)
+
+
+def search_path(folder: Path, packages: Path) -> list[str]:
+    """Folders for PYTHONPATH: MoXing, MindSpore's mapping, installed requirements, and Jumar alone.
+
+    Jumar's own folder may hold other packages, which must not come before those of the job's interpreter.
+    """
+    folder.mkdir(exist_ok=True)
+    link = folder / "jumar"
+    if not link.is_symlink():
+        link.symlink_to(Path(__file__).parents[2])
+    here = Path(__file__).parent
+    return [str(path) for path in (here / "mox", here / "ms", packages, folder) if path.is_dir()]
+
+
+def install(python: str, requirements: Path, packages: Path) -> list[str]:
+    """Install what is missing into a folder of its own; the names and versions."""
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet"]
+    plan = json.loads(_pip([*pip, "--dry-run", "--report", "-", "-r", str(requirements)]))
+    rows = [(row["metadata"]["name"], row["metadata"]["version"], row) for row in plan["install"]]
+    if rows:
+        exact = [
+            row["download_info"]["url"] if row["is_direct"] else f"{name}=={version}" for name, version, row in rows
+        ]
+        _pip([*pip, "--no-deps", "--target", str(packages), *exact])
+    return [f"{name} {version}" for name, version, _ in rows]
+
+
+def _pip(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        last = next((line for line in reversed(done.stderr.splitlines()) if "ERROR" in line), done.stderr.strip())
+        raise UserError(f"cannot install {REQUIREMENTS}: {last.removeprefix('ERROR: ')}")
+    return done.stdout
+
+
+def absolute(python: str, base: Path) -> str:
+    """A path as it is, not what it links to: the Python of a virtual environment is a link."""
+    if not python or os.sep not in python:
+        import shutil
+
+        return shutil.which(python) or python if python else ""
+    return os.path.abspath(base / Path(python).expanduser())

@@ -1,0 +1,243 @@
+"""MindSpore jobs of the stand-in: interpreter, device, many processes; with the real wheel where there is one."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumar.cloud import jobs
+from jumar.cloud.standin import interpreter
+
+Jumar = Callable[..., Any]
+REAL = os.environ.get("JUMAR_TEST_MINDSPORE") or (sys.executable if importlib.util.find_spec("mindspore") else "")
+needs_mindspore = pytest.mark.skipif(not REAL, reason="JUMAR_TEST_MINDSPORE names no interpreter with MindSpore")
+FAKE = {
+    "__init__.py": "from mindspore.context import set_context\nfrom mindspore.device_manager import set_device\n",
+    "context.py": "said = {}\ndef set_context(**given):\n    said.update(given)\n",
+    "device_manager.py": "said = []\ndef set_device(*given):\n    said.append(given)\n",
+    "communication/__init__.py": "from mindspore.communication.management import init\n",
+    "communication/management.py": "calls = []\ndef init(backend_name=None):\n    calls.append(backend_name)\n",
+    "dataset/__init__.py": "from mindspore.dataset.engine.datasets import Dataset\n",
+    "dataset/core/__init__.py": "",
+    "dataset/core/validator_helpers.py": """
+def check_num_parallel_workers(value):
+    if not 1 <= value <= 2:
+        raise ValueError(value)
+""",
+    "dataset/engine/__init__.py": "",
+    "dataset/engine/datasets.py": """
+from mindspore.dataset.core.validator_helpers import check_num_parallel_workers
+class Dataset:
+    def __init__(self, children=None, num_parallel_workers=None):
+        if num_parallel_workers is not None:
+            check_num_parallel_workers(num_parallel_workers)
+        self.num_parallel_workers = num_parallel_workers
+""",
+}
+USES = """
+import os, sys
+import mindspore as ms
+from mindspore import context, device_manager
+from mindspore.communication import init, management
+from mindspore.dataset import Dataset
+
+context.set_context(mode=0, device_target="Ascend", device_id=3)
+ms.set_device("Ascend", 1)
+init("hccl")
+print(context.said["device_target"], context.said["device_id"], device_manager.said, management.calls,
+      Dataset(num_parallel_workers=64).num_parallel_workers == (os.cpu_count() or 1), os.environ.get("MS_ROLE"))
+"""
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Path:
+    """A package that is called mindspore and only remembers what it was told."""
+    for name, text in FAKE.items():
+        path = tmp_path / "site" / "mindspore" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "site"
+
+
+def _use(fake: Path, **variables: str) -> str:
+    mapping = Path(interpreter.__file__).parent / "ms"
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{mapping}:{fake}", **variables}
+    done = subprocess.run([sys.executable, "-c", USES], env=environment, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or done.stderr
+
+
+def test_a_script_for_ascend_gets_the_cpu_of_mindspore(fake: Path) -> None:
+    said = _use(fake, JUMAR_MINDSPORE_TARGET="CPU", MS_ROLE="MS_WORKER")
+    assert said == "CPU 3 [('CPU', 1)] [None] True MS_WORKER"
+
+
+def test_without_the_variable_mindspore_is_left_alone(fake: Path) -> None:
+    assert "ValueError: 64" in _use(fake)
+
+
+def test_a_rank_joins_the_cluster_of_its_job(fake: Path) -> None:
+    given = {"RANK_ID": "1", "RANK_SIZE": "2", interpreter.PORT: "4711"}
+    assert _use(fake, JUMAR_MINDSPORE_TARGET="CPU", **given) == "CPU 3 [('CPU', 1)] [None] True MS_WORKER"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    top = tmp_path / "project"
+    for name in ("code", "data"):
+        (top / name).mkdir(parents=True)
+    (top / "data" / "a.txt").write_text("alpha")
+    (top / "code" / "train.py").write_text("import mindspore\nprint('never started')\n")
+    monkeypatch.chdir(top)
+    monkeypatch.setenv("PYTHONPATH", str(Path(jobs.__file__).parents[2]))
+    return top
+
+
+SUBMIT = ("cloud", "submit", "--code", "code", "--boot", "train.py", "--data", "data")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mindspore") is not None, reason="MindSpore is installed beside Jumar")
+def test_missing_mindspore_is_said_before_anything_is_sent(jumar: Jumar, project: Path) -> None:
+    done = jumar(*SUBMIT)
+    assert done.code == 2
+    assert "MindSpore is not installed for" in done.err
+    assert "--python ms/bin/python" in done.err
+    assert not list(Path(os.environ["JUMAR_CLOUD_HOME"]).rglob("a.txt"))
+
+
+def test_an_interpreter_that_is_none_is_refused(jumar: Jumar, project: Path) -> None:
+    done = jumar(*SUBMIT, "--python", "data/a.txt")
+    assert done.code == 2
+    assert "not a Python interpreter" in done.err
+
+
+def test_a_job_runs_with_the_interpreter_it_asks_for(jumar: Jumar, project: Path) -> None:
+    """Named in jumar.toml, relative to that file; modules beside Jumar do not come before its own."""
+    (project / "bin").mkdir()
+    script = project / "bin" / "python"
+    script.write_text(f'#!/bin/sh\nJOB_PYTHON=mine exec {sys.executable} "$@"\n')
+    script.chmod(0o755)
+    (project / "jumar.toml").write_text('[cloud]\npython = "bin/python"\n')
+    (project / "code" / "train.py").write_text(
+        "import os, jumar, moxing\nprint(os.environ['JOB_PYTHON'], moxing.__version__)\n"
+    )
+    done = jumar(*SUBMIT, "--follow")
+    assert done.code == 0, done.out + done.err
+    assert done.out == "mine 1.17.3-jumar\n"
+
+
+def test_python_is_not_for_the_cloud(jumar: Jumar, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AK", "SK"):
+        monkeypatch.setenv(f"HUAWEICLOUD_SDK_{name}", "x")
+    (project / "jumar.toml").write_text(
+        '[cloud.targets.mine]\nproject_id = "p"\n'
+        'obs_endpoint = "http://127.0.0.1:9"\nmodelarts_endpoint = "http://127.0.0.1:9"\n'
+    )
+    done = jumar(*SUBMIT, "--target", "mine", "--python", "python3")
+    assert done.code == 2
+    assert "`--python` is for jobs on this machine" in done.err
+
+
+def test_requirements_are_installed_for_the_job_only(jumar: Jumar, project: Path) -> None:
+    package = project / "extra"
+    package.mkdir()
+    (package / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "build"\nbackend-path = ["."]\n'
+        '[project]\nname = "jumar-extra-of-a-test"\nversion = "1"\n'
+    )
+    (package / "build.py").write_text(BACKEND)
+    (project / "code" / "pip-requirements.txt").write_text(f"jumar-extra-of-a-test @ file://{package}\n")
+    (project / "code" / "train.py").write_text("import jumar_extra_of_a_test as extra\nprint(extra.NAME)\n")
+    done = jumar(*SUBMIT, "--follow")
+    assert done.code == 0, done.out + done.err
+    assert done.out == "extra\n"
+    assert "installed jumar-extra-of-a-test 1" in jumar("cloud", "logs", "--all").out
+    assert importlib.util.find_spec("jumar_extra_of_a_test") is None
+
+
+BACKEND = """
+import zipfile
+NAME = "jumar_extra_of_a_test-1"
+META = "Metadata-Version: 2.1\\nName: jumar-extra-of-a-test\\nVersion: 1\\n"
+def build_wheel(folder, *rest):
+    with zipfile.ZipFile(f"{folder}/{NAME}-py3-none-any.whl", "w") as file:
+        file.writestr("jumar_extra_of_a_test.py", "NAME = 'extra'\\n")
+        file.writestr(f"{NAME}.dist-info/METADATA", META)
+        file.writestr(f"{NAME}.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        file.writestr(f"{NAME}.dist-info/RECORD", "")
+    return f"{NAME}-py3-none-any.whl"
+"""
+
+
+def test_requirements_that_cannot_be_installed_fail_the_job(jumar: Jumar, project: Path) -> None:
+    (project / "code" / "pip-requirements.txt").write_text("--no-index\njumar-no-such-package==9\n")
+    (project / "code" / "train.py").write_text("print('started')\n")
+    done = jumar(*SUBMIT, "--follow")
+    assert done.code == 1
+    assert "started" not in done.out
+    assert "cannot install pip-requirements.txt: No matching distribution" in jumar("cloud", "logs", "--all").out
+
+
+REAL_SCRIPT = """
+import argparse, os
+import numpy as np
+import mindspore as ms
+import mindspore.dataset as ds
+from mindspore import Model, context, nn
+from mindspore.communication import get_group_size, get_rank, init
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--data_url")
+parser.add_argument("--train_url")
+args, _ = parser.parse_known_args()
+context.set_context(mode=context.GRAPH_MODE, device_target="Ascend", device_id=int(os.getenv("DEVICE_ID", "0")))
+rank, size = 0, 1
+if int(os.getenv("RANK_SIZE", "1")) > 1:
+    init("hccl")
+    rank, size = get_rank(), get_group_size()
+    context.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True, device_num=size)
+x = np.loadtxt(os.path.join(args.data_url, "x.txt"), dtype=np.float32)
+rows = {"x": x, "y": x.sum(1, keepdims=True)}
+data = ds.NumpySlicesDataset(rows, shuffle=False, num_shards=size, shard_id=rank, num_parallel_workers=8)
+data = data.batch(8 // size)
+ms.set_seed(1)
+net = nn.Dense(4, 1)
+Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.05)).train(2, data, dataset_sink_mode=False)
+np.savetxt(os.path.join(args.train_url, "w-%d.txt" % rank), net.weight.asnumpy())
+"""
+
+
+@needs_mindspore
+@pytest.mark.slow
+def test_two_devices_compute_what_one_computes(jumar: Jumar, project: Path) -> None:
+    import random
+
+    random.seed(1)
+    lines = [" ".join(str(random.gauss(0, 1)) for _ in range(4)) for _ in range(16)]
+    (project / "data" / "x.txt").write_text("\n".join(lines))
+    (project / "code" / "train.py").write_text(REAL_SCRIPT)
+    found: dict[str, list[float]] = {}
+    for name, words in {"one": ("1",), "two": ("2",), "msrun": ("2", "--env", "MA_RUN_METHOD=msrun")}.items():
+        done = jumar(*SUBMIT, "--python", REAL, "--follow", "--devices", *words)
+        assert done.code == 0, done.out + done.err
+        assert jumar("cloud", "pull", "-o", name).code == 0
+        assert len(list(Path(name).glob("w-*.txt"))) == int(words[0])
+        found[name] = [float(word) for word in Path(name, "w-0.txt").read_text().split()]
+    assert found["two"] == pytest.approx(found["one"], rel=1e-5)
+    assert found["msrun"] == pytest.approx(found["one"], rel=1e-5)
+
+
+@needs_mindspore
+@pytest.mark.slow
+def test_the_demo_goes_the_whole_way(tmp_path: Path) -> None:
+    top = Path(__file__).parents[2]
+    command = [sys.executable, top / "tools" / "demo_cloud.py", REAL, tmp_path / "demo"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("accuracy 0") == 3
