@@ -1,0 +1,246 @@
+"""One dispatch mode that sees every operator, forward and backward, and notes what it was and what came out.
+
+Views carry no numbers (their data is known already), copies that change nothing stand for what they copy, and while an
+optimizer works only its calls are noted: weights, gradients and optimizer state are looked at before and after it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from jumar.compare.naming import Lines, Modules
+from jumar.compare.origin import Origins
+from jumar.compare.sketch import HEAD, WIDTH, Sketcher
+
+MOST_ENTRIES = 50_000
+"""Operators of one step; a program without steps must not fill the memory."""
+_PLAIN_COPIES = ("aten.clone.default", "aten.contiguous.default", "aten._to_copy.default", "aten.lift_fresh.default",
+                 "aten._unsafe_view.default")  # fmt: skip
+_EMPTY = ("aten.empty", "aten.new_empty", "aten.resize_", "aten.set_")
+_INFINITE = 1 << 62
+
+Alter = Callable[[Any, Sequence[Any], dict[str, Any]], Any]
+
+
+class Recorder(TorchDispatchMode):  # type: ignore[misc]
+    """Collects the entries of one step until `take`."""
+
+    def __init__(self, alter: Alter | None = None, keep: Sequence[int] = ()) -> None:
+        super().__init__()
+        self.modules = Modules()
+        self.alter = alter
+        self.keep = set(keep)
+        self.kept: dict[int, dict[str, Any]] = {}
+        self.in_optimizer = False
+        self.active = True
+        self.cut = False
+        self.devices: set[str] = set()
+        self.dtypes: set[str] = set()
+        self._pid = os.getpid()
+        self._thread = threading.get_ident()
+        self._lines = Lines()
+        self._facts: dict[Any, _Facts] = {}
+        self._sketchers: dict[torch.device, Sketcher] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self.entries: list[dict[str, Any]] = []
+        self.rows: list[tuple[torch.device, int]] = []
+        self._origins = Origins()
+        self._by_node: dict[int, int] = {}
+        self._last_node = -1
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if not self.active or os.getpid() != self._pid:
+            return func(*args, **kwargs)
+        facts = self._facts.get(func)
+        if facts is None:
+            facts = self._facts[func] = _Facts(func)
+        if facts.is_silent:
+            return func(*args, **kwargs)
+        before = self._before(facts, args, kwargs)
+        keep = len(self.entries) in self.keep
+        saved = [_copy(value) for value in before.tensors] if keep else []
+        done = self.alter(func, args, kwargs) if self.alter and not facts.is_view else func(*args, **kwargs)
+        entry = self._after(facts, before, done)
+        if keep:
+            self.kept[entry] = {"inputs": saved, "outputs": [_copy(value) for value in _tensors(done)]}
+        return done
+
+    def look(self, kind: str, name: str, tensor: torch.Tensor, phase: str) -> None:
+        """Note a tensor that is no operator's output: a gradient or the state of an optimizer."""
+        origin = self._origins.get(tensor)
+        self._append({
+            "kind": kind, "name": name, "phase": phase, "in": [origin] if origin >= 0 else [],
+            "outs": [self._out(tensor, True)],
+        })  # fmt: skip
+
+    def take(self) -> tuple[list[dict[str, Any]], np.ndarray[Any, Any]]:
+        """The entries and numbers since the last call."""
+        taken = {device: sketcher.take() for device, sketcher in self._sketchers.items()}
+        numbers = np.zeros((len(self.rows), HEAD + WIDTH), np.float32)
+        for place, (device, row) in enumerate(self.rows):
+            numbers[place] = taken[device][row]
+        entries = self.entries
+        self._begin()
+        return entries, numbers
+
+    def _before(self, facts: _Facts, args: Sequence[Any], kwargs: dict[str, Any]) -> _Call:
+        """Inputs and arguments, looked at before the operator may change them."""
+        call = _Call()
+        call.args.update(facts.defaults)
+        for name, value in zip(facts.names, args, strict=False):
+            call.args[name] = self._value(value, call)
+        for name, value in kwargs.items():
+            call.args[name] = self._value(value, call)
+        return call
+
+    def _value(self, value: Any, call: _Call) -> Any:
+        if isinstance(value, torch.Tensor):
+            call.tensors.append(value)
+            call.inputs.append(self._source(value))
+            return f"${len(call.inputs) - 1}"
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, int):
+            return value if abs(value) < _INFINITE else str(value)
+        if isinstance(value, float):
+            return value if abs(value) < float("inf") else str(value)
+        if isinstance(value, (list, tuple)):
+            return [self._value(item, call) for item in value]
+        return str(value)
+
+    def _source(self, tensor: torch.Tensor) -> int:
+        found = self._origins.get(tensor)
+        if found >= 0:
+            return found
+        kind, name = self.modules.tensors.get(id(tensor), ("", ""))
+        if not kind and tensor._base is not None:
+            kind, name = self.modules.tensors.get(id(tensor._base), ("", ""))
+            tensor = tensor._base if kind else tensor
+        entry = {
+            "kind": kind or "input",
+            "name": name or f"{self.modules.path or 'input'} {str(tensor.dtype)[6:]}{list(tensor.shape)}",
+            "phase": self._phase(),
+            "mod": self.modules.path,
+            "at": "" if kind else self._lines.here(),
+            "outs": [self._out(tensor, not self.in_optimizer)],
+        }
+        index = self._append(entry)
+        self._origins.put(tensor, index)
+        return index
+
+    def _after(self, facts: _Facts, call: _Call, done: Any) -> int:
+        outs = _tensors(done)
+        if not outs and facts.mutates:
+            outs = call.tensors[:1]
+        phase = self._phase()
+        entry = {"kind": "op", "op": facts.name, "phase": phase, "args": call.args, "in": call.inputs}
+        if facts.is_view:
+            entry["kind"] = "view"
+            entry["outs"] = [[str(out.dtype)[6:], list(out.shape), -1] for out in outs]
+        else:
+            same = facts.name in _PLAIN_COPIES and call.tensors and outs and outs[0].dtype == call.tensors[0].dtype
+            measured = not (same or facts.is_empty or self.in_optimizer)
+            entry["outs"] = [self._out(out, measured and _is_float(out)) for out in outs]
+            if same:
+                entry["kind"] = "view"
+        self._place(entry, phase)
+        index = self._append(entry)
+        if facts.is_view:
+            return index
+        for out in outs:
+            self._origins.put(out, call.inputs[0] if entry["kind"] == "view" and call.inputs else index)
+        return index
+
+    def _place(self, entry: dict[str, Any], phase: str) -> None:
+        """Module and line; in the backward pass those of the forward operator that the autograd node belongs to."""
+        node = torch._C._current_autograd_node()
+        if node is not None and not self.modules.stack:
+            source = self._by_node.get(node._sequence_nr())
+            if source is not None:
+                entry["mod"], entry["at"] = self.entries[source].get("mod", ""), self.entries[source].get("at", "")
+            return
+        entry["mod"], entry["at"] = self.modules.path, self._lines.here()
+        number = torch.autograd._get_sequence_nr() - 1
+        if number != self._last_node and (node is None or threading.get_ident() == self._thread):
+            self._last_node = number
+            self._by_node[number] = len(self.entries)
+
+    def _phase(self) -> str:
+        if self.in_optimizer:
+            return "optimizer"
+        return "backward" if torch._C._current_autograd_node() is not None else "forward"
+
+    def _out(self, tensor: torch.Tensor, measured: bool) -> list[Any]:
+        row = -1
+        if measured and tensor.layout is torch.strided and not tensor.is_quantized:
+            sketcher = self._sketchers.get(tensor.device)
+            if sketcher is None:
+                sketcher = self._sketchers[tensor.device] = Sketcher(tensor.device)
+            self.rows.append((tensor.device, sketcher.add(tensor.detach())))
+            row = len(self.rows) - 1
+            self.devices.add(tensor.device.type)
+            self.dtypes.add(str(tensor.dtype)[6:])
+        return [str(tensor.dtype)[6:], list(tensor.shape), row]
+
+    def _append(self, entry: dict[str, Any]) -> int:
+        self.entries.append(entry)
+        if len(self.entries) >= MOST_ENTRIES:
+            self.active, self.cut = False, True
+        return len(self.entries) - 1
+
+
+class _Call:
+    __slots__ = ("args", "inputs", "tensors")
+
+    def __init__(self) -> None:
+        self.args: dict[str, Any] = {}
+        self.inputs: list[int] = []
+        self.tensors: list[torch.Tensor] = []
+
+
+class _Facts:
+    """What does not change between two calls of an operator."""
+
+    __slots__ = ("defaults", "is_empty", "is_silent", "is_view", "mutates", "name", "names")
+
+    def __init__(self, func: Any) -> None:
+        schema = func._schema
+        self.name = str(func)
+        self.names = [argument.name for argument in schema.arguments]
+        plain = (argument for argument in schema.arguments if isinstance(argument.default_value, (bool, int, float, str)))
+        self.defaults = {argument.name: argument.default_value for argument in plain}
+        self.is_view = bool(func.is_view)
+        self.is_empty = self.name.startswith(_EMPTY)
+        self.mutates = bool(schema.is_mutable)
+        # Questions about a tensor, and the profiler's marks.
+        self.is_silent = self.name.startswith(("profiler.", "prim.", "aten.is_same_size", "aten._local_scalar_dense"))
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    return list(_walk(value))
+
+
+def _walk(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _walk(item)
+
+
+def _is_float(tensor: torch.Tensor) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().to("cpu", copy=True)
