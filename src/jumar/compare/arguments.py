@@ -18,7 +18,17 @@ def differ(first: Entry, second: Entry) -> tuple[str, ...]:
         return ()
     names = [name for name in {**first.args, **second.args} if name not in _STORAGE]
     values = [(name, first.args.get(name), second.args.get(name)) for name in names]
-    return tuple(f"{name}: {old} -> {new}" for name, old, new in values if not _same(old, new))
+    rank = len(first.outs[0].shape) if first.outs else 0
+    return tuple(
+        f"{name}: {old} -> {new}"
+        for name, old, new in values
+        if not (_same(old, new) or (name.startswith("dim") and _same_axis(old, new, rank)))
+    )
+
+
+def _same_axis(a: Any, b: Any, rank: int) -> bool:
+    """-1 and the number of the last axis are one; a reduction had an axis more than its result."""
+    return isinstance(a, int) and isinstance(b, int) and a * b <= 0 and abs(a - b) in (rank, rank + 1)
 
 
 def _same(a: Any, b: Any) -> bool:

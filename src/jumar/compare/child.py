@@ -24,6 +24,7 @@ def begin(told: str) -> None:
         rounded=wish.get("rounded", ""),
         keep=tuple(wish.get("tensors", ())),
         lazy=True,
+        stop=wish.get("stop"),
     ).begin()
 
 

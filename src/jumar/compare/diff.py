@@ -9,7 +9,8 @@ from jumar.compare.align import align, left_over
 from jumar.compare.floor import Floor
 from jumar.compare.noise import UNIT
 from jumar.compare.result import Entry, Pair
-from jumar.compare.store import Rank, Step, read_step
+from jumar.compare.reader import read_step
+from jumar.compare.store import Rank, Step
 
 
 class Stepped(NamedTuple):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from jumar.compare import measure, store
+from jumar.compare import measure, reader
 from jumar.compare.align import align
 from jumar.compare.noise import UNIT, is_product
 from jumar.compare.result import Entry
@@ -75,15 +75,15 @@ def find(base: Rank, given: Sequence[Path] = ()) -> Floor:
         return Floor("none", {})
     errors: dict[float, dict[tuple[int, int], float]] = {_noise(run): {} for run in runs}
     for number, path in base.steps.items():
-        reference = store.read_step(path)
+        reference = reader.read_step(path)
         for run in runs:
             if number in run.steps:
-                _add(errors[_noise(run)], reference, store.read_step(run.steps[number]))
+                _add(errors[_noise(run)], reference, reader.read_step(run.steps[number]))
     return Floor(source or f"{len(runs)} runs with rounding noise", errors)
 
 
 def _same_rank(path: Path, number: int) -> Rank:
-    found = store.ranks(path)
+    found = reader.ranks(path)
     return next((rank for rank in found if rank.number == number), found[0])
 
 

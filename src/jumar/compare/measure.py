@@ -12,6 +12,8 @@ from jumar.compare.store import Step
 
 HEAD = len(STATS)
 SMALLEST = 1e-30
+NOTHING = 1e-15
+"""Tensors whose values are all about this small, such as squares of gradients that ought to be 0, are equal."""
 SAME = Error(0.0, 1.0)
 
 
@@ -38,11 +40,11 @@ def rows(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], numel: int) -> Error:
     if (a[4], a[5]) != (b[4], b[5]):
         return Error(float("inf"), 0.0, "nan or inf on one side")
     if len(a) > HEAD and len(b) > HEAD:
-        return _sketches(a, b)
+        return _sketches(a, b, numel)
     return _statistics(a[:HEAD], b[:HEAD], numel)
 
 
-def _sketches(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Error:
+def _sketches(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], numel: int) -> Error:
     width = min(len(a), len(b)) - HEAD
     first, second = (fold(row[None, HEAD:].astype(np.float64), width)[0] for row in (a, b))
     good = np.isfinite(first) & np.isfinite(second)
@@ -53,9 +55,11 @@ def _sketches(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Error:
     if difference == 0:
         return SAME
     norms = float(np.linalg.norm(first)), float(np.linalg.norm(second))
-    # The true length is known; the sketch's own is only an estimate, but the one to take where parts are not finite.
-    size = float(a[3]) if good.all() and np.isfinite(a[3]) else norms[0]
-    relative = difference / max(size, SMALLEST) if size > SMALLEST else difference / max(norms[1], SMALLEST)
+    # The true lengths are known; the sketch's own is only an estimate, but safe from squares that underflow.
+    size = max(*norms, *(float(row[3]) for row in (a, b) if good.all() and np.isfinite(row[3])))
+    if size < NOTHING * max(numel, 1) ** 0.5:
+        return SAME
+    relative = difference / size
     cosine = float(first @ second) / max(norms[0] * norms[1], SMALLEST)
     return Error(relative, max(-1.0, min(1.0, cosine)))
 
@@ -63,7 +67,7 @@ def _sketches(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Error:
 def _statistics(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], numel: int) -> Error:
     """A lower bound: what norm, mean and extremes alone give away."""
     with np.errstate(all="ignore"):
-        size = max(abs(float(a[3])), SMALLEST)
+        size = max(abs(float(a[3])), abs(float(b[3])), SMALLEST)
         parts = [abs(float(b[3]) - float(a[3])) / size, abs(float(b[2]) - float(a[2])) / np.sqrt(max(numel, 1)) / size]
         parts += [abs(float(b[place]) - float(a[place])) / size for place in (0, 1)]
     relative = max((part for part in parts if np.isfinite(part)), default=0.0)

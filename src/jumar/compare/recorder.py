@@ -106,7 +106,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
     def _value(self, value: Any, call: _Call) -> Any:
         if isinstance(value, torch.Tensor):
             call.tensors.append(value)
-            call.inputs.append(self._source(value))
+            source = self._source(value)
+            call.inputs.append(source)
+            shape = list(value.shape)
+            known = self.entries[source]["outs"]
+            call.shapes.append(None if known and known[0][1] == shape else shape)
             return f"${len(call.inputs) - 1}"
         if value is None or isinstance(value, (bool, str)):
             return value
@@ -144,6 +148,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             outs = call.tensors[:1]
         phase = self._phase()
         entry = {"kind": "op", "op": facts.name, "phase": phase, "args": call.args, "in": call.inputs}
+        if any(call.shapes):
+            entry["shapes"] = call.shapes
         if facts.is_view:
             entry["kind"] = "view"
             entry["outs"] = [[str(out.dtype)[6:], list(out.shape), -1] for out in outs]
@@ -200,11 +206,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
 
 
 class _Call:
-    __slots__ = ("args", "inputs", "tensors")
+    __slots__ = ("args", "inputs", "shapes", "tensors")
 
     def __init__(self) -> None:
         self.args: dict[str, Any] = {}
         self.inputs: list[int] = []
+        self.shapes: list[list[int] | None] = []
+        """Where an input is a view of what its source made."""
         self.tensors: list[torch.Tensor] = []
 
 

@@ -34,7 +34,7 @@ class Entry:
 
     index: int
     kind: str
-    """`op`, `view`, `weight`, `buffer`, `input`, `grad`, `state`."""
+    """`op`, `view`, `weight`, `buffer`, `input`, `grad`, `state`; `arg` in a vendor's dump."""
     op: str
     name: str
     phase: str
@@ -44,6 +44,8 @@ class Entry:
     inputs: tuple[int, ...]
     args: dict[str, Any]
     outs: tuple[Out, ...]
+    shapes: tuple[tuple[int, ...] | None, ...] = ()
+    """Of the inputs, where they are views of what their source made."""
 
     @property
     def label(self) -> str:

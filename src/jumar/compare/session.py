@@ -39,7 +39,8 @@ class Session:
     """Recording from `begin` to `end`; made once per process."""
 
     def __init__(self, folder: Path, steps: int = STEPS, *, noise_unit: float = 0.0, seed: int | None = None,
-                 rounded: str = "", keep: tuple[int, ...] = (), lazy: bool = False) -> None:  # fmt: skip
+                 rounded: str = "", keep: tuple[int, ...] = (), lazy: bool = False,
+                 stop: int | None = None) -> None:  # fmt: skip
         if steps < 1:
             raise UserError(f"`steps={steps}`: at least one step must be recorded")
         self.folder = folder
@@ -50,6 +51,7 @@ class Session:
         alter = noise.Rounded(rounded) if rounded else noise.Noise(noise_unit, seed or 0) if noise_unit else None
         self.recorder = Recorder(alter, keep)
         self._lazy = lazy
+        self._stop = stop
         self._pid = os.getpid()
         self._thread = threading.get_ident()
         self._entered = False
@@ -58,8 +60,6 @@ class Session:
         self._unscaled: weakref.WeakKeyDictionary[torch.Tensor, torch.Tensor] = weakref.WeakKeyDictionary()
         self._norm: torch.Tensor | None = None
         self._undo: list[Any] = []
-        self._curve: list[str] = []
-        self._depth_without_grad = 0
 
     def begin(self) -> Session:
         hooks = torch.nn.modules.module
@@ -231,6 +231,9 @@ class Session:
             self._write_meta(complete=False)
         if self.step >= self.steps:
             self._leave()
+        if self._stop is not None and self.step >= self._stop and not self._closed:
+            self.end()
+            raise SystemExit(0)
 
     def _write_step(self) -> None:
         entries, numbers = self.recorder.take()

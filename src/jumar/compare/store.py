@@ -107,7 +107,8 @@ def _entry(index: int, item: dict[str, Any], rows: int) -> Entry:
     if not isinstance(args, dict):
         raise ValueError(f"operator {index} has no arguments")
     texts = (str(item.get(key, "")) for key in ("kind", "op", "name", "phase", "mod", "at"))
-    return Entry(index, *texts, inputs, args, outs)
+    shapes = tuple(None if shape is None else tuple(int(size) for size in shape) for shape in item.get("shapes", ()))
+    return Entry(index, *texts, inputs, args, outs, shapes)
 
 
 def write_json(path: Path, value: Any) -> None:

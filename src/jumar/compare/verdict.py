@@ -14,7 +14,7 @@ LIMIT = 4.0
 LATER = 2.0
 """Elsewhere this many times that: a relu that flips or an update that changes its sign makes rare jumps."""
 _RANDOM = ("dropout", "bernoulli", "rand", "normal", "uniform", "multinomial", "exponential", "geometric", "cauchy")
-_LEAVES = ("weight", "buffer")
+_LEAVES = ("weight", "buffer", "arg")
 _STAGES = (("weights", ("weight", "buffer")), ("inputs", ("input",)))
 
 
@@ -67,11 +67,11 @@ def _tensors(step: Stepped, limit: float) -> Verdict | None:
 def _operator(step: Stepped, limit: float) -> Verdict | None:
     flagged = [pair for pair in step.pairs if pair.over > _allowed(pair, limit) and pair.a.kind not in _LEAVES]
     changed = [pair for pair in step.pairs if pair.arguments]
-    first = _first(flagged)
+    first = _first(_that_matter(step, flagged, limit))
     if first is not None:
         first = _onset(step, first, limit)
     early = _first(changed)
-    if early is not None and (first is None or _order(early) <= _order(first)):
+    if early is not None and (first is None or order(early) <= order(first)):
         return _arguments(early, first, limit)
     if first is None:
         return None
@@ -122,11 +122,26 @@ def _arguments(pair: Pair, first: Pair | None, limit: float) -> Verdict:
     )
 
 
+def _that_matter(step: Stepped, flagged: Sequence[Pair], limit: float) -> list[Pair]:
+    """Without pairs that only look alike: their inputs are no partners, and nothing after them differs."""
+    partner = {pair.a.index: pair.b.index for pair in step.pairs}
+    bad = {pair.a.index for pair in flagged}
+    followed = {number for pair in flagged for number in pair.a.inputs if number in bad}
+    return [
+        pair
+        for pair in flagged
+        if pair.a.index in followed
+        or pair.a.kind != "op"
+        or pair.error_in <= limit * pair.floor
+        or all(partner.get(one) == other for one, other in zip(pair.a.inputs, pair.b.inputs, strict=False))
+    ]
+
+
 def _first(pairs: Sequence[Pair]) -> Pair | None:
-    return min(pairs, key=_order, default=None)
+    return min(pairs, key=order, default=None)
 
 
-def _order(pair: Pair) -> tuple[int, int]:
+def order(pair: Pair) -> tuple[int, int]:
     return (("forward", "backward", "optimizer").index(pair.a.phase), pair.a.index)
 
 
@@ -143,7 +158,7 @@ def _onset(step: Stepped, found: Pair, limit: float) -> Pair:
 
 def _between(step: Stepped, first: Pair) -> tuple[str, ...]:
     """Operators without a partner since the last pair that agreed."""
-    before = [pair for pair in step.pairs if pair.a.kind == "op" and _order(pair) < _order(first)]
+    before = [pair for pair in step.pairs if pair.a.kind == "op" and order(pair) < order(first)]
     start = before[-1] if before else None
     found = []
     for side, entries, at in (
