@@ -45,7 +45,12 @@ class Block(nn.Module):
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
-        self.ln1, self.attn, self.ln2, self.mlp = nn.LayerNorm(width), Attention(width, heads), nn.LayerNorm(width), MLP(width)
+        self.ln1, self.attn, self.ln2, self.mlp = (
+            nn.LayerNorm(width),
+            Attention(width, heads),
+            nn.LayerNorm(width),
+            MLP(width),
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = x + self.attn(self.ln1(x))
@@ -55,7 +60,9 @@ class Block(nn.Module):
 class GPT(nn.Module):
     shift = 0
 
-    def __init__(self, vocabulary: int = 97, width: int = 64, layers: int = 4, heads: int = 4, length: int = 32) -> None:
+    def __init__(
+        self, vocabulary: int = 97, width: int = 64, layers: int = 4, heads: int = 4, length: int = 32
+    ) -> None:
         super().__init__()
         self.tok, self.pos = nn.Embedding(vocabulary, width), nn.Embedding(length + 1, width)
         self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))

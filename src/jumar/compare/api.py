@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
+from jumar.compare.folder import prepare
 from jumar.compare.session import STEPS, Session
-from jumar.core.errors import UserError
 
 
 def record(
@@ -21,21 +20,3 @@ def record(
     folder = Path(path)
     prepare(folder, overwrite)
     return Session(folder, steps, keep=tuple(tensors))
-
-
-def prepare(folder: Path, overwrite: bool) -> None:
-    """Make sure that nothing but an older record is in the way; only `overwrite` removes that."""
-    if not folder.exists():
-        return
-    if folder.is_dir() and not any(folder.iterdir()):
-        return
-    if folder.is_dir() and all(_is_ours(child) for child in folder.iterdir()):
-        if not overwrite:
-            raise UserError(f"`{folder}` holds a record already", "name another folder, or overwrite it")
-        shutil.rmtree(folder)
-        return
-    raise UserError(f"`{folder}` exists and is no record", "name another folder")
-
-
-def _is_ours(child: Path) -> bool:
-    return child.name.startswith(("rank", "floor-")) and child.is_dir()

@@ -33,7 +33,9 @@ def compare(
         chosen.notes.append(f"{len(a)} ranks against {len(b)}: only the ranks of both were compared")
     if len(found) > 1:
         bad = [str(one.rank) for one in found if one.verdict.differs]
-        chosen.notes.append(f"ranks that differ: {', '.join(bad) or 'none'} of {len(found)}; rank {chosen.rank} is shown")
+        chosen.notes.append(
+            f"ranks that differ: {', '.join(bad) or 'none'} of {len(found)}; rank {chosen.rank} is shown"
+        )
     return chosen
 
 
@@ -44,7 +46,7 @@ def _urgency(one: Comparison) -> tuple[bool, int, tuple[int, int], int]:
 
 def _rank(a: Rank, b: Rank, floors: Sequence[Path], precision: str, limit: float) -> Comparison:
     noise = floor.find(a, floors)
-    steps = diff.steps(a, b, noise, precision)
+    steps = [verdict.settle(step, limit) for step in diff.steps(a, b, noise, precision)]
     if not steps and not (a.curve and b.curve):
         raise UserError(f"`{a.path}` and `{b.path}` have no step in common", "record the same steps")
     if not any(step.pairs for step in steps) and steps:
@@ -107,4 +109,6 @@ def _side(path: Path, ranks: Sequence[Rank], number: int) -> Side:
     meta: dict[str, Any] = rank.meta
     count = len(reader.read_step(rank.steps[min(rank.steps)]).entries) if rank.steps else 0
     steps = max(len(rank.curve), len(rank.steps))
-    return Side(str(path), str(meta.get("device")), str(meta.get("dtype")), str(meta.get("torch")), steps, count, len(ranks))
+    return Side(
+        str(path), str(meta.get("device")), str(meta.get("dtype")), str(meta.get("torch")), steps, count, len(ranks)
+    )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from jumar.compare import arguments, floor, measure
 from jumar.compare.align import align, left_over
 from jumar.compare.floor import Floor
 from jumar.compare.noise import UNIT
-from jumar.compare.result import Entry, Pair
 from jumar.compare.reader import read_step
+from jumar.compare.result import Entry, Pair
 from jumar.compare.store import Rank, Step
 
 
@@ -95,9 +96,16 @@ def _judged(entry: Entry) -> bool:
 
 
 def _inputs(a: Step, first: Entry, b: Step, second: Entry) -> float:
-    worst = 0.0
+    """The largest error of the inputs; nan where they cannot be compared."""
+    worst = 0.0 if len(first.inputs) == len(second.inputs) else math.nan
     for one, other in zip(first.inputs, second.inputs, strict=False):
         error = measure.entries(a, a.entries[one], b, b.entries[other])
         if error is not None:
             worst = max(worst, error.relative)
+        elif _measured(a.entries[one]) or _measured(b.entries[other]):
+            return math.nan
     return worst
+
+
+def _measured(entry: Entry) -> bool:
+    return any(out.row >= 0 for out in entry.outs)

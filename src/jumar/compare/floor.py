@@ -41,7 +41,7 @@ class Floor(NamedTuple):
         known = [(size, table[step, entry.index]) for size, table in sorted(self.errors.items())
                  if (step, entry.index) in table]  # fmt: skip
         if not known:
-            return max(least, 2 * error_in + _LOCAL * unit)
+            return max(least, (2 * error_in if error_in < math.inf else 0.0) + _LOCAL * unit)
         return max(least, _between(known, unit))
 
 

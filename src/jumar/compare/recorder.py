@@ -225,7 +225,9 @@ class _Facts:
         schema = func._schema
         self.name = str(func)
         self.names = [argument.name for argument in schema.arguments]
-        plain = (argument for argument in schema.arguments if isinstance(argument.default_value, (bool, int, float, str)))
+        plain = (
+            argument for argument in schema.arguments if isinstance(argument.default_value, (bool, int, float, str))
+        )
         self.defaults = {argument.name: argument.default_value for argument in plain}
         self.is_view = bool(func.is_view)
         self.is_empty = self.name.startswith(_EMPTY)

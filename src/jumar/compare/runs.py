@@ -32,9 +32,9 @@ class Failed(UserError):
     """The program itself failed; it has said why."""
 
 
-def record(words: Sequence[str], folder: Path, wish: Wish, tell: Callable[[str], None]) -> int:
+def record(words: Sequence[str], folder: Path, wish: Wish, tell: Callable[[str], None], quiet: bool = False) -> int:
     """Run the program and record it; returns its exit code. Runs for the floor follow only where it went well."""
-    code = _run(words, folder, wish, {})
+    code = _run(words, folder, wish, {}, quiet)
     if not any(folder.glob("rank*/meta.json")):
         shutil.rmtree(folder, ignore_errors=True)
         if code:

@@ -241,7 +241,11 @@ class Session:
         if entries and self.step < self.steps:
             store.write_step(folder / f"step-{self.step:05d}.jrec", entries, numbers)
             self._keep_tensors(folder)
-        loss = float(torch.stack([value.float().cpu().reshape(()) for value in self._losses]).mean()) if self._losses else None
+        loss = (
+            float(torch.stack([value.float().cpu().reshape(()) for value in self._losses]).mean())
+            if self._losses
+            else None
+        )
         norm = None if self._norm is None else float(self._norm)
         line = json.dumps({"step": self.step, "loss": _plain(loss), "grad_norm": _plain(norm)})
         with open(folder / "curve.jsonl", "a", encoding="utf-8") as file:

@@ -35,6 +35,21 @@ def judge(steps: Sequence[Stepped], limit: float = LIMIT) -> Verdict:
     )
 
 
+def settle(step: Stepped, limit: float = LIMIT) -> Stepped:
+    """Without pairs that only look alike: their inputs are no partners, and nothing after them differs."""
+    partner = {pair.a.index: pair.b.index for pair in step.pairs}
+    flagged = [pair for pair in step.pairs if pair.over > _allowed(pair, limit) and pair.a.kind == "op"]
+    followed = {number for pair in flagged for number in pair.a.inputs}
+    chance = {
+        pair.a.index
+        for pair in flagged
+        if pair.a.index not in followed
+        and not pair.error_in <= limit * pair.floor
+        and any(partner.get(one) != other for one, other in zip(pair.a.inputs, pair.b.inputs, strict=False))
+    }
+    return step._replace(pairs=[pair for pair in step.pairs if pair.a.index not in chance])
+
+
 def _allowed(pair: Pair, limit: float) -> float:
     return limit if pair.step == 0 and pair.a.phase == "forward" else LATER * limit
 
@@ -59,7 +74,9 @@ def _tensors(step: Stepped, limit: float) -> Verdict | None:
         else:
             at = f" (used at {first.a.where})" if first.a.where else ""
             message = f"an input differs {when}{more}: {first.a.name}{at}: relative error {first.error:.2g}"
-            meaning = "the runs were given other data: fix order, seed and preprocessing of the loader, then record again"
+            meaning = (
+                "the runs were given other data: fix order, seed and preprocessing of the loader, then record again"
+            )
         return Verdict(kind, message, meaning, first)
     return None
 
@@ -67,7 +84,7 @@ def _tensors(step: Stepped, limit: float) -> Verdict | None:
 def _operator(step: Stepped, limit: float) -> Verdict | None:
     flagged = [pair for pair in step.pairs if pair.over > _allowed(pair, limit) and pair.a.kind not in _LEAVES]
     changed = [pair for pair in step.pairs if pair.arguments]
-    first = _first(_that_matter(step, flagged, limit))
+    first = _first(flagged)
     if first is not None:
         first = _onset(step, first, limit)
     early = _first(changed)
@@ -120,21 +137,6 @@ def _arguments(pair: Pair, first: Pair | None, limit: float) -> Verdict:
     return Verdict(
         "arguments", f"{name(pair)} is called with other arguments: {told}; {effect}", "make both calls alike", pair
     )
-
-
-def _that_matter(step: Stepped, flagged: Sequence[Pair], limit: float) -> list[Pair]:
-    """Without pairs that only look alike: their inputs are no partners, and nothing after them differs."""
-    partner = {pair.a.index: pair.b.index for pair in step.pairs}
-    bad = {pair.a.index for pair in flagged}
-    followed = {number for pair in flagged for number in pair.a.inputs if number in bad}
-    return [
-        pair
-        for pair in flagged
-        if pair.a.index in followed
-        or pair.a.kind != "op"
-        or pair.error_in <= limit * pair.floor
-        or all(partner.get(one) == other for one, other in zip(pair.a.inputs, pair.b.inputs, strict=False))
-    ]
 
 
 def _first(pairs: Sequence[Pair]) -> Pair | None:
