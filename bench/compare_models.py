@@ -65,7 +65,7 @@ class GPT(nn.Module):
     ) -> None:
         super().__init__()
         self.tok, self.pos = nn.Embedding(vocabulary, width), nn.Embedding(length + 1, width)
-        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.blocks = nn.ModuleList(Block(width, 4) for _ in range(layers))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
@@ -231,15 +231,6 @@ def _no_bias(path: str) -> Callable[[Task], None]:
     return put
 
 
-def _bias(work: Task) -> None:
-    """Biases begin at small values: give them the size they have in a trained model."""
-    torch.manual_seed(5)
-    with torch.no_grad():
-        for name, tensor in work.model.named_parameters():
-            if name.endswith("bias"):
-                tensor.add_(0.1 * torch.randn_like(tensor))
-
-
 def _stale(work: Task) -> None:
     work.model.get_buffer("weights").mul_(0.9)
 
@@ -277,10 +268,18 @@ def _flush(x: torch.Tensor) -> torch.Tensor:
     return torch.where(x.abs() < 2e-2, torch.zeros_like(x), x)
 
 
+def _overflow(x: torch.Tensor) -> torch.Tensor:
+    return (x * 1e6).half().float() / 1e6
+
+
+def _scaled_gradient(work: Task) -> None:
+    work.model.get_parameter("layers.layers.1.linear2.weight").register_hook(lambda gradient: gradient * 1.2)
+
+
 LISTED = [
     Fault("exact GELU to tanh", "gpt", _act(lambda x: F.gelu(x, approximate="tanh")), r"gelu.*blocks\.2\.mlp"),
     Fault("a bf16 rounding", "gpt", _hook("blocks.2.mlp.fc", lambda x: x.bfloat16().float()), r"blocks\.2\.mlp"),
-    Fault("a weight times 1.05", "gpt", _weight("blocks.2.mlp.fc.weight", lambda x: x * 1.05), r"weights.*blocks\.2\.mlp\.fc\.weight"),
+    Fault("a weight times 1.05", "gpt", _weight("blocks.2.mlp.fc.weight", lambda x: x * 1.05), r"weights.*2\.mlp\.fc"),
     Fault("LayerNorm eps", "gpt", _set("blocks.2.ln1", "eps", 1e-2), r"layer_norm.*blocks\.2\.ln1"),
     Fault("attention scale", "gpt", _set("blocks.1.attn", "scale", 0.3), r"scaled_dot_product.*blocks\.1\.attn"),
     Fault("a dropped bias", "gpt", _no_bias("blocks.1.mlp.proj"), r"blocks\.1\.mlp\.proj"),
@@ -304,8 +303,8 @@ OTHERS = [
     Fault("a scaled output", "encoder", _hook("pool", lambda x: x * 1.1), r"pool|mul"),
     Fault("sum instead of mean pooling", "cnn", _hook("pool", lambda x: x * 4), r"pool|mul"),
     Fault("momentum of batch norm", "cnn", _set("blocks.1.bn2", "momentum", 0.01), r"momentum.*|blocks\.1\.bn2"),
-    Fault("fp16 overflow", "gpt", _hook("blocks.1.mlp.proj", lambda x: (x * 1e6).half().float() / 1e6), r"_to_copy|blocks\.1"),
-    Fault("a clamped activation", "encoder", _hook("layers.layers.0.linear1", lambda x: x.clamp(-1, 1)), r"clamp|linear1|layers\.0"),
-    Fault("noise in one gradient", "encoder", lambda work: work.model.get_submodule("layers.layers.1.linear2").weight.register_hook(lambda g: g * 1.2) and None, r"linear2|mul"),
+    Fault("fp16 overflow", "gpt", _hook("blocks.1.mlp.proj", _overflow), r"_to_copy|blocks\.1"),
+    Fault("a clamped activation", "encoder", _hook("layers.layers.0.linear1", lambda x: x.clamp(-1, 1)), r"clamp"),
+    Fault("a scaled gradient", "encoder", _scaled_gradient, r"linear2|mul"),
 ]  # fmt: skip
 """Ten and more that are not in the plan."""

@@ -40,7 +40,7 @@ def command() -> None:
     """Does the migrated model compute the same? `jumar compare A B` compares two records.
 
     `record` runs a program and records every operator; `ladder` climbs from the environment to the loss curve and stops
-    where the first thing is wrong; `overflow` names the operator that made inf or nan; `dump` writes the vendor's format.
+    where something is wrong; `overflow` names the operator that made inf or nan; `dump` writes the vendor's format.
     """
 
 
@@ -74,7 +74,7 @@ def record(output: Path, overwrite: bool, words: tuple[str, ...], tensors: tuple
 @click.argument("first", metavar="A", type=_PATH)
 @click.argument("second", metavar="B", type=_PATH)
 @click.option("--floor", "floors", multiple=True, type=_PATH, metavar="REC",
-              help="Another run of the reference: the floor is what base runs differ by. May be given again.")  # fmt: skip
+              help="Another run of the reference; the floor is what base runs differ by. May be repeated.")  # fmt: skip
 @click.option("--precision", metavar="|".join(PRECISIONS), help="Rounding to expect; found out from B if not given.")
 @click.option("--limit", type=click.FloatRange(min=1), default=4.0, show_default=True, metavar="X",
               help="Error over floor that counts as a difference.")  # fmt: skip
@@ -121,8 +121,8 @@ def ladder(base: Path | None, output: Path | None, steps: int, seed: int | None,
            words: tuple[str, ...]) -> int:  # fmt: skip
     """Climb from the environment to the loss curve, and stop at the first rung that fails.
 
-    Environment, determinism (twice, bit for bit), the gap to expect from bfloat16, float16 and hf32, then against --base:
-    weights, forward, gradients, optimizer, loss and gradient norm over N steps.
+    Environment, determinism (twice, bit for bit), the gap to expect from bfloat16, float16 and hf32, then against
+    --base: weights, forward, gradients, optimizer, loss and gradient norm over N steps.
     """
     from jumar.compare import ladder as ladders
     from jumar.report import compare as report

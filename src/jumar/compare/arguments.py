@@ -7,7 +7,7 @@ from typing import Any
 from jumar.compare.result import Entry
 
 _STORAGE = {"dtype", "device", "layout", "pin_memory", "memory_format", "non_blocking", "generator", "out", "stride",
-            "storage_offset", "copy", "mask_dtype", "output_mask", "cudnn_enable", "impl_index", "seed", "offset"}  # fmt: skip
+            "storage_offset", "copy", "output_mask", "cudnn_enable", "impl_index", "seed", "offset"}  # fmt: skip
 _LOOSE = 0.05
 """Numbers that a program computed from its data may differ by this much."""
 

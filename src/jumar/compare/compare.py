@@ -67,8 +67,8 @@ def _fill(
     result: Comparison, steps: Sequence[Stepped], a: Rank, b: Rank, others: list[list[Curve]], noise: Floor
 ) -> None:
     result.pairs = [pair for step in steps for pair in step.pairs]
-    result.only_a = align.counted([entry for step in steps for entry in step.only_a])
-    result.only_b = align.counted([entry for step in steps for entry in step.only_b])
+    result.only_a = align.counted([entry for step in steps for entry in step.only_a if entry.phase != "optimizer"])
+    result.only_b = align.counted([entry for step in steps for entry in step.only_b if entry.phase != "optimizer"])
     result.differences = [
         f"{name}: {a.meta.get(name)} -> {b.meta.get(name)}"
         for name in _FACTS

@@ -57,7 +57,7 @@ def _between(known: list[tuple[float, float]], unit: float) -> float:
     at = next(place for place, (size, _) in enumerate(known) if size > unit)
     (low, error), (high, other) = known[at - 1], known[at]
     error, other = max(error, OWN / 10), max(other, OWN / 10)
-    return error * (other / error) ** (math.log(unit / low) / math.log(high / low))
+    return float(error * (other / error) ** (math.log(unit / low) / math.log(high / low)))
 
 
 def _rounding(entry: Entry) -> float:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from jumar.compare import curve, diff, floor, reader, runs, verdict
 from jumar.compare.compare import compare
 from jumar.compare.diff import Stepped
-from jumar.compare.result import Verdict
+from jumar.compare.result import Pair, Verdict
 from jumar.compare.store import Rank
 from jumar.core.errors import UserError
 
@@ -63,9 +63,7 @@ def _rungs(
 def _record(words: Sequence[str], folder: Path, wish: runs.Wish) -> Rank:
     code = runs.record(words, folder, wish, lambda text: None, quiet=True)
     if code:
-        raise runs.Failed(
-            f"the program ended with {code}", "the ladder needs a program that runs; try it without Jumar"
-        )
+        raise runs.Failed(f"the program ended with {code}", "the ladder needs a program that runs")
     return reader.ranks(folder)[0]
 
 
@@ -136,7 +134,7 @@ def _against(base: Path, reference: list[Rank], path: Path, own: Rank) -> Iterat
     if not steps:
         raise UserError(f"`{base}` has no step in common with the program", "record the reference with `--steps 2`")
     told = compare(base, path).verdict if floor.find(a).errors else verdict.judge(steps)
-    stages = {
+    stages: dict[str, Callable[[Pair], bool]] = {
         "weights": lambda pair: pair.a.kind in ("weight", "buffer", "input"),
         "forward": lambda pair: pair.a.phase == "forward",
         "gradients": lambda pair: pair.a.phase == "backward",

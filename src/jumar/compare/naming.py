@@ -74,7 +74,8 @@ class Lines:
     """The nearest frame that is neither torch's nor ours."""
 
     def __init__(self) -> None:
-        self._own: dict[CodeType, bool] = {}
+        self._own: dict[CodeType, str] = {}
+        self._folder = os.getcwd() + os.sep
 
     def here(self) -> str:
         frame: FrameType | None = sys._getframe(2)
@@ -83,8 +84,9 @@ class Lines:
             own = self._own.get(code)
             if own is None:
                 name = code.co_filename
-                own = self._own[code] = not (name.startswith((*_SKIP, "<frozen", "<string>")) or "torch_npu" in name)
+                foreign = name.startswith((*_SKIP, "<frozen", "<string>")) or "torch_npu" in name
+                own = self._own[code] = "" if foreign else name.removeprefix(self._folder)
             if own:
-                return f"{code.co_filename}:{frame.f_lineno}"
+                return f"{own}:{frame.f_lineno}"
             frame = frame.f_back
         return ""

@@ -10,9 +10,8 @@ import torch
 UNIT = {"float64": 2.0**-53, "float32": 2.0**-24, "hf32": 2.0**-12, "float16": 2.0**-11, "bfloat16": 2.0**-8,
         "float8_e4m3fn": 2.0**-4, "float8_e5m2": 2.0**-3}  # fmt: skip
 """Largest relative error of one rounding. hf32 keeps 11 bits of the mantissa of float32."""
-SHORT = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "half": "float16", "fp64": "float64"}
-PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward", "_scaled_dot_product", "addmv", "mv",
-            "dot", "npu_fusion_attention", "npu_convolution", "npu_conv", "npu_linear", "_trilinear", "mkldnn")  # fmt: skip
+PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward", "_scaled_dot_product", "addmv",
+            "mv", "dot", "npu_fusion_attention", "npu_conv", "npu_linear", "_trilinear", "mkldnn")  # fmt: skip
 _MOVES = ("copy_", "_to_copy", "clone", "cat", "stack", "index_select", "embedding", "gather", "where", "masked_fill",
           "fill", "zero", "ones", "full", "arange", "scalar_tensor", "empty", "native_dropout", "dropout", "bernoulli",
           "rand", "normal_", "uniform_", "tril", "triu", "constant_pad_nd", "slice_backward", "select_backward",

@@ -10,19 +10,7 @@ from jumar.compare.align import canonical
 from jumar.compare.result import STATS, Entry
 from jumar.compare.store import Rank, Step
 
-_MEANT = (
-    "full",
-    "full_like",
-    "fill",
-    "masked_fill",
-    "where",
-    "scalar_tensor",
-    "triu",
-    "tril",
-    "empty",
-    "log",
-    "new_full",
-)
+_MEANT = ("full", "full_like", "new_full", "fill", "masked_fill", "where", "scalar_tensor", "triu", "tril", "empty")
 """Operators that write an infinity because they were told to, such as an attention mask."""
 
 

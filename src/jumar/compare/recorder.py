@@ -86,7 +86,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
     def take(self) -> tuple[list[dict[str, Any]], np.ndarray[Any, Any]]:
         """The entries and numbers since the last call."""
         taken = {device: sketcher.take() for device, sketcher in self._sketchers.items()}
-        numbers = np.zeros((len(self.rows), HEAD + WIDTH), np.float32)
+        numbers: np.ndarray[Any, Any] = np.zeros((len(self.rows), HEAD + WIDTH), np.float32)
         for place, (device, row) in enumerate(self.rows):
             numbers[place] = taken[device][row]
         entries = self.entries
@@ -225,10 +225,8 @@ class _Facts:
         schema = func._schema
         self.name = str(func)
         self.names = [argument.name for argument in schema.arguments]
-        plain = (
-            argument for argument in schema.arguments if isinstance(argument.default_value, (bool, int, float, str))
-        )
-        self.defaults = {argument.name: argument.default_value for argument in plain}
+        given = {argument.name: argument.default_value for argument in schema.arguments}
+        self.defaults = {name: value for name, value in given.items() if isinstance(value, (bool, int, float, str))}
         self.is_view = bool(func.is_view)
         self.is_empty = self.name.startswith(_EMPTY)
         self.mutates = bool(schema.is_mutable)
@@ -249,7 +247,7 @@ def _walk(value: Any) -> Iterator[torch.Tensor]:
 
 
 def _is_float(tensor: torch.Tensor) -> bool:
-    return tensor.is_floating_point() or tensor.is_complex()
+    return bool(tensor.is_floating_point() or tensor.is_complex())
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:

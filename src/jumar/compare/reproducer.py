@@ -48,7 +48,7 @@ found = flat(call([tensor.clone().to(device) for tensor in inputs]))
 for place, (want, got) in enumerate(zip(expected, found)):
     if want.is_floating_point() and want.shape == got.shape:
         error = (got.cpu().double() - want.double()).norm() / want.double().norm().clamp_min(1e-30)
-        print(f"output {{place}} on {{device}}: relative error {{error.item():.3g}}, recorded {recorded:.3g}, floor {floor:.3g}")
+        print(f"output {{place}} on {{device}}: relative error {{error.item():.3g}} (recorded {recorded:.3g})")
 '''
 
 
@@ -63,7 +63,7 @@ def script(step: Step, pair: Pair, record: Path) -> str:
         inputs = "inputs = [\n" + "".join(f"    {line},\n" for line in lines) + "]"
     return _TEMPLATE.format(
         title=f"`{entry.op}` of `{entry.module or 'the program'}`, {entry.phase}, {entry.where or 'no line known'}.",
-        file="reproduce.py", inputs=inputs, op=entry.op, recorded=pair.error, floor=pair.floor,
+        file="reproduce.py", inputs=inputs, op=entry.op, recorded=pair.error,
         arguments=", ".join(f"{name}={_value(value)}" for name, value in entry.args.items() if name not in _SKIP),
     )  # fmt: skip
 

@@ -171,7 +171,7 @@ class Session:
             if self._mine():
                 for root in roots:
                     if isinstance(root, torch.Tensor) and root.numel() == 1:
-                        value = self._unscaled.get(root, root).detach()
+                        value = (self._unscaled[root] if root in self._unscaled else root).detach()
                         active, self.recorder.active = self.recorder.active, False
                         self._losses.append(value.clone())
                         self.recorder.active = active
@@ -241,11 +241,8 @@ class Session:
         if entries and self.step < self.steps:
             store.write_step(folder / f"step-{self.step:05d}.jrec", entries, numbers)
             self._keep_tensors(folder)
-        loss = (
-            float(torch.stack([value.float().cpu().reshape(()) for value in self._losses]).mean())
-            if self._losses
-            else None
-        )
+        losses = [float(value) for value in self._losses]
+        loss = sum(losses) / len(losses) if losses else None
         norm = None if self._norm is None else float(self._norm)
         line = json.dumps({"step": self.step, "loss": _plain(loss), "grad_norm": _plain(norm)})
         with open(folder / "curve.jsonl", "a", encoding="utf-8") as file:
@@ -296,8 +293,7 @@ class Session:
 
 def _weights(optimizer: Optimizer) -> Iterator[torch.Tensor]:
     for group in optimizer.param_groups:
-        for tensor in group["params"]:
-            yield tensor
+        yield from group["params"]
 
 
 def _scalers() -> list[Any]:

@@ -23,7 +23,7 @@ _BLOCK = 256
 """Rows that are added at a time."""
 
 
-def signs(count: int, salt: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+def signs(count: int, salt: int) -> Any:
     """+1 or -1 for each of 0 … count-1, from a 32-bit integer hash."""
     value = np.arange(count, dtype=np.uint32) + np.uint32((salt * 0x9E3779B9) & 0xFFFFFFFF)
     value ^= value >> np.uint32(16)
@@ -58,7 +58,7 @@ class Sketcher:
         self._sketch(flat, row[HEAD:])
         return self.rows - 1
 
-    def take(self) -> np.ndarray[Any, np.dtype[np.float32]]:
+    def take(self) -> Any:
         """All rows on the host, in one transfer; the next `add` begins anew."""
         if not self.rows:
             return np.zeros((0, HEAD + WIDTH), np.float32)

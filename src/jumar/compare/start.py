@@ -48,4 +48,4 @@ class _Recording(Loader):
 
 
 if VARIABLE in os.environ:
-    sys.meta_path.insert(0, _Watch())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _Watch())

@@ -27,6 +27,7 @@ BUDGET = 900_000
 NARROWEST = 16
 _MOST = 1 << 28
 """Bytes that one part of a file may have once unpacked."""
+_TEXTS = ("kind", "op", "name", "phase", "mod", "at")
 _PART = struct.Struct("<QI")
 AGAIN = "record it again with `jumar compare record`"
 
@@ -106,9 +107,9 @@ def _entry(index: int, item: dict[str, Any], rows: int) -> Entry:
     args = item.get("args", {})
     if not isinstance(args, dict):
         raise ValueError(f"operator {index} has no arguments")
-    texts = (str(item.get(key, "")) for key in ("kind", "op", "name", "phase", "mod", "at"))
+    kind, op, name, phase, module, where = (str(item.get(key, "")) for key in _TEXTS)
     shapes = tuple(None if shape is None else tuple(int(size) for size in shape) for shape in item.get("shapes", ()))
-    return Entry(index, *texts, inputs, args, outs, shapes)
+    return Entry(index, kind, op, name, phase, module, where, inputs, args, outs, shapes)
 
 
 def write_json(path: Path, value: Any) -> None:

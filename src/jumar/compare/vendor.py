@@ -1,7 +1,7 @@
 """Reads and writes the dumps of the vendor's accuracy tool: dump.json, stack.json, construct.json.
 
-Layout of msprobe (mindstudio-probe 26.2.0): step{N}/rank{R} or proc{PID}/, statistics per tensor, no sketches; so errors
-are lower bounds, from norm, mean and extremes.
+Layout of msprobe (mindstudio-probe 26.2.0): step{N}/rank{R} or proc{PID}/, statistics per tensor, no sketches; so
+errors are lower bounds, from norm, mean and extremes.
 """
 
 from __future__ import annotations

@@ -29,7 +29,8 @@ def judge(steps: Sequence[Stepped], limit: float = LIMIT) -> Verdict:
     worst = max((pair for step in steps for pair in step.pairs), key=lambda pair: pair.over)
     return Verdict(
         "within",
-        f"all differences are within the noise of rounding: the largest is {worst.over:.1f} times the floor, at {name(worst)}",
+        "all differences are within the noise of rounding:"
+        f" the largest is {worst.over:.1f} times the floor, at {name(worst)}",
         f"nothing to do; the limit is {limit:g} times the floor",
         worst,
     )
@@ -74,9 +75,7 @@ def _tensors(step: Stepped, limit: float) -> Verdict | None:
         else:
             at = f" (used at {first.a.where})" if first.a.where else ""
             message = f"an input differs {when}{more}: {first.a.name}{at}: relative error {first.error:.2g}"
-            meaning = (
-                "the runs were given other data: fix order, seed and preprocessing of the loader, then record again"
-            )
+            meaning = "the runs were given other data: fix order, seed and preprocessing, then record again"
         return Verdict(kind, message, meaning, first)
     return None
 
@@ -163,12 +162,12 @@ def _between(step: Stepped, first: Pair) -> tuple[str, ...]:
     before = [pair for pair in step.pairs if pair.a.kind == "op" and order(pair) < order(first)]
     start = before[-1] if before else None
     found = []
-    for side, entries, at in (
-        ("A", step.only_a, lambda pair: pair.a.index),
-        ("B", step.only_b, lambda pair: pair.b.index),
+    low = (start.a.index, start.b.index) if start else (-1, -1)
+    for side, entries, after, until in (
+        ("A", step.only_a, low[0], first.a.index),
+        ("B", step.only_b, low[1], first.b.index),
     ):
-        low = at(start) if start else -1
-        inside = [entry for entry in entries if low < entry.index < at(first) and entry.kind == "op"]
+        inside = [entry for entry in entries if after < entry.index < until and entry.kind == "op"]
         found += [f"only in {side}: {_place(entry)}" for entry in inside[:5]]
     return tuple(found)
 

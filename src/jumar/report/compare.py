@@ -28,7 +28,8 @@ def text(result: Comparison, top: int = 10) -> Iterator[str]:
     yield f"  what to do: {verdict.meaning}"
     yield ""
     for name, side in (("A", result.a), ("B", result.b)):
-        yield f"{name}  {side.path}: {side.device}, {side.dtype}, torch {side.torch}, {side.steps} steps, {side.operators} operators"
+        about = f"{side.device}, {side.dtype}, torch {side.torch}, {side.steps} steps, {side.operators} operators"
+        yield f"{name}  {side.path}: {about}"
     yield f"floor: {result.floor_source}, rounding of {result.precision}, limit {result.limit:g}"
     for line in result.differences:
         yield f"  differs: {line}"

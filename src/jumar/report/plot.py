@@ -54,7 +54,8 @@ class Plot:
             yield f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
             yield f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{shown}</text>'
         for value in _ticks(*self._x, whole=True):
-            yield f'<text x="{self._along(value):.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle">{value:g}</text>'
+            x, y = self._along(value), HEIGHT - _BOTTOM + 16
+            yield f'<text x="{x:.1f}" y="{y}" text-anchor="middle">{value:g}</text>'
         if self.mark is not None:
             x = self._along(self.mark)
             yield f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{HEIGHT - _BOTTOM}"/>'
@@ -63,9 +64,8 @@ class Plot:
             yield f'<polyline class="{line.tone}" points="{path}"><title>{escape(line.name)}</title></polyline>'
         middle = (_LEFT + WIDTH - _RIGHT) / 2
         yield f'<text x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">{escape(self.across)}</text></svg>'
-        names = {
-            line.tone: line.name if line.tone != "soft" or self.logarithmic else "base runs" for line in self.lines
-        }
+        rest = "floor" if self.logarithmic else "base runs"
+        names = {line.tone: rest if line.tone == "soft" else line.name for line in self.lines}
         keys = "".join(f'<span class="{tone}">{escape(name)}</span>' for tone, name in names.items())
         yield f'<p class="keys">{escape(self.up)}: {keys}</p></figure>'
 
