@@ -61,7 +61,7 @@ class GPT(nn.Module):
     shift = 0
 
     def __init__(
-        self, vocabulary: int = 97, width: int = 64, layers: int = 4, heads: int = 4, length: int = 32
+        self, vocabulary: int = 97, width: int = 64, layers: int = 4, heads: int = 4, length: int = 128
     ) -> None:
         super().__init__()
         self.tok, self.pos = nn.Embedding(vocabulary, width), nn.Embedding(length + 1, width)
@@ -145,11 +145,11 @@ def task(name: str, size: int = 1, seed: int = 0) -> Task:
     torch.manual_seed(seed)
     if name == "gpt":
         model: nn.Module = GPT(width=64 * size, layers=4)
-        ids = torch.randint(1, 97, (4, 33))
+        ids = torch.randint(1, 97, (4, 33) if size == 1 else (8, 129))
         batch = ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
     elif name == "cnn":
         model = CNN(width=16 * size)
-        batch = torch.randn(8, 3, 16, 16), torch.randint(0, 10, (8,))
+        batch = torch.randn(8, 3, 16 * size, 16 * size), torch.randint(0, 10, (8,))
     elif name == "tagger":
         model = Tagger(width=48 * size)
         batch = torch.randint(1, 97, (4, 24)), torch.randint(0, 7, (4, 24))

@@ -25,12 +25,18 @@ _PLAIN_COPIES = ("aten.clone.default", "aten.contiguous.default", "aten._to_copy
                  "aten._unsafe_view.default")  # fmt: skip
 _EMPTY = ("aten.empty", "aten.new_empty", "aten.resize_", "aten.set_")
 _INFINITE = 1 << 62
+_DTYPES: dict[torch.dtype, str] = {}
 
 Alter = Callable[[Any, Sequence[Any], dict[str, Any]], Any]
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[misc]
     """Collects the entries of one step until `take`."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # torch.compile leaves code alone while a mode like this one is on; its guard would double the cost of a call.
+        return False
 
     def __init__(self, alter: Alter | None = None, keep: Sequence[int] = ()) -> None:
         super().__init__()
@@ -48,11 +54,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self._lines = Lines()
         self._facts: dict[Any, _Facts] = {}
         self._sketchers: dict[torch.device, Sketcher] = {}
+        self._last: dict[int, tuple[int, int]] = {}
+        self._carried: dict[int, tuple[int, np.ndarray[Any, Any]]] = {}
         self._begin()
 
     def _begin(self) -> None:
         self.entries: list[dict[str, Any]] = []
-        self.rows: list[tuple[torch.device, int]] = []
+        self.rows: list[tuple[torch.device | None, int]] = []
+        """Where the numbers are: row of a device, or a weight whose numbers the step before has left."""
         self._origins = Origins()
         self._by_node: dict[int, int] = {}
         self._last_node = -1
@@ -66,6 +75,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             facts = self._facts[func] = _Facts(func)
         if facts.is_silent:
             return func(*args, **kwargs)
+        if self.in_optimizer:
+            return self._in_optimizer(facts, func, args, kwargs)
         before = self._before(facts, args, kwargs)
         keep = len(self.entries) in self.keep
         saved = [_copy(value) for value in before.tensors] if keep else []
@@ -75,20 +86,33 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             self.kept[entry] = {"inputs": saved, "outputs": [_copy(value) for value in _tensors(done)]}
         return done
 
+    def _in_optimizer(self, facts: _Facts, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Only the call and its numbers: what it did is looked at when the optimizer is done."""
+        given = {**facts.defaults, **dict(zip(facts.names, args, strict=False)), **kwargs}
+        plain = {name: value for name, value in given.items() if isinstance(value, (bool, int, float, str))}
+        if not facts.is_view:
+            self._append({"kind": "op", "op": facts.name, "phase": "optimizer", "args": plain, "outs": []})
+        return self.alter(func, args, kwargs) if self.alter and not facts.is_view else func(*args, **kwargs)
+
     def look(self, kind: str, name: str, tensor: torch.Tensor, phase: str) -> None:
         """Note a tensor that is no operator's output: a gradient or the state of an optimizer."""
         origin = self._origins.get(tensor)
-        self._append({
-            "kind": kind, "name": name, "phase": phase, "in": [origin] if origin >= 0 else [],
-            "outs": [self._out(tensor, True)],
-        })  # fmt: skip
+        known = self.entries[origin]["outs"][self._origins.output(tensor)] if origin >= 0 and kind == "grad" else None
+        if known is None or known[1] != list(tensor.shape) or known[2] < 0:
+            known = self._out(tensor, True)
+        if kind == "state":
+            self._last[id(tensor)] = (tensor._version, known[2])
+        inputs = [origin] if origin >= 0 else []
+        self._append({"kind": kind, "name": name, "phase": phase, "in": inputs, "outs": [known]})
 
     def take(self) -> tuple[list[dict[str, Any]], np.ndarray[Any, Any]]:
         """The entries and numbers since the last call."""
         taken = {device: sketcher.take() for device, sketcher in self._sketchers.items()}
         numbers: np.ndarray[Any, Any] = np.zeros((len(self.rows), HEAD + WIDTH), np.float32)
         for place, (device, row) in enumerate(self.rows):
-            numbers[place] = taken[device][row]
+            numbers[place] = taken[device][row] if device is not None else self._carried[row][1]
+        self._carried = {key: (version, numbers[row]) for key, (version, row) in self._last.items() if row >= 0}
+        self._last = {}
         entries = self.entries
         self._begin()
         return entries, numbers
@@ -132,11 +156,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             tensor = tensor._base if kind else tensor
         entry = {
             "kind": kind or "input",
-            "name": name or f"{self.modules.path or 'input'} {str(tensor.dtype)[6:]}{list(tensor.shape)}",
+            "name": name or f"{self.modules.path or 'input'} {_dtype(tensor)}{list(tensor.shape)}",
             "phase": self._phase(),
             "mod": self.modules.path,
             "at": "" if kind else self._lines.here(),
-            "outs": [self._out(tensor, not self.in_optimizer)],
+            "outs": [self._carry(tensor) if kind == "weight" else self._out(tensor, True)],
         }
         index = self._append(entry)
         self._origins.put(tensor, index)
@@ -152,22 +176,25 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             entry["shapes"] = call.shapes
         if facts.is_view:
             entry["kind"] = "view"
-            entry["outs"] = [[str(out.dtype)[6:], list(out.shape), -1] for out in outs]
+            entry["outs"] = [[_dtype(out), list(out.shape), -1] for out in outs]
         else:
             same = facts.name in _PLAIN_COPIES and call.tensors and outs and outs[0].dtype == call.tensors[0].dtype
-            measured = not (same or facts.is_empty or self.in_optimizer)
+            measured = not (same or facts.is_empty)
             entry["outs"] = [self._out(out, measured and _is_float(out)) for out in outs]
             if same:
                 entry["kind"] = "view"
-        self._place(entry, phase)
+        self._place(entry)
         index = self._append(entry)
         if facts.is_view:
             return index
-        for out in outs:
-            self._origins.put(out, call.inputs[0] if entry["kind"] == "view" and call.inputs else index)
+        for place, out in enumerate(outs):
+            if entry["kind"] == "view" and call.inputs:
+                self._origins.put(out, call.inputs[0])
+            else:
+                self._origins.put(out, index, place)
         return index
 
-    def _place(self, entry: dict[str, Any], phase: str) -> None:
+    def _place(self, entry: dict[str, Any]) -> None:
         """Module and line; in the backward pass those of the forward operator that the autograd node belongs to."""
         node = torch._C._current_autograd_node()
         if node is not None and not self.modules.stack:
@@ -186,6 +213,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             return "optimizer"
         return "backward" if torch._C._current_autograd_node() is not None else "forward"
 
+    def _carry(self, tensor: torch.Tensor) -> list[Any]:
+        """A weight that nobody wrote since the step before is not measured again."""
+        if self._carried.get(id(tensor), (-1,))[0] != tensor._version:
+            return self._out(tensor, True)
+        self.rows.append((None, id(tensor)))
+        return [_dtype(tensor), list(tensor.shape), len(self.rows) - 1]
+
     def _out(self, tensor: torch.Tensor, measured: bool) -> list[Any]:
         row = -1
         if measured and tensor.layout is torch.strided and not tensor.is_quantized:
@@ -195,8 +229,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             self.rows.append((tensor.device, sketcher.add(tensor.detach())))
             row = len(self.rows) - 1
             self.devices.add(tensor.device.type)
-            self.dtypes.add(str(tensor.dtype)[6:])
-        return [str(tensor.dtype)[6:], list(tensor.shape), row]
+            self.dtypes.add(_dtype(tensor))
+        return [_dtype(tensor), list(tensor.shape), row]
 
     def _append(self, entry: dict[str, Any]) -> int:
         self.entries.append(entry)
@@ -244,6 +278,13 @@ def _walk(value: Any) -> Iterator[torch.Tensor]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _walk(item)
+
+
+def _dtype(tensor: torch.Tensor) -> str:
+    dtype = tensor.dtype
+    if dtype not in _DTYPES:
+        _DTYPES[dtype] = str(dtype)[6:]
+    return _DTYPES[dtype]
 
 
 def _is_float(tensor: torch.Tensor) -> bool:

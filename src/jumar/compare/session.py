@@ -11,7 +11,7 @@ import os
 import platform
 import sys
 import threading
-import weakref
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +24,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )
+from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode
 
 from jumar import __version__
 from jumar.compare import noise, store
@@ -32,7 +33,7 @@ from jumar.core.errors import UserError
 
 STEPS = 3
 _MOST_STATE = 400
-"""Optimizer tensors that are looked at each step; with more, only the weights are."""
+"""Optimizer tensors that are looked at after the first step; with more, and later, only the weights are."""
 
 
 class Session:
@@ -57,7 +58,7 @@ class Session:
         self._entered = False
         self._closed = False
         self._losses: list[torch.Tensor] = []
-        self._unscaled: weakref.WeakKeyDictionary[torch.Tensor, torch.Tensor] = weakref.WeakKeyDictionary()
+        self._unscaled: dict[int, torch.Tensor] = {}
         self._norm: torch.Tensor | None = None
         self._undo: list[Any] = []
 
@@ -71,6 +72,7 @@ class Session:
         ]
         self._watch_backward()
         self._watch_scalers()
+        warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global hooks", UserWarning)
         atexit.register(self.end)
         if not self._lazy:
             self._enter()
@@ -126,16 +128,14 @@ class Session:
             return
         grads = [tensor.grad for tensor in _weights(optimizer) if tensor.grad is not None]
         dense = [grad for grad in grads if grad.layout is torch.strided]
-        active, self.recorder.active = self.recorder.active, False
-        with torch.no_grad():
+        with torch.no_grad(), _disable_current_modes():
             if dense:
                 norms = [torch.linalg.vector_norm(grad).float() for grad in dense]
                 self._norm = torch.linalg.vector_norm(torch.stack([norm.to(norms[0].device) for norm in norms]))
-            if active and self._entered:
+            if self.recorder.active and self._entered:
                 for tensor in _weights(optimizer):
                     if tensor.grad is not None:
                         self.recorder.look("grad", self._name(tensor), tensor.grad, "backward")
-        self.recorder.active = active
         self.recorder.in_optimizer = True
 
     def _after_optimizer(self, optimizer: Optimizer, *_: Any) -> None:
@@ -143,9 +143,8 @@ class Session:
             return
         self.recorder.in_optimizer = False
         if self._entered and self.recorder.active:
-            self.recorder.active = False
-            self._look_at_state(optimizer)
-            self.recorder.active = True
+            with torch.no_grad(), _disable_current_modes():
+                self._look_at_state(optimizer)
         self._finish_step()
 
     def _look_at_state(self, optimizer: Optimizer) -> None:
@@ -153,8 +152,8 @@ class Session:
         inner = sum(len(state) for state in optimizer.state.values())
         for tensor in weights:
             name = self._name(tensor)
-            self.recorder.look("state", name, tensor.detach(), "optimizer")
-            if inner + len(weights) > _MOST_STATE:
+            self.recorder.look("state", name, tensor, "optimizer")
+            if self.step or inner + len(weights) > _MOST_STATE:
                 continue
             for key, value in sorted(optimizer.state.get(tensor, {}).items(), key=lambda item: str(item[0])):
                 if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel() > 1:
@@ -171,10 +170,9 @@ class Session:
             if self._mine():
                 for root in roots:
                     if isinstance(root, torch.Tensor) and root.numel() == 1:
-                        value = (self._unscaled[root] if root in self._unscaled else root).detach()
-                        active, self.recorder.active = self.recorder.active, False
-                        self._losses.append(value.clone())
-                        self.recorder.active = active
+                        value: torch.Tensor = self._unscaled.get(id(root), root).detach()
+                        with torch.no_grad(), _disable_current_modes():
+                            self._losses.append(value.clone())
             return plain(tensors, *args, **kwargs)
 
         torch.autograd.backward = backward
@@ -191,7 +189,7 @@ class Session:
         def watched_scale(this: Any, outputs: Any) -> Any:
             scaled = scale(this, outputs)
             if isinstance(outputs, torch.Tensor) and scaled is not outputs:
-                self._unscaled[scaled] = outputs.detach()
+                self._unscaled[id(scaled)] = outputs.detach()
             return scaled
 
         def watched_update(this: Any, *args: Any, **kwargs: Any) -> Any:
@@ -206,6 +204,8 @@ class Session:
     # Writing.
 
     def _enter(self) -> None:
+        # Compiled code would show nothing, and compiling would look into the recorder itself.
+        torch.compiler.set_stance("force_eager")
         self.recorder.__enter__()
         self._entered = True
 
@@ -214,18 +214,14 @@ class Session:
             return
         self._entered = False
         self.recorder.active = False
-        from torch.utils._python_dispatch import _get_current_dispatch_mode
-
+        torch.compiler.set_stance("default")
         # Another mode on top of ours must not be popped in its place; ours then stays and does nothing.
         if _get_current_dispatch_mode() is self.recorder:
             self.recorder.__exit__(None, None, None)
 
     def _finish_step(self) -> None:
-        active, self.recorder.active = self.recorder.active, False
-        try:
+        with torch.no_grad(), _disable_current_modes():
             self._write_step()
-        finally:
-            self.recorder.active = active
         self.step += 1
         if self.step == 1:
             self._write_meta(complete=False)

@@ -7,6 +7,7 @@ without keeping either. The signs come from an integer hash on the host and are 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from jumar.compare.result import STATS
 
 WIDTH = 256
 HEAD = len(STATS)
-CHUNK = 1 << 18
-"""Elements that are worked on at a time: bounds the memory that a sketch needs."""
+CHUNK = 1 << 16
+"""Elements that are worked on at a time: they stay in the cache, and a sketch needs little memory."""
 _NATIVE = (torch.float32, torch.float16, torch.bfloat16)
 _BLOCK = 256
 """Rows that are added at a time."""
@@ -73,27 +74,30 @@ class Sketcher:
         return self._blocks[-1][(self.rows - 1) % _BLOCK]
 
     def _statistics(self, flat: torch.Tensor, row: torch.Tensor) -> None:
+        if self.is_host:
+            row.numpy()[:HEAD] = _on_host(flat)
+            return
+        # A look at the values would make the device wait, so everything stays there and both are always counted.
         low, high = torch.aminmax(flat)
-        row[0].copy_(low)
-        row[1].copy_(high)
-        row[2].copy_(flat.sum(dtype=torch.float32))
-        row[3].copy_(torch.linalg.vector_norm(flat, dtype=torch.float32))
-        # On the host a look costs nothing; elsewhere it would make the device wait, so both are always counted.
-        if not self.is_host or not torch.isfinite(row[:2]).all():
-            row[4].copy_(flat.isnan().sum())
-            row[5].copy_(flat.isinf().sum())
+        total, norm = flat.sum(dtype=torch.float32), torch.linalg.vector_norm(flat, dtype=torch.float32)
+        parts = (low, high, total, norm, flat.isnan().sum(), flat.isinf().sum())
+        row[:HEAD] = torch.stack([part.to(torch.float32) for part in parts])
 
     def _sketch(self, flat: torch.Tensor, into: torch.Tensor) -> None:
         count = flat.numel()
+        if count <= WIDTH:
+            torch.mul(flat, self.signs[:count], out=into[:count])
+            return
         for number, start in enumerate(range(0, count, CHUNK)):
             part = flat[start : start + CHUNK]
             size = part.numel()
             whole = size // WIDTH * WIDTH
             work = torch.mul(part, self.signs[:size], out=self._work[:size])
             turn = self._turn(number) if number else None
-            if whole:
-                summed = work[:whole].view(-1, WIDTH).sum(0)
-                into += summed if turn is None else summed * turn
+            if whole and turn is None:
+                torch.sum(work[:whole].view(-1, WIDTH), 0, out=into)
+            elif whole:
+                into.addcmul_(work[:whole].view(-1, WIDTH).sum(0), turn)
             if whole < size:
                 rest = work[whole:size]
                 into[: size - whole] += rest if turn is None else rest * turn[: size - whole]
@@ -103,6 +107,21 @@ class Sketcher:
         if number not in self._chunk_signs:
             self._chunk_signs[number] = torch.from_numpy(signs(WIDTH, number + 1)).to(self.device)
         return self._chunk_signs[number]
+
+
+def _on_host(flat: torch.Tensor) -> list[float]:
+    lows, highs, total, square = [], [], 0.0, 0.0
+    for part in flat.split(CHUNK):
+        low, high = torch.aminmax(part)
+        lows.append(low.item())
+        highs.append(high.item())
+        total += part.sum(dtype=torch.float32).item()
+        square += torch.linalg.vector_norm(part, dtype=torch.float32).item() ** 2
+    ends = [min(lows), max(highs)]
+    if all(map(math.isfinite, (*ends, total))):
+        return [*ends, total, math.sqrt(square), 0, 0]
+    low, high = torch.aminmax(flat)
+    return [low.item(), high.item(), total, math.sqrt(square), flat.isnan().sum().item(), flat.isinf().sum().item()]
 
 
 def fold(rows: np.ndarray[Any, Any], width: int) -> np.ndarray[Any, Any]:
