@@ -15,6 +15,7 @@ from jumar.core.errors import EXIT_FAILED, EXIT_OK, UserError
 VERBS = {
     "analyze": "Report what ties a code base to CUDA, without changing it",
     "cloud": "OBS and ModelArts: storage, jobs, and a stand-in on this machine",
+    "compare": "Does it compute the same: record, compare, first difference",
     "doctor": "Check a machine: driver, CANN, frameworks, cards, network",
     "emulate": "The virtual Ascend machine: environment, npu-smi, coverage",
     "explain": "Say what an error, a log or a finding means",

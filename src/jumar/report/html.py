@@ -20,6 +20,8 @@ from jumar.core.finding import Finding, State
 from jumar.report.text import count
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from jumar.migrate.result import FileResult, ProjectResult
     from jumar.migrate.rule import Unit
 
@@ -79,33 +81,42 @@ class FileView:
         return bool(self.rows or self.top or self.cut)
 
 
-def render(result: ProjectResult, rules: Mapping[str, Unit]) -> str:
-    """The whole page as text."""
+def environment() -> Environment:
+    """Templates of the pages, with the filters they use."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    made = Environment(
         loader=PackageLoader("jumar.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["code"] = _code
-    environment.filters["key"] = lambda state: KEYS[state]
-    environment.filters["count"] = count
+    made.filters["code"] = _code
+    made.filters["key"] = lambda state: KEYS[state]
+    made.filters["count"] = count
+    return made
+
+
+def render(result: ProjectResult, rules: Mapping[str, Unit]) -> str:
+    """The whole page as text."""
     views, cut = _views(result)
     states = result.states()
-    return environment.get_template("report.html").render(
-        result=result,
-        files=views,
-        cut=cut,
-        states=[(state, states[state], MEANINGS[state]) for state in State],
-        total=states.total(),
-        left=result.left(),
-        changed=sum(file.changed for file in result.files),
-        rules=_rules(result.findings(), rules),
-        unfolded=sum(len(view.rows) for view in views) <= OPEN_ROWS,
-        version=__version__,
+    return (
+        environment()
+        .get_template("report.html")
+        .render(
+            result=result,
+            files=views,
+            cut=cut,
+            states=[(state, states[state], MEANINGS[state]) for state in State],
+            total=states.total(),
+            left=result.left(),
+            changed=sum(file.changed for file in result.files),
+            rules=_rules(result.findings(), rules),
+            unfolded=sum(len(view.rows) for view in views) <= OPEN_ROWS,
+            version=__version__,
+        )
     )
 
 

@@ -1,0 +1,188 @@
+"""What recording costs, and what a comparison finds: faults put in on purpose, and clean runs in other precisions.
+
+Usage: python bench/compare.py [--json OUT] [--only cost,faults,others,clean]
+
+Prints each figure with its target; ends with 1 when one is missed. Costs are processor time of one thread, the smallest
+of each side, so that other work on the machine weighs on neither.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+
+import compare_models as models
+import torch
+
+from jumar.compare import diff, floor, reader, verdict
+from jumar.compare.result import Verdict
+from jumar.compare.session import Session
+
+Row = dict[str, Any]
+_COST, _BYTES, _FOUND, _ROUNDS = 1.5, 1e6, 9, 3
+Train = Callable[[models.Task, int], None]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="measure jumar compare")
+    parser.add_argument("--json", help="the rows, as a list of objects")
+    parser.add_argument("--only", default="cost,faults,others,clean")
+    options = parser.parse_args()
+    from jumar.emulate.glue import probe
+
+    os.environ.update(probe.settings())
+    torch.set_num_threads(1)
+    rows: list[Row] = []
+    place = Path(tempfile.mkdtemp(prefix="jumar-bench-"))
+    parts = {"cost": cost, "faults": faults, "others": others, "clean": clean}
+    try:
+        for name in options.only.split(","):
+            rows += parts[name](place / name)
+    finally:
+        shutil.rmtree(place)
+    if options.json:
+        Path(options.json).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return 1 if any(not row["ok"] for row in rows) else 0
+
+
+def cost(place: Path) -> list[Row]:
+    """A recorded training step against a plain one, and the bytes it writes."""
+    rows = []
+    for name, size in (("gpt", 4), ("cnn", 2)):
+        plain, recorded = models.task(name, size), models.task(name, size)
+        before = [_time(lambda work=plain: models.train(work, 1)) for _ in range(_ROUNDS)]
+        with Session(place / name, _ROUNDS):
+            during = [_time(lambda work=recorded: models.train(work, 1)) for _ in range(_ROUNDS)]
+        after = [_time(lambda work=plain: models.train(work, 1)) for _ in range(_ROUNDS)]
+        best = [min(before + after), min(during)]
+        files = list((place / name).rglob("step-*.jrec"))
+        largest = max(file.stat().st_size for file in files)
+        rows += [
+            _row(f"cost {name}", best[1] / best[0], _COST, "times", f"a step of {best[0] * 1e3:.0f} ms"),
+            _row(f"bytes {name}", largest / 1e6, _BYTES / 1e6, "MB", "per step"),
+        ]
+    return rows
+
+
+def _time(work: Callable[[], None]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def faults(place: Path) -> list[Row]:
+    return _faults(place, models.LISTED, "listed")
+
+
+def others(place: Path) -> list[Row]:
+    return _faults(place, models.OTHERS, "other")
+
+
+def _faults(place: Path, listed: list[models.Fault], kind: str) -> list[Row]:
+    """Each fault in float32, where it must be found, and with products rounded to bfloat16, for information."""
+    rows = []
+    for precision in ("float32", "bfloat16"):
+        found = 0
+        for fault in listed:
+            work = models.task(fault.model)
+            work = fault.put(work) or work
+            told = _compare(_base(place, fault.model), _run(place, work, precision))
+            right = models.found(fault, told)
+            found += right
+            print(f"  {'found ' if right else 'MISSED'} {precision:9} {fault.name}: {told.kind}: {told.message[:110]}")
+        least = _FOUND * len(listed) // 10 if precision == "float32" else 0
+        rows.append(_row(f"{kind} faults, {precision}", found, least, f"of {len(listed)}", "found", more=True))
+    return rows
+
+
+def clean(place: Path) -> list[Row]:
+    """Runs without a fault in other precisions: none may be called different."""
+    rows = []
+    alarms = count = 0
+    for name in ("gpt", "cnn", "encoder", "tagger"):
+        for label, how in _PRECISIONS.items():
+            if name == "tagger" and label.startswith(("autocast", "all")):
+                continue  # oneDNN has no LSTM in these on every processor
+            told = _compare(_base(place, name), _run(place, models.task(name), *how))
+            alarms += told.differs
+            count += 1
+            over = told.pair.over if told.pair else 0.0
+            print(f"  {'ALARM' if told.differs else 'quiet'} {name:8} {label:18} at most {over:.1f} times the floor")
+    rows.append(_row("false alarms", alarms, 0, f"of {count}", "clean runs"))
+    return rows
+
+
+def _autocast(dtype: torch.dtype) -> Train:
+    def train(work: models.Task, steps: int) -> None:
+        for _ in range(steps):
+            work.optimizer.zero_grad()
+            with torch.autocast("cpu", dtype=dtype):
+                outputs = work.model(work.batch[0])
+            work.loss(outputs.float(), work.batch[1]).backward()
+            work.optimizer.step()
+
+    return train
+
+
+def _converted(dtype: torch.dtype) -> Train:
+    def train(work: models.Task, steps: int) -> None:
+        work.model.to(dtype)
+        first = work.batch[0].to(dtype) if work.batch[0].is_floating_point() else work.batch[0]
+        models.train(work._replace(batch=(first, work.batch[1])), steps)
+
+    return train
+
+
+_PRECISIONS: dict[str, tuple[Any, ...]] = {
+    "bfloat16 products": ("bfloat16",),
+    "float16 products": ("float16",),
+    "hf32 products": ("hf32",),
+    "autocast bfloat16": ("float32", _autocast(torch.bfloat16)),
+    "autocast float16": ("float32", _autocast(torch.float16)),
+    "all bfloat16": ("float32", _converted(torch.bfloat16)),
+    "all float64": ("float32", _converted(torch.float64)),
+}
+
+
+def _base(place: Path, name: str) -> Path:
+    """The reference of a model with two noise runs of each size."""
+    folder = place / f"base-{name}"
+    if not folder.exists():
+        with Session(folder, 2):
+            models.train(models.task(name))
+        for number, size in enumerate([*floor.SIZES, *floor.SIZES], 1):
+            with Session(folder / f"{floor.FLOORS}{number}", 2, noise_unit=size, seed=number):
+                models.train(models.task(name))
+    return folder
+
+
+def _run(place: Path, work: models.Task, precision: str = "float32", train: Train = models.train) -> Path:
+    folder = Path(tempfile.mkdtemp(dir=place)) / "run"
+    with Session(folder, 2, rounded="" if precision == "float32" else precision):
+        train(work, 2)
+    return folder
+
+
+def _compare(first: Path, second: Path) -> Verdict:
+    a, b = reader.ranks(first)[0], reader.ranks(second)[0]
+    return verdict.judge([verdict.settle(step) for step in diff.steps(a, b, floor.find(a))])
+
+
+def _row(name: str, value: float, limit: float, unit: str, note: str, more: bool = False) -> Row:
+    ok = value >= limit if more else value <= limit
+    print(f"{name:28} {value:7.3g} {unit:7} (target {limit:g}) {'ok' if ok else 'MISSED':7} {note}", flush=True)
+    return {"name": name, "value": value, "unit": unit, "target": limit, "ok": ok, "note": note}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

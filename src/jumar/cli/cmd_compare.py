@@ -1,0 +1,192 @@
+"""`jumar compare`: record two runs, find the first operator that computes something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
+
+PRECISIONS = ("float32", "hf32", "float16", "bfloat16")
+_PATH = click.Path(path_type=Path)
+_PROGRAM = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+class _Compare(click.Group):
+    """`jumar compare A B` is `jumar compare diff A B`."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands and (not args[0].startswith("-") or args[0] in _diff_options()):
+            from jumar.core.nearest import nearest
+
+            close = nearest(args[0], self.commands)
+            if close and not Path(args[0]).exists():
+                raise UserError(f"no such record or command: `{args[0]}`", f"did you mean `jumar compare {close}`?")
+            args = ["diff", *args]
+        return super().resolve_command(ctx, args)
+
+
+def _diff_options() -> set[str]:
+    return {name for param in diff.params for name in param.opts}
+
+
+@click.group("compare", cls=_Compare, short_help="Does it compute the same: record, compare, first difference",
+             subcommand_metavar="A B | COMMAND ...")  # fmt: skip
+def command() -> None:
+    """Does the migrated model compute the same? `jumar compare A B` compares two records.
+
+    `record` runs a program and records every operator; `ladder` climbs from the environment to the loss curve and stops
+    where something is wrong; `overflow` names the operator that made inf or nan; `dump` writes the vendor's format.
+    """
+
+
+@command.command("record", context_settings=_PROGRAM)
+@click.option("-o", "--output", required=True, type=_PATH, metavar="REC", help="Folder of the record.")
+@click.option("--steps", type=click.IntRange(min=1), default=3, show_default=True, metavar="N",
+              help="Steps to record whole; of later ones loss and gradient norm are kept.")  # fmt: skip
+@click.option("--floor", type=click.IntRange(min=0, max=20), default=0, show_default=True, metavar="N",
+              help="Also run it with rounding noise of three sizes, N times each: the noise floor.")  # fmt: skip
+@click.option("--stop", type=click.IntRange(min=1), metavar="N", help="End the program after N steps.")
+@click.option("--seed", type=int, metavar="N", help="Seed Python, NumPy and torch before the program starts.")
+@click.option("--tensors", multiple=True, metavar="OP", help="Save inputs and outputs of this operator, such as op42.")
+@click.option("--overwrite", is_flag=True, help="Replace a record that is there already.")
+@click.argument("words", nargs=-1, metavar="-- PROGRAM ARGS...", type=click.UNPROCESSED)
+def record(output: Path, overwrite: bool, words: tuple[str, ...], tensors: tuple[str, ...], **options: Any) -> int:
+    """Run PROGRAM and record its operators, forward and backward: jumar compare record -o REC -- python train.py.
+
+    The exit code is that of the program. Each rank writes a record of its own.
+    """
+    from jumar.compare import folder, runs
+
+    program = _program(words)
+    wish = runs.Wish(tensors=tuple(map(_operator, tensors)), **options)
+    folder.prepare(output, overwrite)
+    code = runs.record(program, output, wish, lambda text: click.echo(f"jumar: {text}", err=True))
+    click.echo(f"jumar: recorded `{output}`: {folder.summary(output)}", err=True)
+    return code
+
+
+@command.command("diff")
+@click.argument("first", metavar="A", type=_PATH)
+@click.argument("second", metavar="B", type=_PATH)
+@click.option("--floor", "floors", multiple=True, type=_PATH, metavar="REC",
+              help="Another run of the reference; the floor is what base runs differ by. May be repeated.")  # fmt: skip
+@click.option("--precision", metavar="|".join(PRECISIONS), help="Rounding to expect; found out from B if not given.")
+@click.option("--limit", type=click.FloatRange(min=1), default=4.0, show_default=True, metavar="X",
+              help="Error over floor that counts as a difference.")  # fmt: skip
+@click.option(
+    "--top", type=click.IntRange(min=0), default=10, show_default=True, metavar="N", help="Rows of the table."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--html", type=_PATH, metavar="FILE", help="Write one self-contained page with plots.")
+@click.option("--reproducer", type=_PATH, metavar="FILE", help="Write a script that runs only the operator named.")
+def diff(first: Path, second: Path, as_json: bool, top: int, html: Path | None, reproducer: Path | None,
+         **options: Any) -> int:  # fmt: skip
+    """Compare the record A, the reference, with B; dumps of the vendor's tool are read too.
+
+    Exit code 0 if they agree up to rounding, 1 if not.
+    """
+    from jumar.compare import compare as compares
+    from jumar.core.write import replace
+    from jumar.report import compare as report
+
+    result = compares.compare(first, second, options["floors"], _precision(options["precision"]), options["limit"])
+    if reproducer is not None:
+        if not result.reproducer:
+            raise UserError("there is no operator to reproduce", f"the verdict is: {result.verdict.message}")
+        replace(reproducer, result.reproducer.encode())
+    if html is not None:
+        replace(html, report.html(result).encode())
+    if as_json:
+        click.echo(report.json(result))
+    else:
+        click.echo("\n".join(report.text(result, top)))
+    for path in filter(None, (html, reproducer)):
+        click.echo(f"wrote `{path}`", err=True)
+    return EXIT_FINDINGS if result.verdict.differs else EXIT_OK
+
+
+@command.command("ladder", context_settings=_PROGRAM)
+@click.option("--base", type=_PATH, metavar="REC", help="Record of the reference, such as the same program on a GPU.")
+@click.option("-o", "--output", type=_PATH, metavar="DIR", help="Keep the records here; nothing is kept if not given.")
+@click.option("--steps", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Steps to run.")
+@click.option("--seed", type=int, metavar="N", help="Seed Python, NumPy and torch before the program starts.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.argument("words", nargs=-1, metavar="-- PROGRAM ARGS...", type=click.UNPROCESSED)
+def ladder(base: Path | None, output: Path | None, steps: int, seed: int | None, as_json: bool,
+           words: tuple[str, ...]) -> int:  # fmt: skip
+    """Climb from the environment to the loss curve, and stop at the first rung that fails.
+
+    Environment, determinism (twice, bit for bit), the gap to expect from bfloat16, float16 and hf32, then against
+    --base: weights, forward, gradients, optimizer, loss and gradient norm over N steps.
+    """
+    from jumar.compare import ladder as ladders
+    from jumar.report import compare as report
+
+    found = []
+    for rung in ladders.climb(_program(words), base, output, steps, seed):
+        found.append(rung)
+        if not as_json:
+            click.echo("\n".join(report.rung(rung)))
+    if as_json:
+        click.echo(report.rungs_json(found))
+    return EXIT_FINDINGS if any(rung.state == "failed" for rung in found) else EXIT_OK
+
+
+@command.command("overflow")
+@click.argument("path", metavar="REC", type=_PATH)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def overflow(path: Path, as_json: bool) -> int:
+    """Name the first operator that makes inf or nan out of finite inputs, over all ranks of REC."""
+    from jumar.compare import overflow as overflows
+    from jumar.compare import reader
+    from jumar.report import compare as report
+
+    ranks = reader.ranks(path)
+    found = overflows.first(ranks)
+    click.echo(report.overflow_json(found) if as_json else "\n".join(report.overflow(found, len(ranks))))
+    return EXIT_FINDINGS if found else EXIT_OK
+
+
+@command.command("dump")
+@click.argument("path", metavar="REC", type=_PATH)
+@click.argument("folder", metavar="DIR", type=_PATH)
+def dump(path: Path, folder: Path) -> int:
+    """Write REC as the vendor's tool would have dumped it: dump.json, stack.json, construct.json below DIR."""
+    from jumar.compare import reader, vendor
+
+    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
+        raise UserError(f"`{folder}` is not empty", "name a new folder")
+    for rank in reader.ranks(path):
+        for place in vendor.write(rank, folder, reader.read_step):
+            click.echo(f"wrote `{place}`", err=True)
+    return EXIT_OK
+
+
+def _program(words: tuple[str, ...]) -> tuple[str, ...]:
+    rest = words[1:] if words[:1] == ("--",) else words
+    if not rest:
+        raise UserError("no program to run", "write it after `--`: `jumar compare record -o REC -- python train.py`")
+    return rest
+
+
+def _operator(name: str) -> int:
+    digits = name.removeprefix("op")
+    if not digits.isdecimal():
+        raise UserError(f"`--tensors {name}` names no operator", "write it as the report does, such as `op42`")
+    return int(digits)
+
+
+def _precision(name: str | None) -> str:
+    if name is None:
+        return ""
+    full = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}.get(name, name)
+    if full not in PRECISIONS:
+        from jumar.core.nearest import did_you_mean
+
+        raise UserError(f"`--precision {name}` is not known", did_you_mean(name, PRECISIONS, f"one of {PRECISIONS}"))
+    return full

@@ -1,0 +1,116 @@
+"""Which operator of one run belongs to which of the other: two runs need not call the same ones."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from difflib import SequenceMatcher
+from functools import cache
+
+from jumar.compare.noise import short
+from jumar.compare.result import Entry
+from jumar.tables.load import table
+
+_LONG = 6000
+"""Operators up to which an exact matching of a stretch is affordable."""
+Pairs = list[tuple[Entry, Entry]]
+
+
+def align(a: Sequence[Entry], b: Sequence[Entry]) -> Pairs:
+    """Pairs in the order of the first run: operators by sequence, tensors from outside by name or place."""
+    pairs = [*_named(a, b)]
+    for phase in ("forward", "backward", "optimizer"):
+        first, second = (
+            [entry for entry in side if entry.phase == phase and entry.kind in ("op", "view")] for side in (a, b)
+        )
+        pairs += _operators(first, second)
+    return sorted(pairs, key=lambda pair: pair[0].index)
+
+
+def canonical(op: str) -> str:
+    """One name for operators that do the same on different devices, in place or not."""
+    plain = short(op)
+    return _same_as().get(plain, "") or _same_as().get(plain.rstrip("_"), "") or plain.rstrip("_") or plain
+
+
+@cache
+def _same_as() -> dict[str, str]:
+    return {name: group for group, names in table("same_operators.toml")["groups"].items() for name in names}
+
+
+def _named(a: Sequence[Entry], b: Sequence[Entry]) -> Iterator[tuple[Entry, Entry]]:
+    """Weights, buffers, gradients and state by name; inputs by phase, shape and order."""
+    waiting: dict[Hashable, list[Entry]] = defaultdict(list)
+    for entry in b:
+        if entry.kind not in ("op", "view"):
+            waiting[_identity(entry)].append(entry)
+    for found in waiting.values():
+        found.reverse()
+    for entry in a:
+        if entry.kind not in ("op", "view"):
+            found = waiting[_identity(entry)]
+            if found:
+                yield entry, found.pop()
+
+
+def _identity(entry: Entry) -> Hashable:
+    shape = entry.outs[0].shape if entry.outs else ()
+    return (entry.kind, entry.phase, shape) if entry.kind == "input" else (entry.kind, entry.name, entry.phase)
+
+
+def _operators(a: list[Entry], b: list[Entry]) -> Iterator[tuple[Entry, Entry]]:
+    for first, second in _match(a, b, _strict):
+        if len(first) == len(second) and first and _strict(first[0]) == _strict(second[0]):
+            yield from zip(first, second, strict=True)
+        elif first and second:
+            for inner, other in _match(first, second, _loose):
+                if len(inner) == len(other) and inner and _loose(inner[0]) == _loose(other[0]):
+                    yield from zip(inner, other, strict=True)
+
+
+def _match(
+    a: list[Entry], b: list[Entry], key: Callable[[Entry], Hashable]
+) -> Iterator[tuple[list[Entry], list[Entry]]]:
+    """Stretches of both runs, equal ones and others, in order."""
+    left, right = [key(entry) for entry in a], [key(entry) for entry in b]
+    if left == right:
+        yield a, b
+        return
+    rough = max(len(left), len(right)) > _LONG
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, left, right, autojunk=rough).get_opcodes():
+        if tag == "equal" or (i2 > i1 and j2 > j1):
+            yield a[i1:i2], b[j1:j2]
+
+
+def _strict(entry: Entry) -> Hashable:
+    return canonical(entry.op), _inside(entry.module), entry.outs[0].shape if entry.outs else ()
+
+
+def _loose(entry: Entry) -> Hashable:
+    return canonical(entry.op), entry.outs[0].shape if entry.outs else ()
+
+
+def _inside(module: str) -> str:
+    """The path inside the model: its class may have another name in the other program."""
+    return module.partition(".")[2]
+
+
+def left_over(entries: Sequence[Entry], matched: set[int]) -> list[Entry]:
+    """Operators that have no partner."""
+    return [entry for entry in entries if entry.kind in ("op", "view") and entry.index not in matched]
+
+
+@cache
+def _quiet() -> set[str]:
+    return set(table("same_operators.toml")["quiet"])
+
+
+def counted(entries: Sequence[Entry]) -> list[str]:
+    """`3 x aten.where, first at model.py:31` for each operator; copies and casts are no news."""
+    entries = [entry for entry in entries if canonical(entry.op) not in _quiet()]
+    count = Counter(entry.op for entry in entries)
+    first = {entry.op: entry.where for entry in reversed(entries)}
+    return [
+        f"{number} x {op.removesuffix('.default')}" + (f", first at {first[op]}" if first[op] else "")
+        for op, number in count.most_common()
+    ]

@@ -1,0 +1,114 @@
+"""Two records in, one comparison out: all ranks, the earliest difference first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jumar.compare import align, curve, diff, floor, reader, reproducer, verdict
+from jumar.compare.diff import Stepped
+from jumar.compare.floor import FLOORS, Floor
+from jumar.compare.result import Comparison, Curve, Side
+from jumar.compare.store import Rank
+from jumar.core.errors import UserError
+
+_FACTS = ("device", "dtype", "torch", "torch_npu", "numpy", "python", "machine", "threads", "default_dtype",
+          "deterministic", "seed", "world")  # fmt: skip
+
+
+def compare(
+    first: Path, second: Path, floors: Sequence[Path] = (), precision: str = "", limit: float = verdict.LIMIT
+) -> Comparison:
+    """The rank whose difference comes first, or whose noise is largest."""
+    a, b = reader.ranks(first), reader.ranks(second)
+    by_rank = {rank.number: rank for rank in b}
+    both = [(rank, by_rank[rank.number]) for rank in a if rank.number in by_rank]
+    if not both:
+        raise UserError(f"`{first}` and `{second}` have no rank in common", "compare records of the same ranks")
+    found = [_rank(one, other, floors, precision, limit) for one, other in both]
+    chosen = min(found, key=_urgency)
+    chosen.a, chosen.b = _side(first, a, chosen.rank), _side(second, b, chosen.rank)
+    if len(a) != len(b):
+        chosen.notes.append(f"{len(a)} ranks against {len(b)}: only the ranks of both were compared")
+    if len(found) > 1:
+        bad = [str(one.rank) for one in found if one.verdict.differs]
+        chosen.notes.append(
+            f"ranks that differ: {', '.join(bad) or 'none'} of {len(found)}; rank {chosen.rank} is shown"
+        )
+    return chosen
+
+
+def _urgency(one: Comparison) -> tuple[bool, int, tuple[int, int], int]:
+    pair = one.verdict.pair
+    return not one.verdict.differs, pair.step if pair else 0, verdict.order(pair) if pair else (0, 0), one.rank
+
+
+def _rank(a: Rank, b: Rank, floors: Sequence[Path], precision: str, limit: float) -> Comparison:
+    noise = floor.find(a, floors)
+    steps = [verdict.settle(step, limit) for step in diff.steps(a, b, noise, precision)]
+    if not steps and not (a.curve and b.curve):
+        raise UserError(f"`{a.path}` and `{b.path}` have no step in common", "record the same steps")
+    if not any(step.pairs for step in steps) and steps:
+        raise UserError(f"`{a.path}` and `{b.path}` have no operator in common", "compare two runs of the same program")
+    others = [run.curve for run in _base_runs(a, floors)]
+    told = verdict.judge(steps, limit)
+    if not told.differs:
+        told = curve.judge(a.curve, b.curve, others, limit) or told
+    result = Comparison(
+        _side(a.path, [a], a.number), _side(b.path, [b], b.number), a.number,
+        precision or _precision(a, b), noise.source, limit, told,
+    )  # fmt: skip
+    _fill(result, steps, a, b, others, noise)
+    return result
+
+
+def _fill(
+    result: Comparison, steps: Sequence[Stepped], a: Rank, b: Rank, others: list[list[Curve]], noise: Floor
+) -> None:
+    result.pairs = [pair for step in steps for pair in step.pairs]
+    result.only_a = align.counted([entry for step in steps for entry in step.only_a if entry.phase != "optimizer"])
+    result.only_b = align.counted([entry for step in steps for entry in step.only_b if entry.phase != "optimizer"])
+    result.differences = [
+        f"{name}: {a.meta.get(name)} -> {b.meta.get(name)}"
+        for name in _FACTS
+        if name in a.meta and name in b.meta and a.meta[name] != b.meta[name]
+    ]
+    result.curves = {"A": a.curve, "B": b.curve, **{f"base {place + 1}": run for place, run in enumerate(others)}}
+    if not noise.errors:
+        result.notes.append(
+            "no noise floor: tolerances are rough; `jumar compare record --floor 2` measures them per operator"
+        )
+    for name, rank in (("A", a), ("B", b)):
+        if rank.meta.get("cut"):
+            result.notes.append(f"{name} was cut: a step has more operators than a record holds")
+        if rank.meta.get("vendor"):
+            result.notes.append(f"{name} has statistics only: errors are lower bounds")
+    pair = result.verdict.pair
+    if pair is not None and pair.a.kind == "op" and pair.a.op.startswith(("aten.", "npu.")):
+        step = reader.read_step(a.steps[pair.step])
+        result.reproducer = reproducer.script(step, pair, a.path)
+
+
+def _base_runs(a: Rank, floors: Sequence[Path]) -> list[Rank]:
+    paths = [*floors] or sorted(path for path in a.path.parent.glob(f"{FLOORS}*") if path.is_dir())
+    runs = [rank for path in paths for rank in reader.ranks(path) if rank.number == a.number]
+    return [run for run in runs if run.curve]
+
+
+def _precision(a: Rank, b: Rank) -> str:
+    shared = sorted(set(a.steps) & set(b.steps))
+    if not shared:
+        return "float32"
+    first, second = (reader.read_step(rank.steps[shared[0]]) for rank in (a, b))
+    return floor.precision(first.entries, second.entries, b.meta)
+
+
+def _side(path: Path, ranks: Sequence[Rank], number: int) -> Side:
+    rank = next(rank for rank in ranks if rank.number == number)
+    meta: dict[str, Any] = rank.meta
+    count = len(reader.read_step(rank.steps[min(rank.steps)]).entries) if rank.steps else 0
+    steps = max(len(rank.curve), len(rank.steps))
+    return Side(
+        str(path), str(meta.get("device")), str(meta.get("dtype")), str(meta.get("torch")), steps, count, len(ranks)
+    )

@@ -1,0 +1,125 @@
+"""What noise is expected at each operator: the error that runs with rounding-size noise show, scaled to the precision.
+
+After TTrace (arXiv 2506.09280): a tolerance is measured by perturbing the reference, not written down. Error grows in
+proportion to the size of the noise as long as it is small, so a floor taken with one precision serves another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from jumar.compare import measure, reader
+from jumar.compare.align import align
+from jumar.compare.noise import UNIT, is_product
+from jumar.compare.result import Entry
+from jumar.compare.store import Rank, Step
+
+FLOORS = "floor-"
+OWN = 2e-7
+"""Relative error of the sketch itself: float32 sums."""
+SIZES = (2.0**-8, 2.0**-11, 2.0**-22)
+"""Noise that floors are measured with: bfloat16, float16 and hf32, and float32 with sums in another order."""
+EXPECTED = {**UNIT, "float32": SIZES[-1], "float64": SIZES[-1]}
+"""Rounding by precision; long sums in float32 are worth some roundings, and sketches see no finer."""
+_LOCAL = 4.0
+"""Without measured noise: errors of the inputs may double, and some roundings are added."""
+
+
+class Floor(NamedTuple):
+    """Expected relative error by step and operator of the reference, for each rounding it was measured with."""
+
+    source: str
+    errors: dict[float, dict[tuple[int, int], float]]
+    """By size of the noise; 0 for base runs that differ by themselves: their error counts as it is."""
+
+    def at(self, step: int, entry: Entry, other: Entry, unit: float, error_in: float) -> float:
+        least = max(2 * _rounding(entry), 2 * _rounding(other), OWN)
+        known = [(size, table[step, entry.index]) for size, table in sorted(self.errors.items())
+                 if (step, entry.index) in table]  # fmt: skip
+        if not known:
+            return max(least, (2 * error_in if error_in < math.inf else 0.0) + _LOCAL * unit)
+        return max(least, _between(known, unit))
+
+
+def _between(known: list[tuple[float, float]], unit: float) -> float:
+    """The error for a rounding between measured ones: on a line in the logarithms, beyond them in proportion."""
+    if known[0][0] == 0:
+        return known[0][1]
+    if len(known) == 1 or unit <= known[0][0]:
+        size, error = known[0]
+        return error * unit / size if unit <= size else min(error * unit / size, max(error, 1.0))
+    if unit >= known[-1][0]:
+        return known[-1][1] * unit / known[-1][0]
+    at = next(place for place, (size, _) in enumerate(known) if size > unit)
+    (low, error), (high, other) = known[at - 1], known[at]
+    error, other = max(error, OWN / 10), max(other, OWN / 10)
+    return float(error * (other / error) ** (math.log(unit / low) / math.log(high / low)))
+
+
+def _rounding(entry: Entry) -> float:
+    return max((UNIT.get(out.dtype, 0.0) for out in entry.outs if out.row >= 0), default=0.0)
+
+
+def find(base: Rank, given: Sequence[Path] = ()) -> Floor:
+    """The floor of a rank: from the runs that are named, from those beside the record, or none."""
+    runs = [_same_rank(path, base.number) for path in given]
+    source = "base runs" if runs else ""
+    if not runs:
+        folder = base.path.parent
+        runs = [_same_rank(path, base.number) for path in sorted(folder.glob(f"{FLOORS}*")) if path.is_dir()]
+    if not runs:
+        return Floor("none", {})
+    errors: dict[float, dict[tuple[int, int], float]] = {_noise(run): {} for run in runs}
+    for number, path in base.steps.items():
+        reference = reader.read_step(path)
+        for run in runs:
+            if number in run.steps:
+                _add(errors[_noise(run)], reference, reader.read_step(run.steps[number]))
+    return Floor(source or f"{len(runs)} runs with rounding noise", errors)
+
+
+def _same_rank(path: Path, number: int) -> Rank:
+    found = reader.ranks(path)
+    return next((rank for rank in found if rank.number == number), found[0])
+
+
+def _noise(run: Rank) -> float:
+    words = str(run.meta.get("altered", "")).split()
+    try:
+        return float(words[1]) if words[:1] == ["noise"] else 0.0
+    except (IndexError, ValueError):
+        return 0.0
+
+
+def _add(errors: dict[tuple[int, int], float], reference: Step, noisy: Step) -> None:
+    for first, second in align(reference.entries, noisy.entries):
+        error = measure.entries(reference, first, noisy, second)
+        if error is not None:
+            key = (reference.number, first.index)
+            errors[key] = max(errors.get(key, 0.0), error.relative)
+
+
+def precision(a: Sequence[Entry], b: Sequence[Entry], meta_b: dict[str, object]) -> str:
+    """The precision of most products of the less precise run: what its rounding noise comes from."""
+    altered = str(meta_b.get("altered", ""))
+    if altered in UNIT:
+        return altered
+    found = max((_most(side) for side in (a, b)), key=lambda name: UNIT[name])
+    real = str(meta_b.get("device")) == "npu" and not meta_b.get("emulated")
+    if found == "float32" and real and any("conv" in entry.op for entry in b):
+        return "hf32"  # torch_npu lets convolutions of float32 use it unless told otherwise
+    return found
+
+
+def _most(entries: Sequence[Entry]) -> str:
+    products: Counter[str] = Counter()
+    others: Counter[str] = Counter()
+    for entry in entries:
+        if entry.kind == "op" and entry.outs and entry.outs[0].dtype in UNIT:
+            (products if is_product(entry.op) else others)[entry.outs[0].dtype] += 1
+    common = (products or others or Counter({"float32": 1})).most_common(1)
+    return common[0][0]

@@ -1,0 +1,74 @@
+"""How far apart two tensors are, from their sketches, or from their statistics where there is no sketch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jumar.compare.result import STATS, Entry, Error
+from jumar.compare.sketch import fold
+from jumar.compare.store import Step
+
+HEAD = len(STATS)
+SMALLEST = 1e-30
+NOTHING = 1e-15
+"""Tensors whose values are all about this small, such as squares of gradients that ought to be 0, are equal."""
+SAME = Error(0.0, 1.0)
+
+
+def entries(a: Step, first: Entry, b: Step, second: Entry) -> Error | None:
+    """The largest error over the outputs that both have; None if nothing can be compared."""
+    worst = None
+    for one, other in zip(first.outs, second.outs, strict=False):
+        if one.row < 0 or other.row < 0 or one.numel != other.numel:
+            continue
+        error = rows(a.numbers[one.row], b.numbers[other.row], one.numel)
+        if worst is None or not error.relative <= worst.relative:
+            worst = error
+        if canonical_differs(first, second):
+            break
+    return worst
+
+
+def canonical_differs(first: Entry, second: Entry) -> bool:
+    """Operators of two names agree in their first output; the others are their own affair."""
+    return first.op.rstrip("_") != second.op.rstrip("_")
+
+
+def rows(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], numel: int) -> Error:
+    if (a[4], a[5]) != (b[4], b[5]):
+        return Error(float("inf"), 0.0, "nan or inf on one side")
+    if len(a) > HEAD and len(b) > HEAD:
+        return _sketches(a, b, numel)
+    return _statistics(a[:HEAD], b[:HEAD], numel)
+
+
+def _sketches(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], numel: int) -> Error:
+    width = min(len(a), len(b)) - HEAD
+    first, second = (fold(row[None, HEAD:].astype(np.float64), width)[0] for row in (a, b))
+    good = np.isfinite(first) & np.isfinite(second)
+    if not good.any():
+        return SAME
+    first, second = first[good], second[good]
+    difference = float(np.linalg.norm(first - second))
+    if difference == 0:
+        return SAME
+    norms = float(np.linalg.norm(first)), float(np.linalg.norm(second))
+    # The true lengths are known; the sketch's own is only an estimate, but safe from squares that underflow.
+    size = max(*norms, *(float(row[3]) for row in (a, b) if good.all() and np.isfinite(row[3])))
+    if size < NOTHING * max(numel, 1) ** 0.5:
+        return SAME
+    relative = difference / size
+    cosine = float(first @ second) / max(norms[0] * norms[1], SMALLEST)
+    return Error(relative, max(-1.0, min(1.0, cosine)))
+
+
+def _statistics(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], numel: int) -> Error:
+    """A lower bound: what norm, mean and extremes alone give away."""
+    with np.errstate(all="ignore"):
+        size = max(abs(float(a[3])), abs(float(b[3])), SMALLEST)
+        parts = [abs(float(b[3]) - float(a[3])) / size, abs(float(b[2]) - float(a[2])) / np.sqrt(max(numel, 1)) / size]
+        parts += [abs(float(b[place]) - float(a[place])) / size for place in (0, 1)]
+    relative = max((part for part in parts if np.isfinite(part)), default=0.0)
+    return Error(relative, float("nan"), "statistics")

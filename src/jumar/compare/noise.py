@@ -1,0 +1,103 @@
+"""Changes a run on purpose: rounding-size noise for the floor, or operands rounded as a device would round them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+UNIT = {"float64": 2.0**-53, "float32": 2.0**-24, "hf32": 2.0**-12, "float16": 2.0**-11, "bfloat16": 2.0**-8,
+        "float8_e4m3fn": 2.0**-4, "float8_e5m2": 2.0**-3}  # fmt: skip
+"""Largest relative error of one rounding. hf32 keeps 11 bits of the mantissa of float32."""
+PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward", "_scaled_dot_product", "addmv",
+            "mv", "dot", "npu_fusion_attention", "npu_conv", "npu_linear", "_trilinear", "mkldnn")  # fmt: skip
+_MOVES = ("copy_", "_to_copy", "clone", "cat", "stack", "index_select", "embedding", "gather", "where", "masked_fill",
+          "fill", "zero", "ones", "full", "arange", "scalar_tensor", "empty", "native_dropout", "dropout", "bernoulli",
+          "rand", "normal_", "uniform_", "tril", "triu", "constant_pad_nd", "slice_backward", "select_backward",
+          "embedding_dense_backward", "max_pool", "repeat", "roll", "flip", "index", "neg", "relu", "threshold", "abs",
+          "maximum", "minimum", "max", "min", "amax", "amin", "sort", "topk", "clamp", "resize_", "set_", "isnan",
+          "_foreach_copy", "nan_to_num", "sign", "reflection_pad", "replication_pad")  # fmt: skip
+"""Operators that only move values: no rounding happens in them."""
+
+
+def short(name: str) -> str:
+    """The operator's plain name: `addmm` of `aten.addmm.default`."""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 else name
+
+
+def is_product(name: str) -> bool:
+    return short(name).startswith(PRODUCTS)
+
+
+class Noise:
+    """Multiplies what operators compute, and the operands of products, by 1 + u * r with r uniform in -1 … 1."""
+
+    def __init__(self, unit: float, seed: int) -> None:
+        self._unit = unit
+        self._seed = seed
+        self._generators: dict[torch.device, torch.Generator] = {}
+        self._kinds: dict[Any, int] = {}
+
+    def __call__(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        kind = self._kinds.get(func)
+        if kind is None:
+            name = str(func)
+            kind = 2 if is_product(name) else 0 if _moves(short(name)) else 1
+            self._kinds[func] = kind
+        if kind == 2:
+            args = [self._noisy(value) for value in args]
+        done = func(*args, **kwargs)
+        if kind:
+            for value in done if isinstance(done, (tuple, list)) else (done,):
+                if _changeable(value):
+                    value.mul_(self._factor(value))
+        return done
+
+    def _noisy(self, value: Any) -> Any:
+        return value * self._factor(value) if _changeable(value) else value
+
+    def _factor(self, value: torch.Tensor) -> torch.Tensor:
+        generator = self._generators.get(value.device)
+        if generator is None:
+            generator = torch.Generator(value.device).manual_seed(self._seed)
+            self._generators[value.device] = generator
+        noise = torch.empty(value.shape, dtype=torch.float32, device=value.device)
+        noise.uniform_(1 - self._unit, 1 + self._unit, generator=generator)
+        return noise.to(value.dtype)
+
+
+class Rounded:
+    """Rounds the operands of products to fewer bits and sums in float32, as a matrix unit does."""
+
+    def __init__(self, dtype: str) -> None:
+        self._dtype = dtype
+
+    def __call__(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if is_product(str(func)):
+            args = [self._round(value) for value in args]
+        return func(*args, **kwargs)
+
+    def _round(self, value: Any) -> Any:
+        if not _changeable(value) or value.dtype is not torch.float32:
+            return value
+        if self._dtype == "hf32":
+            return _keep_bits(value, 11)
+        return value.to(getattr(torch, self._dtype)).to(torch.float32)
+
+
+def _keep_bits(value: torch.Tensor, bits: int) -> torch.Tensor:
+    drop = 23 - bits
+    whole = value.contiguous().view(torch.int32)
+    rounded = (whole + (1 << (drop - 1))) & ~((1 << drop) - 1)
+    return torch.where(value.isfinite(), rounded.view(torch.float32), value)
+
+
+def _moves(name: str) -> bool:
+    plain = name.removesuffix("_").removeprefix("new_")
+    return any(plain == move.removesuffix("_") or (name.startswith(move) and len(move) > 5) for move in _MOVES)
+
+
+def _changeable(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel() > 0

@@ -1,0 +1,58 @@
+"""The first operator that makes inf or nan out of finite inputs, over all ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jumar.compare import reader
+from jumar.compare.align import canonical
+from jumar.compare.result import STATS, Entry
+from jumar.compare.store import Rank, Step
+
+_MEANT = ("full", "full_like", "new_full", "fill", "masked_fill", "where", "scalar_tensor", "triu", "tril", "empty")
+"""Operators that write an infinity because they were told to, such as an attention mask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    rank: int
+    step: int
+    entry: Entry
+    nan: int
+    inf: int
+    largest_in: float
+    """The largest value that went in."""
+
+
+def first(ranks: Sequence[Rank]) -> list[Overflow]:
+    """The first of each rank that has one, the earliest step first."""
+    found = []
+    for rank in ranks:
+        for number in sorted(rank.steps):
+            one = _in_step(rank.number, reader.read_step(rank.steps[number]))
+            if one is not None:
+                found.append(one)
+                break
+    return sorted(found, key=lambda one: (one.step, one.entry.index, one.rank))
+
+
+def _in_step(rank: int, step: Step) -> Overflow | None:
+    for entry in step.entries:
+        bad = _bad(step, entry)
+        if not any(bad) or any(any(_bad(step, step.entries[number])) for number in entry.inputs):
+            continue
+        if not bad[0] and (canonical(entry.op) in _MEANT or "inf" in str(list(entry.args.values()))):
+            continue
+        return Overflow(rank, step.number, entry, *bad, _largest(step, entry))
+    return None
+
+
+def _bad(step: Step, entry: Entry) -> tuple[int, int]:
+    rows = [step.numbers[out.row] for out in entry.outs if out.row >= 0]
+    return tuple(int(sum(row[STATS.index(name)] for row in rows)) for name in ("nan", "inf"))  # type: ignore[return-value]
+
+
+def _largest(step: Step, entry: Entry) -> float:
+    rows = [step.numbers[out.row] for number in entry.inputs for out in step.entries[number].outs if out.row >= 0]
+    return max((float(max(abs(row[0]), abs(row[1]))) for row in rows), default=0.0)

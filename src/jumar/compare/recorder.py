@@ -1,0 +1,295 @@
+"""One dispatch mode that sees every operator, forward and backward, and notes what it was and what came out.
+
+Views carry no numbers (their data is known already), copies that change nothing stand for what they copy, and while an
+optimizer works only its calls are noted: weights, gradients and optimizer state are looked at before and after it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from jumar.compare.naming import Lines, Modules
+from jumar.compare.origin import Origins
+from jumar.compare.sketch import HEAD, WIDTH, Sketcher
+
+MOST_ENTRIES = 50_000
+"""Operators of one step; a program without steps must not fill the memory."""
+_PLAIN_COPIES = ("aten.clone.default", "aten.contiguous.default", "aten._to_copy.default", "aten.lift_fresh.default",
+                 "aten._unsafe_view.default")  # fmt: skip
+_EMPTY = ("aten.empty", "aten.new_empty", "aten.resize_", "aten.set_")
+_INFINITE = 1 << 62
+_DTYPES: dict[torch.dtype, str] = {}
+
+Alter = Callable[[Any, Sequence[Any], dict[str, Any]], Any]
+
+
+class Recorder(TorchDispatchMode):  # type: ignore[misc]
+    """Collects the entries of one step until `take`."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # torch.compile leaves code alone while a mode like this one is on; its guard would double the cost of a call.
+        return False
+
+    def __init__(self, alter: Alter | None = None, keep: Sequence[int] = ()) -> None:
+        super().__init__()
+        self.modules = Modules()
+        self.alter = alter
+        self.keep = set(keep)
+        self.kept: dict[int, dict[str, Any]] = {}
+        self.in_optimizer = False
+        self.active = True
+        self.cut = False
+        self.devices: set[str] = set()
+        self.dtypes: set[str] = set()
+        self._pid = os.getpid()
+        self._thread = threading.get_ident()
+        self._lines = Lines()
+        self._facts: dict[Any, _Facts] = {}
+        self._sketchers: dict[torch.device, Sketcher] = {}
+        self._last: dict[int, tuple[int, int]] = {}
+        self._carried: dict[int, tuple[int, np.ndarray[Any, Any]]] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self.entries: list[dict[str, Any]] = []
+        self.rows: list[tuple[torch.device | None, int]] = []
+        """Where the numbers are: row of a device, or a weight whose numbers the step before has left."""
+        self._origins = Origins()
+        self._by_node: dict[int, int] = {}
+        self._last_node = -1
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if not self.active or os.getpid() != self._pid:
+            return func(*args, **kwargs)
+        facts = self._facts.get(func)
+        if facts is None:
+            facts = self._facts[func] = _Facts(func)
+        if facts.is_silent:
+            return func(*args, **kwargs)
+        if self.in_optimizer:
+            return self._in_optimizer(facts, func, args, kwargs)
+        before = self._before(facts, args, kwargs)
+        keep = len(self.entries) in self.keep
+        saved = [_copy(value) for value in before.tensors] if keep else []
+        done = self.alter(func, args, kwargs) if self.alter and not facts.is_view else func(*args, **kwargs)
+        entry = self._after(facts, before, done)
+        if keep:
+            self.kept[entry] = {"inputs": saved, "outputs": [_copy(value) for value in _tensors(done)]}
+        return done
+
+    def _in_optimizer(self, facts: _Facts, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Only the call and its numbers: what it did is looked at when the optimizer is done."""
+        given = {**facts.defaults, **dict(zip(facts.names, args, strict=False)), **kwargs}
+        plain = {name: value for name, value in given.items() if isinstance(value, (bool, int, float, str))}
+        if not facts.is_view:
+            self._append({"kind": "op", "op": facts.name, "phase": "optimizer", "args": plain, "outs": []})
+        return self.alter(func, args, kwargs) if self.alter and not facts.is_view else func(*args, **kwargs)
+
+    def look(self, kind: str, name: str, tensor: torch.Tensor, phase: str) -> None:
+        """Note a tensor that is no operator's output: a gradient or the state of an optimizer."""
+        origin = self._origins.get(tensor)
+        known = self.entries[origin]["outs"][self._origins.output(tensor)] if origin >= 0 and kind == "grad" else None
+        if known is None or known[1] != list(tensor.shape) or known[2] < 0:
+            known = self._out(tensor, True)
+        if kind == "state":
+            self._last[id(tensor)] = (tensor._version, known[2])
+        inputs = [origin] if origin >= 0 else []
+        self._append({"kind": kind, "name": name, "phase": phase, "in": inputs, "outs": [known]})
+
+    def take(self) -> tuple[list[dict[str, Any]], np.ndarray[Any, Any]]:
+        """The entries and numbers since the last call."""
+        taken = {device: sketcher.take() for device, sketcher in self._sketchers.items()}
+        numbers: np.ndarray[Any, Any] = np.zeros((len(self.rows), HEAD + WIDTH), np.float32)
+        for place, (device, row) in enumerate(self.rows):
+            numbers[place] = taken[device][row] if device is not None else self._carried[row][1]
+        self._carried = {key: (version, numbers[row]) for key, (version, row) in self._last.items() if row >= 0}
+        self._last = {}
+        entries = self.entries
+        self._begin()
+        return entries, numbers
+
+    def _before(self, facts: _Facts, args: Sequence[Any], kwargs: dict[str, Any]) -> _Call:
+        """Inputs and arguments, looked at before the operator may change them."""
+        call = _Call()
+        call.args.update(facts.defaults)
+        for name, value in zip(facts.names, args, strict=False):
+            call.args[name] = self._value(value, call)
+        for name, value in kwargs.items():
+            call.args[name] = self._value(value, call)
+        return call
+
+    def _value(self, value: Any, call: _Call) -> Any:
+        if isinstance(value, torch.Tensor):
+            call.tensors.append(value)
+            source = self._source(value)
+            call.inputs.append(source)
+            shape = list(value.shape)
+            known = self.entries[source]["outs"]
+            call.shapes.append(None if known and known[0][1] == shape else shape)
+            return f"${len(call.inputs) - 1}"
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, int):
+            return value if abs(value) < _INFINITE else str(value)
+        if isinstance(value, float):
+            return value if abs(value) < float("inf") else str(value)
+        if isinstance(value, (list, tuple)):
+            return [self._value(item, call) for item in value]
+        return str(value)
+
+    def _source(self, tensor: torch.Tensor) -> int:
+        found = self._origins.get(tensor)
+        if found >= 0:
+            return found
+        kind, name = self.modules.tensors.get(id(tensor), ("", ""))
+        if not kind and tensor._base is not None:
+            kind, name = self.modules.tensors.get(id(tensor._base), ("", ""))
+            tensor = tensor._base if kind else tensor
+        entry = {
+            "kind": kind or "input",
+            "name": name or f"{self.modules.path or 'input'} {_dtype(tensor)}{list(tensor.shape)}",
+            "phase": self._phase(),
+            "mod": self.modules.path,
+            "at": "" if kind else self._lines.here(),
+            "outs": [self._carry(tensor) if kind == "weight" else self._out(tensor, True)],
+        }
+        index = self._append(entry)
+        self._origins.put(tensor, index)
+        return index
+
+    def _after(self, facts: _Facts, call: _Call, done: Any) -> int:
+        outs = _tensors(done)
+        if not outs and facts.mutates:
+            outs = call.tensors[:1]
+        phase = self._phase()
+        entry = {"kind": "op", "op": facts.name, "phase": phase, "args": call.args, "in": call.inputs}
+        if any(call.shapes):
+            entry["shapes"] = call.shapes
+        if facts.is_view:
+            entry["kind"] = "view"
+            entry["outs"] = [[_dtype(out), list(out.shape), -1] for out in outs]
+        else:
+            same = facts.name in _PLAIN_COPIES and call.tensors and outs and outs[0].dtype == call.tensors[0].dtype
+            measured = not (same or facts.is_empty)
+            entry["outs"] = [self._out(out, measured and _is_float(out)) for out in outs]
+            if same:
+                entry["kind"] = "view"
+        self._place(entry)
+        index = self._append(entry)
+        if facts.is_view:
+            return index
+        for place, out in enumerate(outs):
+            if entry["kind"] == "view" and call.inputs:
+                self._origins.put(out, call.inputs[0])
+            else:
+                self._origins.put(out, index, place)
+        return index
+
+    def _place(self, entry: dict[str, Any]) -> None:
+        """Module and line; in the backward pass those of the forward operator that the autograd node belongs to."""
+        node = torch._C._current_autograd_node()
+        if node is not None and not self.modules.stack:
+            source = self._by_node.get(node._sequence_nr())
+            if source is not None:
+                entry["mod"], entry["at"] = self.entries[source].get("mod", ""), self.entries[source].get("at", "")
+            return
+        entry["mod"], entry["at"] = self.modules.path, self._lines.here()
+        number = torch.autograd._get_sequence_nr() - 1
+        if number != self._last_node and (node is None or threading.get_ident() == self._thread):
+            self._last_node = number
+            self._by_node[number] = len(self.entries)
+
+    def _phase(self) -> str:
+        if self.in_optimizer:
+            return "optimizer"
+        return "backward" if torch._C._current_autograd_node() is not None else "forward"
+
+    def _carry(self, tensor: torch.Tensor) -> list[Any]:
+        """A weight that nobody wrote since the step before is not measured again."""
+        if self._carried.get(id(tensor), (-1,))[0] != tensor._version:
+            return self._out(tensor, True)
+        self.rows.append((None, id(tensor)))
+        return [_dtype(tensor), list(tensor.shape), len(self.rows) - 1]
+
+    def _out(self, tensor: torch.Tensor, measured: bool) -> list[Any]:
+        row = -1
+        if measured and tensor.layout is torch.strided and not tensor.is_quantized:
+            sketcher = self._sketchers.get(tensor.device)
+            if sketcher is None:
+                sketcher = self._sketchers[tensor.device] = Sketcher(tensor.device)
+            self.rows.append((tensor.device, sketcher.add(tensor.detach())))
+            row = len(self.rows) - 1
+            self.devices.add(tensor.device.type)
+            self.dtypes.add(_dtype(tensor))
+        return [_dtype(tensor), list(tensor.shape), row]
+
+    def _append(self, entry: dict[str, Any]) -> int:
+        self.entries.append(entry)
+        if len(self.entries) >= MOST_ENTRIES:
+            self.active, self.cut = False, True
+        return len(self.entries) - 1
+
+
+class _Call:
+    __slots__ = ("args", "inputs", "shapes", "tensors")
+
+    def __init__(self) -> None:
+        self.args: dict[str, Any] = {}
+        self.inputs: list[int] = []
+        self.shapes: list[list[int] | None] = []
+        """Where an input is a view of what its source made."""
+        self.tensors: list[torch.Tensor] = []
+
+
+class _Facts:
+    """What does not change between two calls of an operator."""
+
+    __slots__ = ("defaults", "is_empty", "is_silent", "is_view", "mutates", "name", "names")
+
+    def __init__(self, func: Any) -> None:
+        schema = func._schema
+        self.name = str(func)
+        self.names = [argument.name for argument in schema.arguments]
+        given = {argument.name: argument.default_value for argument in schema.arguments}
+        self.defaults = {name: value for name, value in given.items() if isinstance(value, (bool, int, float, str))}
+        self.is_view = bool(func.is_view)
+        self.is_empty = self.name.startswith(_EMPTY)
+        self.mutates = bool(schema.is_mutable)
+        # Questions about a tensor, and the profiler's marks.
+        self.is_silent = self.name.startswith(("profiler.", "prim.", "aten.is_same_size", "aten._local_scalar_dense"))
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    return list(_walk(value))
+
+
+def _walk(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _walk(item)
+
+
+def _dtype(tensor: torch.Tensor) -> str:
+    dtype = tensor.dtype
+    if dtype not in _DTYPES:
+        _DTYPES[dtype] = str(dtype)[6:]
+    return _DTYPES[dtype]
+
+
+def _is_float(tensor: torch.Tensor) -> bool:
+    return bool(tensor.is_floating_point() or tensor.is_complex())
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().to("cpu", copy=True)

@@ -1,0 +1,130 @@
+"""Six statistics and a linear sketch of a tensor, computed where the tensor lives, gathered in one block per step.
+
+A count sketch: bucket i mod WIDTH gets sign(i) * x[i]. It is linear, so the difference of two sketches is the sketch of
+the difference, and its length estimates the length of that: relative error and cosine of two tensors on two devices
+without keeping either. The signs come from an integer hash on the host and are the same everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from jumar.compare.result import STATS
+
+WIDTH = 256
+HEAD = len(STATS)
+CHUNK = 1 << 16
+"""Elements that are worked on at a time: they stay in the cache, and a sketch needs little memory."""
+_NATIVE = (torch.float32, torch.float16, torch.bfloat16)
+_BLOCK = 256
+"""Rows that are added at a time."""
+
+
+def signs(count: int, salt: int) -> Any:
+    """+1 or -1 for each of 0 … count-1, from a 32-bit integer hash."""
+    value = np.arange(count, dtype=np.uint32) + np.uint32((salt * 0x9E3779B9) & 0xFFFFFFFF)
+    value ^= value >> np.uint32(16)
+    value *= np.uint32(0x7FEB352D)
+    value ^= value >> np.uint32(15)
+    value *= np.uint32(0x846CA68B)
+    value ^= value >> np.uint32(16)
+    return 1 - 2 * (value & np.uint32(1)).astype(np.float32)
+
+
+class Sketcher:
+    """Numbers of the tensors of one step on one device; nothing reaches the host before `take`."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self.is_host = device.type == "cpu"
+        self.signs = torch.from_numpy(signs(CHUNK, 1)).to(device)
+        self._chunk_signs: dict[int, torch.Tensor] = {}
+        self._work = torch.empty(CHUNK, dtype=torch.float32, device=device)
+        self._blocks: list[torch.Tensor] = []
+        self.rows = 0
+
+    def add(self, tensor: torch.Tensor) -> int:
+        """Row number of this tensor's numbers."""
+        row = self._row()
+        flat = (torch.view_as_real(tensor) if tensor.is_complex() else tensor).reshape(-1)
+        if flat.numel() == 0:
+            return self.rows - 1
+        if flat.dtype not in _NATIVE:
+            flat = flat.to(torch.float32)
+        self._statistics(flat, row)
+        self._sketch(flat, row[HEAD:])
+        return self.rows - 1
+
+    def take(self) -> Any:
+        """All rows on the host, in one transfer; the next `add` begins anew."""
+        if not self.rows:
+            return np.zeros((0, HEAD + WIDTH), np.float32)
+        used = torch.cat(self._blocks)[: self.rows].cpu().numpy()
+        self._blocks, self.rows = [], 0
+        return used
+
+    def _row(self) -> torch.Tensor:
+        if self.rows % _BLOCK == 0:
+            self._blocks.append(torch.zeros(_BLOCK, HEAD + WIDTH, dtype=torch.float32, device=self.device))
+        self.rows += 1
+        return self._blocks[-1][(self.rows - 1) % _BLOCK]
+
+    def _statistics(self, flat: torch.Tensor, row: torch.Tensor) -> None:
+        if self.is_host:
+            row.numpy()[:HEAD] = _on_host(flat)
+            return
+        # A look at the values would make the device wait, so everything stays there and both are always counted.
+        low, high = torch.aminmax(flat)
+        total, norm = flat.sum(dtype=torch.float32), torch.linalg.vector_norm(flat, dtype=torch.float32)
+        parts = (low, high, total, norm, flat.isnan().sum(), flat.isinf().sum())
+        row[:HEAD] = torch.stack([part.to(torch.float32) for part in parts])
+
+    def _sketch(self, flat: torch.Tensor, into: torch.Tensor) -> None:
+        count = flat.numel()
+        if count <= WIDTH:
+            torch.mul(flat, self.signs[:count], out=into[:count])
+            return
+        for number, start in enumerate(range(0, count, CHUNK)):
+            part = flat[start : start + CHUNK]
+            size = part.numel()
+            whole = size // WIDTH * WIDTH
+            work = torch.mul(part, self.signs[:size], out=self._work[:size])
+            turn = self._turn(number) if number else None
+            if whole and turn is None:
+                torch.sum(work[:whole].view(-1, WIDTH), 0, out=into)
+            elif whole:
+                into.addcmul_(work[:whole].view(-1, WIDTH).sum(0), turn)
+            if whole < size:
+                rest = work[whole:size]
+                into[: size - whole] += rest if turn is None else rest * turn[: size - whole]
+
+    def _turn(self, number: int) -> torch.Tensor:
+        """Signs of the buckets of one chunk, so that equal chunks do not add up alike."""
+        if number not in self._chunk_signs:
+            self._chunk_signs[number] = torch.from_numpy(signs(WIDTH, number + 1)).to(self.device)
+        return self._chunk_signs[number]
+
+
+def _on_host(flat: torch.Tensor) -> list[float]:
+    lows, highs, total, square = [], [], 0.0, 0.0
+    for part in flat.split(CHUNK):
+        low, high = torch.aminmax(part)
+        lows.append(low.item())
+        highs.append(high.item())
+        total += part.sum(dtype=torch.float32).item()
+        square += torch.linalg.vector_norm(part, dtype=torch.float32).item() ** 2
+    ends = [min(lows), max(highs)]
+    if all(map(math.isfinite, (*ends, total))):
+        return [*ends, total, math.sqrt(square), 0, 0]
+    low, high = torch.aminmax(flat)
+    return [low.item(), high.item(), total, math.sqrt(square), flat.isnan().sum().item(), flat.isinf().sum().item()]
+
+
+def fold(rows: np.ndarray[Any, Any], width: int) -> np.ndarray[Any, Any]:
+    """The same sketches with fewer buckets: bucket j gets all that are j modulo the new width."""
+    count, have = rows.shape
+    return rows if have <= width else rows.reshape(count, have // width, width).sum(1)

@@ -1,0 +1,183 @@
+"""The files of a record: REC/rankN/ with meta.json, curve.jsonl and one file per step; reading trusts nothing.
+
+A step file is `JREC1\n`, then two parts (operators as compressed JSON, numbers as float32), each with its length and
+checksum, so that a file that was cut, damaged or is something else is told apart from a record.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+import zlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jumar.compare.result import STATS, Curve, Entry, Out
+from jumar.compare.sketch import WIDTH, fold
+from jumar.core.errors import UserError
+from jumar.core.write import replace
+
+MAGIC = b"JREC1\n"
+FORMAT = 1
+BUDGET = 900_000
+"""Bytes of numbers per step: with more tensors the sketches get fewer buckets."""
+NARROWEST = 16
+_MOST = 1 << 28
+"""Bytes that one part of a file may have once unpacked."""
+_TEXTS = ("kind", "op", "name", "phase", "mod", "at")
+_PART = struct.Struct("<QI")
+AGAIN = "record it again with `jumar compare record`"
+
+
+class Step(NamedTuple):
+    number: int
+    entries: list[Entry]
+    numbers: np.ndarray[Any, Any]
+    """One row per tensor: statistics, then the sketch; only statistics for a vendor's dump."""
+
+
+class Rank(NamedTuple):
+    """The record of one process."""
+
+    path: Path
+    number: int
+    meta: dict[str, Any]
+    curve: list[Curve]
+    steps: dict[int, Path]
+
+
+def write_step(path: Path, entries: list[dict[str, Any]], numbers: np.ndarray[Any, Any]) -> None:
+    head = len(STATS)
+    width = WIDTH
+    while width > NARROWEST and len(numbers) * (head + width) * 4 > BUDGET:
+        width //= 2
+    numbers = np.ascontiguousarray(np.hstack([numbers[:, :head], fold(numbers[:, head:], width)]), np.float32)
+    table = {"width": width, "rows": len(numbers), "entries": entries}
+    text = zlib.compress(json.dumps(table, separators=(",", ":")).encode(), 1)
+    data = MAGIC + b"".join(_PART.pack(len(part), zlib.crc32(part)) + part for part in (text, numbers.tobytes()))
+    replace(path, data)
+
+
+def read_step(path: Path) -> Step:
+    try:
+        data = path.read_bytes() if path.stat().st_size <= 2 * _MOST else b""
+    except OSError as error:
+        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+    if not data.startswith(MAGIC):
+        raise UserError(f"`{path}` is not a step of a record", AGAIN)
+    try:
+        text, rest = _part(data[len(MAGIC) :])
+        raw, rest = _part(rest)
+        unpacked = zlib.decompressobj()
+        table = json.loads(unpacked.decompress(text, _MOST))
+        if rest or unpacked.unconsumed_tail:
+            raise ValueError("more than there should be")
+        width, rows = int(table["width"]), int(table["rows"])
+        numbers = np.frombuffer(raw, np.float32).reshape(rows, len(STATS) + width)
+        if width not in (16, 32, 64, 128, WIDTH):
+            raise ValueError(f"sketch of {width}")
+        entries = [_entry(index, item, rows) for index, item in enumerate(table["entries"])]
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, zlib.error, RecursionError) as error:
+        raise UserError(f"`{path}` is damaged or cut: {error}", AGAIN) from error
+    return Step(_number(path), entries, numbers)
+
+
+def _part(data: bytes) -> tuple[bytes, bytes]:
+    if len(data) < _PART.size:
+        raise ValueError("a part is missing")
+    size, checksum = _PART.unpack_from(data)
+    part = data[_PART.size : _PART.size + size]
+    if len(part) != size or size > _MOST:
+        raise ValueError(f"{size} bytes announced, {len(part)} there")
+    if zlib.crc32(part) != checksum:
+        raise ValueError("wrong checksum")
+    return part, data[_PART.size + size :]
+
+
+def _entry(index: int, item: dict[str, Any], rows: int) -> Entry:
+    outs = tuple(Out(str(dtype), tuple(int(size) for size in shape), int(row)) for dtype, shape, row in item["outs"])
+    if any(not -1 <= out.row < rows for out in outs):
+        raise ValueError(f"operator {index} has numbers that are not there")
+    inputs = tuple(int(number) for number in item.get("in", ()))
+    if any(not 0 <= number < index for number in inputs):
+        raise ValueError(f"operator {index} has inputs that are not there")
+    args = item.get("args", {})
+    if not isinstance(args, dict):
+        raise ValueError(f"operator {index} has no arguments")
+    kind, op, name, phase, module, where = (str(item.get(key, "")) for key in _TEXTS)
+    shapes = tuple(None if shape is None else tuple(int(size) for size in shape) for shape in item.get("shapes", ()))
+    return Entry(index, kind, op, name, phase, module, where, inputs, args, outs, shapes)
+
+
+def write_json(path: Path, value: Any) -> None:
+    replace(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def ranks(path: Path) -> list[Rank]:
+    """The processes of a record, by rank."""
+    if not path.exists():
+        raise UserError(f"no such record: `{path}`", _near(path))
+    folder = path.parent if path.is_file() and path.name == "meta.json" else path
+    if not folder.is_dir():
+        raise UserError(f"`{path}` is not a record", "a record is the folder that `jumar compare record -o` wrote")
+    if (folder / "meta.json").is_file():
+        return [_rank(folder)]
+    found = [_rank(child) for child in folder.iterdir() if (child / "meta.json").is_file()]
+    if not found:
+        raise UserError(
+            f"`{path}` is not a record", "a record is the folder that `jumar compare record -o` wrote, or a vendor dump"
+        )
+    return sorted(found, key=lambda rank: rank.number)
+
+
+def _near(path: Path) -> str:
+    from jumar.core.nearest import did_you_mean
+
+    parent = path.parent
+    known = {str(child) for child in parent.iterdir()} if parent.is_dir() else set()
+    return did_you_mean(str(path), known, "write one with `jumar compare record -o REC -- python train.py`")
+
+
+def _rank(folder: Path) -> Rank:
+    try:
+        meta = json.loads((folder / "meta.json").read_bytes())
+        if meta["format"] != FORMAT:
+            raise UserError(f"`{folder}` has format {meta['format']}, this Jumar reads {FORMAT}", AGAIN)
+        number = int(meta["rank"])
+        for key in ("torch", "device", "dtype"):
+            str(meta[key])
+    except OSError as error:
+        raise UserError(f"cannot read `{folder / 'meta.json'}`: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UserError(f"`{folder / 'meta.json'}` is damaged or not of a record", AGAIN) from error
+    steps = {_number(path): path for path in sorted(folder.glob("step-*.jrec"))}
+    return Rank(folder, number, meta, _curve(folder / "curve.jsonl"), steps)
+
+
+def _number(path: Path) -> int:
+    found = re.fullmatch(r"step-(\d{1,9})\.jrec", path.name)
+    if not found:
+        raise UserError(f"`{path}` is not the name of a step", AGAIN)
+    return int(found[1])
+
+
+def _curve(path: Path) -> list[Curve]:
+    if not path.exists():
+        return []
+    rows = []
+    try:
+        for line in path.read_bytes().splitlines():
+            row = json.loads(line)
+            rows.append(Curve(int(row["step"]), _float(row.get("loss")), _float(row.get("grad_norm"))))
+    except OSError as error:
+        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError(f"`{path}` is damaged or cut: line {len(rows) + 1}", AGAIN) from error
+    return rows
+
+
+def _float(value: Any) -> float | None:
+    return None if value is None else float(value)

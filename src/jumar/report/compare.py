@@ -1,0 +1,185 @@
+"""A comparison as text, as JSON, and as one page with plots."""
+
+from __future__ import annotations
+
+import json as json_
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jumar import __version__
+from jumar.compare.result import Comparison, Pair
+from jumar.report.plot import Line, Plot
+
+if TYPE_CHECKING:
+    from jumar.compare.ladder import Rung
+    from jumar.compare.overflow import Overflow
+
+MOST_ROWS = 200
+VERSION = 1
+
+
+def text(result: Comparison, top: int = 10) -> Iterator[str]:
+    """The verdict first, then what supports it."""
+    verdict = result.verdict
+    yield f"{'DIFFERENT' if verdict.differs else 'SAME'} ({verdict.kind}): {verdict.message}"
+    for line in verdict.between:
+        yield f"  {line}"
+    yield f"  what to do: {verdict.meaning}"
+    yield ""
+    for name, side in (("A", result.a), ("B", result.b)):
+        about = f"{side.device}, {side.dtype}, torch {side.torch}, {side.steps} steps, {side.operators} operators"
+        yield f"{name}  {side.path}: {about}"
+    yield f"floor: {result.floor_source}, rounding of {result.precision}, limit {result.limit:g}"
+    for line in result.differences:
+        yield f"  differs: {line}"
+    for line in result.notes:
+        yield f"note: {line}"
+    for name, lines in (("A", result.only_a), ("B", result.only_b)):
+        if lines:
+            yield f"only in {name}: {'; '.join(lines[:5])}" + (f"; and {len(lines) - 5} more" if len(lines) > 5 else "")
+    rows = result.ranked()[:top]
+    if rows:
+        yield ""
+        yield f"{'over':>9}  {'error':>8}  {'floor':>8}  {'in':>8}  step  operator"
+        for pair in rows:
+            yield (
+                f"{pair.over:>9.3g}  {pair.error:>8.2g}  {pair.floor:>8.2g}  {_known(pair.error_in):>8}  {pair.step:>4}"
+                f"  {place(pair)}"
+            )
+
+
+def place(pair: Pair) -> str:
+    parts = [f"{pair.a.label} {pair.a.title.replace('`', '')}", pair.a.module, pair.a.where]
+    phase = f"({pair.a.phase})" if pair.a.phase != "forward" else ""
+    return "  ".join(part for part in (*parts, phase) if part)
+
+
+def _known(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.2g}"
+
+
+def json(result: Comparison) -> str:
+    verdict = result.verdict
+    value = {
+        "version": VERSION,
+        "tool": {"name": "jumar", "version": __version__},
+        "verdict": {
+            "kind": verdict.kind,
+            "differs": verdict.differs,
+            "message": verdict.message,
+            "meaning": verdict.meaning,
+            "between": list(verdict.between),
+            "operator": _pair(verdict.pair) if verdict.pair else None,
+        },
+        "a": _side(result.a),
+        "b": _side(result.b),
+        "rank": result.rank,
+        "floor": {"source": result.floor_source, "precision": result.precision, "limit": result.limit},
+        "environment": result.differences,
+        "notes": result.notes,
+        "only_a": result.only_a,
+        "only_b": result.only_b,
+        "operators": [_pair(pair) for pair in result.ranked()],
+        "curves": {
+            name: [[row.step, _finite(row.loss), _finite(row.grad_norm)] for row in rows]
+            for name, rows in result.curves.items()
+        },
+        "reproducer": result.reproducer,
+    }
+    return json_.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _side(side: Any) -> dict[str, Any]:
+    return {name: getattr(side, name) for name in ("path", "device", "dtype", "torch", "steps", "operators", "ranks")}
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    entry = pair.a
+    return {
+        "id": entry.label, "step": pair.step, "kind": entry.kind, "operator": entry.op, "name": entry.name,
+        "other": pair.b.op, "phase": entry.phase, "module": entry.module, "where": entry.where,
+        "shapes": [str(out) for out in entry.outs], "error": _finite(pair.error), "cosine": _finite(pair.cosine),
+        "floor": _finite(pair.floor), "error_in": _finite(pair.error_in), "over": _finite(pair.over),
+        "arguments": list(pair.arguments),
+    }  # fmt: skip
+
+
+def _finite(value: float | None) -> float | str | None:
+    """JSON knows no infinity; it is said as text."""
+    if value is None or math.isnan(value):
+        return None
+    return value if math.isfinite(value) else str(value)
+
+
+def html(result: Comparison) -> str:
+    """One self-contained page."""
+    from jumar.report.html import environment
+
+    rows = result.ranked()[:MOST_ROWS]
+    return environment().get_template("compare.html").render(
+        result=result, rows=rows, place=place, known=_known, plots=_plots(result), version=__version__,
+        cut=len(result.pairs) - len(rows),
+    )  # fmt: skip
+
+
+def _plots(result: Comparison) -> list[Any]:
+    first = min((pair.step for pair in result.pairs), default=0)
+    step = result.verdict.pair.step if result.verdict.pair is not None else first
+    depth = [pair for pair in result.pairs if pair.step == step and pair.a.kind not in ("view",)]
+    plots = [Plot(
+        f"Error along the operators of step {step}",
+        "operators in the order they ran: forward, backward, optimizer", "relative error",
+        [Line("error", "bad", [(place, pair.error) for place, pair in enumerate(depth)]),
+         Line("floor", "soft", [(place, pair.floor) for place, pair in enumerate(depth)])],
+        logarithmic=True, mark=_mark(depth, result),
+    )]  # fmt: skip
+    for field, title in (("loss", "Loss"), ("grad_norm", "Gradient norm")):
+        lines = []
+        for name, rows in result.curves.items():
+            points = [(row.step, getattr(row, field)) for row in rows if getattr(row, field) is not None]
+            tone = {"A": "good", "B": "bad"}.get(name, "soft")
+            lines.append(Line(name, tone, [(x, y) for x, y in points if math.isfinite(y)]))
+        lines.sort(key=lambda line: line.tone != "soft")
+        plots.append(Plot(f"{title} over the steps, base runs in grey", "step", title.lower(), lines))
+    return [plot.svg() for plot in plots if any(len(line.points) > 1 for line in plot.lines)]
+
+
+def _mark(depth: Sequence[Pair], result: Comparison) -> int | None:
+    pair = result.verdict.pair
+    if pair is None or not result.verdict.differs:
+        return None
+    return next((place for place, other in enumerate(depth) if other.a.index == pair.a.index), None)
+
+
+def rung(one: Rung) -> list[str]:
+    lines = [f"{one.state:<8} {one.name}: {one.message}"]
+    return [*lines, f"         what to do: {one.advice}"] if one.advice and one.state == "failed" else lines
+
+
+def rungs_json(found: Sequence[Rung]) -> str:
+    rows = [{"name": one.name, "state": one.state, "message": one.message, "advice": one.advice} for one in found]
+    return json_.dumps({"version": VERSION, "rungs": rows}, indent=1, ensure_ascii=False)
+
+
+def overflow(found: Sequence[Overflow], ranks: int) -> Iterator[str]:
+    if not found:
+        yield f"no operator makes inf or nan in the recorded steps of {ranks} rank{'' if ranks == 1 else 's'}"
+        return
+    for one in found:
+        entry = one.entry
+        where = "  ".join(part for part in (entry.title.replace("`", ""), entry.module, entry.where) if part)
+        yield (
+            f"rank {one.rank}, step {one.step}, {entry.phase}: {entry.label} {where}: {one.nan} nan, {one.inf} inf;"
+            f" the largest input is {one.largest_in:.4g}, the result is {', '.join(map(str, entry.outs[:1]))}"
+        )
+
+
+def overflow_json(found: Sequence[Overflow]) -> str:
+    rows = [
+        {"rank": one.rank, "step": one.step, "id": one.entry.label, "operator": one.entry.op, "name": one.entry.name,
+         "phase": one.entry.phase, "module": one.entry.module, "where": one.entry.where, "nan": one.nan, "inf": one.inf,
+         "largest_input": _finite(one.largest_in)}
+        for one in found
+    ]  # fmt: skip
+    return json_.dumps({"version": VERSION, "overflows": rows}, indent=1, ensure_ascii=False)

@@ -1,0 +1,159 @@
+"""The command as a user types it: a recorded program, the emulated card, reports, wrong words."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumar.emulate import env
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "compare" / "train.py"
+Jumar = Callable[..., Any]
+
+
+def _program(*words: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    machine = f"test-{uuid.uuid4().hex[:12]}"
+    done = subprocess.run(
+        [sys.executable, "-m", "jumar", "compare", *map(str, words)],
+        env={**os.environ, "JUMAR_MACHINE": machine, **variables}, capture_output=True, text=True, check=False, timeout=600,
+    )  # fmt: skip
+    for path in Path("/dev/shm").glob(f"jumar-*-{machine}"):
+        path.unlink()
+    return done
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example on the CPU and, with its mistake, on the emulated card."""
+    if importlib.util.find_spec("torch_npu") is None or not list(env.library_dir().glob("lib*.so")):
+        pytest.skip("the emulator is not there: pip install '.[emulator]'")
+    folder = tmp_path_factory.mktemp("records")
+    plain = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    cpu = _program(
+        "record", "-o", folder / "cpu", "--steps", 1, "--floor", 1, "--stop", 2, "--", "python", EXAMPLE, **plain
+    )
+    assert cpu.returncode == 0, cpu.stderr
+    assert "3 noise runs" in cpu.stderr and cpu.stdout.startswith("step 0 loss")
+    for name, extra in (("npu", []), ("tanh", ["--tanh"])):
+        words = ["--device", "npu", *extra]
+        npu = _program(
+            "record", "-o", folder / name, "--steps", 1, "--stop", 2, "--", EXAMPLE, *words, JUMAR_EMULATE="1"
+        )
+        assert npu.returncode == 0, npu.stderr
+    return folder
+
+
+def test_the_emulated_card_computes_the_same(records: Path, jumar: Jumar) -> None:
+    done = jumar("compare", records / "cpu", records / "npu", "--json")
+    assert done.code == 0, done.out
+    told = json.loads(done.out)
+    assert told["verdict"]["kind"] in ("same", "within") and told["b"]["device"] == "npu"
+    assert len(told["operators"]) > 100
+
+
+def test_the_mistake_is_found_on_the_card(records: Path, jumar: Jumar, tmp_path: Path) -> None:
+    page, script = tmp_path / "page.html", tmp_path / "reproduce.py"
+    done = jumar("compare", records / "cpu", records / "tanh", "--html", page, "--reproducer", script)
+    assert done.code == 1
+    first = done.out.splitlines()[0]
+    assert first.startswith("DIFFERENT (arguments): `aten.gelu` of `Model.blocks.1`") and "none -> tanh" in first
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<svg") >= 1 and "<script" not in text and "approximate: none -&gt; tanh" in text
+    assert "torch.ops.aten.gelu.default(" in script.read_text()
+
+
+def test_the_dump_command_writes_for_the_vendors_tool(records: Path, jumar: Jumar, tmp_path: Path) -> None:
+    assert jumar("compare", "dump", records / "cpu", tmp_path / "dump").code == 0
+    assert (tmp_path / "dump" / "step0" / "rank0" / "dump.json").is_file()
+    again = jumar("compare", "dump", records / "cpu", tmp_path / "dump")
+    assert again.code == 2 and "is not empty" in again.err
+
+
+def test_overflow_says_that_there_is_none(records: Path, jumar: Jumar) -> None:
+    done = jumar("compare", "overflow", records / "npu")
+    assert (done.code, done.out) == (0, "no operator makes inf or nan in the recorded steps of 1 rank\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere", "either"], "no such record: `nowhere`"),
+        (["recrod", "-o", "x"], "did you mean `jumar compare record`?"),
+        (["record", "-o", "x"], "no program to run"),
+        (["record", "--", "python", "x.py"], "missing `--output`"),
+        (["record", "-o", "x", "--tensors", "gelu", "--", "python", "x.py"], "`--tensors gelu` names no operator"),
+        (["record", "-o", "x", "--", "no-such-program"], "cannot start `no-such-program`"),
+        ([".", ".", "--precision", "bf61"], "`--precision bf61` is not known"),
+        ([".", "."], "`.` is not a record"),
+        (["overflow", "nowhere"], "no such record"),
+        (["ladder"], "no program to run"),
+    ],
+)
+def test_wrong_words_get_a_hint(words: list[str], message: str, jumar: Jumar, tmp_path: Path,
+                                monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    done = jumar("compare", *words)
+    assert done.code == 2 and message in done.err, done.err
+    assert "Traceback" not in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_program_without_a_model_records_nothing(jumar: Jumar, tmp_path: Path) -> None:
+    done = jumar("compare", "record", "-o", tmp_path / "rec", "--", "python", "-c", "print('hello')")
+    assert done.code == 2 and "nothing was recorded: no model ran" in done.err
+    assert not (tmp_path / "rec").exists()
+
+
+@pytest.mark.slow
+def test_two_ranks_write_two_records(tmp_path: Path, jumar: Jumar) -> None:
+    script = tmp_path / "ranks.py"
+    script.write_text(
+        "import os, sys, torch, torch.distributed as dist\n"
+        "dist.init_process_group('gloo', init_method='file://' + sys.argv[1])\n"
+        "torch.manual_seed(0)\n"
+        "net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 2))\n"
+        "torch.manual_seed(dist.get_rank())\n"
+        "opt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "net(torch.randn(3, 4)).sum().backward()\n"
+        "opt.step()\n"
+        "dist.destroy_process_group()\n"
+    )
+    for name in ("a", "b"):
+        code = (
+            "import os, subprocess, sys\n"
+            "run = [subprocess.Popen([sys.executable, *sys.argv[1:]], env={**os.environ, 'RANK': str(rank),"
+            " 'WORLD_SIZE': '2'}) for rank in range(2)]\n"
+            "sys.exit(max(one.wait() for one in run))\n"
+        )
+        done = _program("record", "-o", tmp_path / name, "--", "python", "-c", code, script, tmp_path / f"meet-{name}",
+                        TORCH_DEVICE_BACKEND_AUTOLOAD="0")  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert sorted(path.name for path in (tmp_path / name).iterdir()) == ["rank0", "rank1"]
+    result = jumar("compare", tmp_path / "a", tmp_path / "b")
+    assert result.code == 0 and "ranks that differ: none" in result.out
+
+
+@pytest.mark.slow
+def test_the_ladder_climbs_and_stops(tmp_path: Path) -> None:
+    plain = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    base = tmp_path / "base"
+    done = _program("record", "-o", base, "--steps", 2, "--stop", 3, "--", "python", EXAMPLE, **plain)
+    assert done.returncode == 0, done.stderr
+    good = _program("ladder", "--base", base, "--steps", 3, "--", "python", EXAMPLE, **plain)
+    assert good.returncode == 0, good.stdout + good.stderr
+    words = [line.split()[:2] for line in good.stdout.splitlines()]
+    assert [state for state, _ in words] == ["passed", "passed", "told", *["passed"] * 5]
+    assert "expected gap to float32: bfloat16: loss within" in good.stdout
+    bad = _program("ladder", "--base", base, "--steps", 3, "--json", "--", "python", EXAMPLE, "--tanh", **plain)
+    rungs = json.loads(bad.stdout)["rungs"]
+    assert bad.returncode == 1 and (rungs[-1]["name"], rungs[-1]["state"]) == ("forward", "failed")
+    assert "approximate: none -> tanh" in rungs[-1]["message"]
