@@ -90,6 +90,8 @@ class Profile:
     collectives: list[Collective] = field(default_factory=list)
     cann: dict[str, tuple[int, float]] = field(default_factory=dict)
     """Calls into CANN: how many, how long."""
+    waits: list[tuple[float, float]] = field(default_factory=list)
+    """Calls into CANN in which the host waits for the card."""
     memory: Memory | None = None
     environment: dict[str, str] | None = None
     """Variables of the run, where the profile has them."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from jumar.perf import spans
 from jumar.perf.profile import HostOp, Kernel, Profile, Step, is_communication
 from jumar.perf.readers.events import Event, Events
 
@@ -23,6 +24,8 @@ _KERNEL_CATS = {"kernel", "gpu_memcpy", "gpu_memset"}
 _HOST_CATS = {"cpu_op", "user_annotation"}
 _LANES = {"HCCL", "Communication"}
 """Processes with collectives; `Overlap Analysis` has them again."""
+_WAITS = ("Synchronize", "aclrtMemcpy")
+"""Calls of CANN that return when the card is done."""
 _LONGEST = 2000
 """Characters kept of a call stack or shape."""
 
@@ -40,6 +43,7 @@ class _Raw(NamedTuple):
     thread: int
     start: int
     length: int
+    core: str = ""
 
 
 class Collector:
@@ -88,7 +92,9 @@ class Collector:
             max(0, int(float(length) * 1000)),
         )
         if category is None:
-            self.other.append(raw)
+            args = event.get("args")
+            core = args.get("Task Type") if args else None
+            self.other.append(raw._replace(core=sys.intern(core)) if type(core) is str else raw)
         elif category in _HOST_CATS:
             self.host.append((raw, event.get("args") or {}))
         elif category in _KERNEL_CATS:
@@ -171,12 +177,16 @@ def _sort(found: Collector, path: Path, profile: Profile) -> Trace:
     sent = {end: found.flow_start[key] for key, end in found.flow_end.items() if key in found.flow_start}
     kernels: list[Kernel] = []
     comm: list[Kernel] = []
+    waits: list[spans.Span] = []
     for raw in found.other:
         if not near(raw):
             continue
         if raw.pid in cann:
             count, total = profile.cann.get(raw.name, (0, 0.0))
             profile.cann[raw.name] = count + 1, total + raw.length / 1000
+            if "Async" not in raw.name and any(part in raw.name for part in _WAITS):
+                start = (raw.start - origin) / 1000
+                waits.append((start, start + raw.length / 1000))
         elif raw.pid in device:
             kernels.append(_kernel(raw, origin, sent))
         elif raw.pid in lanes and is_communication(raw.name):
@@ -184,6 +194,7 @@ def _sort(found: Collector, path: Path, profile: Profile) -> Trace:
     for raw, args in found.gpu:
         if near(raw):
             (comm if is_communication(raw.name) else kernels).append(_gpu_kernel(raw, args, origin))
+    profile.waits = spans.union(waits)
     return Trace(origin, sorted(kernels, key=lambda item: item.start), sorted(comm, key=lambda item: item.start))
 
 
@@ -232,7 +243,9 @@ def _kernel(raw: _Raw, origin: int, sent: dict[int, tuple[int, int]]) -> Kernel:
     start = (raw.start - origin) / 1000
     host, thread = sent.get(raw.start, (0, 0))
     when = (host - origin) / 1000 if host else -1.0
-    return Kernel(raw.name, "", "", start, start + raw.length / 1000, host=when, thread=thread)
+    core = raw.core or ("AI_CPU" if "AiCpu" in raw.name else "")
+    type_ = raw.name.rpartition("_")[2] if raw.name.startswith("aclnn") else raw.name
+    return Kernel(raw.name, sys.intern(type_), core, start, start + raw.length / 1000, host=when, thread=thread)
 
 
 def _gpu_kernel(raw: _Raw, args: dict[str, Any], origin: int) -> Kernel:

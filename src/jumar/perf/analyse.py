@@ -1,0 +1,127 @@
+"""A profile in, a report out: each rank in a process of its own, then what only shows when ranks are compared."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from jumar.core.errors import UserError
+from jumar.perf import picture
+from jumar.perf.facts import gather
+from jumar.perf.profile import Profile
+from jumar.perf.readers import folder
+from jumar.perf.readers.folder import Source
+from jumar.perf.result import MEASURED, MODELLED, Advice, Operator, RankReport, Report
+from jumar.perf.unit import analyzers, time
+
+SKEW = 0.1
+"""Share by which one rank may compute longer than the middle one."""
+SLOW_RANK = ("PF113", "slow-rank", "one rank computes longer than the others, which wait for it")
+TOP = 30
+
+
+def report(path: Path, jobs: int | None = None) -> Report:
+    """Everything about the profiles at `path`."""
+    sources = folder.find(path)
+    ranks, notes = _ranks(sources, jobs or os.cpu_count() or 1)
+    return Report(str(path), tuple(ranks), tuple(merged(ranks)), tuple(notes))
+
+
+def rank_report(profile: Profile) -> RankReport:
+    """One rank: split, operators, advice, picture."""
+    facts = gather(profile)
+    advice = [item for unit in analyzers() for item in unit.look(facts)]
+    window, lanes = picture.draw(profile, facts.window)
+    memory = profile.memory
+    return RankReport(
+        profile.rank,
+        profile.path,
+        facts.split,
+        len(profile.kernels) + len(profile.comm),
+        len(profile.steps) or len(profile.step_rows),
+        tuple(_operators(profile)),
+        tuple(_ranked(advice)),
+        lanes,
+        window,
+        tuple(profile.notes),
+        profile.modelled,
+        profile.chip,
+        (memory.allocated, memory.reserved) if memory else None,
+    )
+
+
+def merged(ranks: Sequence[RankReport]) -> list[Advice]:
+    """The advice of all ranks, the same one once: with the time of the rank that it saves most on."""
+    found: dict[tuple[str, str, str], list[tuple[int, Advice]]] = {}
+    for rank in ranks:
+        for item in rank.advice:
+            found.setdefault((item.id, item.name, item.where), []).append((rank.rank, item))
+    advice = []
+    for items in found.values():
+        best = max(items, key=lambda row: row[1].saved)[1]
+        advice.append(best._replace(ranks=tuple(sorted(rank for rank, _ in items))))
+    return _ranked([*advice, *_slow_rank(ranks)])
+
+
+def _ranks(sources: list[Source], jobs: int) -> tuple[list[RankReport], list[str]]:
+    if len(sources) == 1 or jobs == 1:
+        results = [_one(source) for source in sources]
+    else:
+        from concurrent.futures import ProcessPoolExecutor
+
+        with ProcessPoolExecutor(min(jobs, len(sources))) as pool:
+            results = list(pool.map(_one, sources))
+    ranks = [item for item in results if isinstance(item, RankReport)]
+    problems = [item for item in results if isinstance(item, UserError)]
+    if not ranks:
+        raise problems[0]
+    return ranks, [f"{error.message}{f': {error.hint}' if error.hint else ''}" for error in problems]
+
+
+def _one(source: Source) -> RankReport | UserError:
+    try:
+        return rank_report(folder.load(source))
+    except UserError as error:
+        return UserError(error.message, error.hint)
+
+
+def _ranked(advice: Iterable[Advice]) -> list[Advice]:
+    return sorted(advice, key=lambda item: (-item.saved, item.id, item.name))
+
+
+def _operators(profile: Profile) -> list[Operator]:
+    rows: dict[tuple[str, str], tuple[int, float]] = {}
+    for item in [*profile.kernels, *profile.comm]:
+        key = item.type or item.name, item.core
+        count, amount = rows.get(key, (0, 0.0))
+        rows[key] = count + 1, amount + item.duration
+    found = [Operator(type_, core, count, amount) for (type_, core), (count, amount) in rows.items()]
+    return sorted(found, key=lambda row: (-row.time, row.type))[:TOP]
+
+
+def _slow_rank(ranks: Sequence[RankReport]) -> Iterable[Advice]:
+    if len(ranks) < 2:
+        return
+    ordered = sorted(ranks, key=lambda rank: rank.split.computing)
+    middle, slowest = ordered[len(ordered) // 2 - (len(ordered) % 2 == 0)], ordered[-1]
+    extra = slowest.split.computing - middle.split.computing
+    if middle.split.computing <= 0 or extra < SKEW * middle.split.computing:
+        return
+    yield Advice(
+        SLOW_RANK[0],
+        SLOW_RANK[1],
+        f"rank {slowest.rank} computes {time(extra)} longer than the middle rank ({time(middle.split.computing)})",
+        extra,
+        MODELLED if slowest.modelled else MEASURED,
+        tuple(
+            f"rank {rank.rank}: computing {time(rank.split.computing)}, communication"
+            f" {time(rank.split.communication)}"
+            for rank in ordered[-3:]
+        ),
+        (
+            "share the work evenly: samples of like length on every rank, the same number of layers in every stage",
+            "look at that card: `npu-smi info`, its temperature and frequency",
+        ),
+        ranks=(slowest.rank,),
+    )

@@ -1,0 +1,39 @@
+"""What every analyzer declares, and how they are found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol, cast
+
+from jumar.core.discover import modules
+from jumar.perf.facts import Facts
+from jumar.perf.result import Advice
+
+
+class Unit(NamedTuple):
+    id: str
+    name: str
+    summary: str
+
+
+class Analyzer(Protocol):
+    ADVICE: Unit
+
+    def look(self, facts: Facts) -> Iterable[Advice]: ...
+
+
+def analyzers() -> list[Analyzer]:
+    """Every analyzer, by id."""
+    found = [cast(Analyzer, module) for module in modules("jumar.perf.analyzers")]
+    return sorted(found, key=lambda module: module.ADVICE.id)
+
+
+def time(amount: float) -> str:
+    """Microseconds for people."""
+    if amount >= 1e6:
+        return f"{amount / 1e6:.2f} s"
+    return f"{amount / 1e3:.2f} ms" if amount >= 1e3 else f"{amount:.1f} us"
+
+
+def times(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
