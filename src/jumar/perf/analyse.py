@@ -8,6 +8,7 @@ from pathlib import Path
 
 from jumar.core.errors import UserError
 from jumar.perf import picture
+from jumar.perf.analyzers import fusible_operators, host_synchronisation, small_kernels, unfused_optimizer
 from jumar.perf.facts import gather
 from jumar.perf.profile import Profile
 from jumar.perf.readers import folder
@@ -19,6 +20,7 @@ SKEW = 0.1
 """Share by which one rank may compute longer than the middle one."""
 SLOW_RANK = ("PF113", "slow-rank", "one rank computes longer than the others, which wait for it")
 TOP = 30
+_CAUSES = {unit.ADVICE.id for unit in (fusible_operators, host_synchronisation, unfused_optimizer)}
 
 
 def report(path: Path, jobs: int | None = None) -> Report:
@@ -31,7 +33,7 @@ def report(path: Path, jobs: int | None = None) -> Report:
 def rank_report(profile: Profile) -> RankReport:
     """One rank: split, operators, advice, picture."""
     facts = gather(profile)
-    advice = [item for unit in analyzers() for item in unit.look(facts)]
+    advice = _without_double([item for unit in analyzers() for item in unit.look(facts)])
     window, lanes = picture.draw(profile, facts.window)
     memory = profile.memory
     return RankReport(
@@ -88,6 +90,15 @@ def _one(source: Source) -> RankReport | UserError:
 
 def _ranked(advice: Iterable[Advice]) -> list[Advice]:
     return sorted(advice, key=lambda item: (-item.saved, item.id, item.name))
+
+
+def _without_double(advice: list[Advice]) -> list[Advice]:
+    """Waiting between small kernels is what is left of it when the advice about single causes was followed."""
+    known = sum(item.saved for item in advice if item.id in _CAUSES)
+    return [
+        item._replace(saved=max(0.0, item.saved - known)) if item.id == small_kernels.ADVICE.id else item
+        for item in advice
+    ]
 
 
 def _operators(profile: Profile) -> list[Operator]:

@@ -39,6 +39,16 @@ class Facts:
         return found
 
     @cached_property
+    def owners(self) -> dict[Kernel, HostOp]:
+        """The innermost host operator that sent a kernel."""
+        return {kernel: self.profile.host[index] for index, items in self.sent.items() for kernel in items}
+
+    def place_of(self, kernel: Kernel) -> str:
+        """Where the program asked for a kernel, empty where that is not known."""
+        owner = self.owners.get(kernel)
+        return place(owner.stack) if owner else ""
+
+    @cached_property
     def parents(self) -> list[int]:
         """For every host operator the one around it on the same thread, or -1."""
         parents = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jumar.perf.profile import DATA, Profile
+from jumar.perf.profile import COPY, DATA, PRINT, Profile
 from jumar.perf.result import Lane
 from jumar.perf.spans import Span
 
@@ -64,4 +64,4 @@ def _kind(core: str) -> str:
 def _host_kind(name: str) -> str:
     if name.startswith(DATA):
         return "data"
-    return "wait" if name in ("aten::item", "aten::_local_scalar_dense", "copy to the host") else "host"
+    return "wait" if name in ("aten::item", "aten::_local_scalar_dense", COPY, PRINT) else "host"

@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 DATA = "enumerate(DataLoader)"
 """How torch marks the time in which the program waits for a batch."""
+FALLBACK = "fallback to the CPU: "
+"""How the recorder marks an operator that torch_npu has no kernel for."""
+COPY = "copy to the host"
+PRINT = "print of a tensor"
 
 
 class HostOp(NamedTuple):

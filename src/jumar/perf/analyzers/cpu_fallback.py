@@ -6,13 +6,11 @@ from collections.abc import Iterator
 
 from jumar.perf.analyzers.slow_data_type import slow_type
 from jumar.perf.facts import Facts, place
-from jumar.perf.profile import HostOp, Kernel
+from jumar.perf.profile import FALLBACK, HostOp, Kernel
 from jumar.perf.result import MEASURED, MODELLED, Advice
 from jumar.perf.unit import Unit, time, times
 
 ADVICE = Unit("PF107", "cpu-fallback", "operators without an NPU kernel, which run on a CPU")
-MARK = "fallback to the CPU: "
-"""How the recorder marks an operator that torch_npu has no kernel for."""
 
 
 def look(facts: Facts) -> Iterator[Advice]:
@@ -21,11 +19,11 @@ def look(facts: Facts) -> Iterator[Advice]:
 
 
 def _on_card(facts: Facts) -> Iterator[Advice]:
-    groups: dict[str, list[Kernel]] = {}
+    groups: dict[tuple[str, str], list[Kernel]] = {}
     for kernel in facts.profile.kernels:
         if kernel.core == "AI_CPU" and not slow_type(kernel):
-            groups.setdefault(kernel.type or kernel.name, []).append(kernel)
-    for type_, kernels in groups.items():
+            groups.setdefault((kernel.type or kernel.name, facts.place_of(kernel)), []).append(kernel)
+    for (type_, where), kernels in groups.items():
         amount = sum(item.duration for item in kernels)
         yield Advice(
             ADVICE.id,
@@ -35,14 +33,15 @@ def _on_card(facts: Facts) -> Iterator[Advice]:
             MODELLED if facts.profile.modelled else MEASURED,
             (f"types {kernels[0].types or 'not recorded'}, shapes {kernels[0].shapes[:80] or 'not recorded'}",),
             ("another data type or another operator that runs on the AI cores; `jumar emulate coverage` lists kernels",),
+            where,
         )
 
 
 def _on_host(facts: Facts) -> Iterator[Advice]:
     groups: dict[tuple[str, str], list[HostOp]] = {}
     for op in facts.profile.host:
-        if op.name.startswith(MARK):
-            groups.setdefault((op.name.removeprefix(MARK), place(op.stack)), []).append(op)
+        if op.name.startswith(FALLBACK):
+            groups.setdefault((op.name.removeprefix(FALLBACK), place(op.stack)), []).append(op)
     for (name, where), ops in groups.items():
         amount = sum(op.end - op.start for op in ops)
         yield Advice(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jumar.perf.facts import Facts, place
+from jumar.perf.facts import Facts
 from jumar.perf.profile import Kernel
-from jumar.perf.result import MEASURED, MODELLED, Advice
+from jumar.perf.result import MODELLED, Advice
 from jumar.perf.unit import Unit, time, times
 
 ADVICE = Unit("PF103", "slow-data-type", "float64 or int64 operators, which land on slow units")
@@ -22,23 +22,28 @@ def look(facts: Facts) -> Iterator[Advice]:
     for kernel in facts.profile.kernels:
         kind = slow_type(kernel)
         if kind:
-            groups.setdefault((kind, kernel.type), []).append(kernel)
-    for (kind, type_), kernels in groups.items():
+            groups.setdefault((kind, facts.place_of(kernel)), []).append(kernel)
+    for (kind, where), kernels in groups.items():
         amount = sum(item.duration for item in kernels)
-        if facts.share(amount) < SHARE:
+        if facts.share(amount) < SHARE and kind == "int64":
             continue
-        where = _place(facts, kernels)
-        core = kernels[0].core or "an unknown unit"
+        types = dict.fromkeys(item.type or item.name for item in kernels)
+        cores = dict.fromkeys(item.core or "a unit that the profile does not name" for item in kernels)
         yield Advice(
             ADVICE.id,
-            f"{ADVICE.name}: {type_} on {kind}",
-            f"{times(len(kernels), 'kernel')} on {kind} take {time(amount)}",
-            amount * 0.5 if kind == "int64" and kernels[0].core != "AI_CPU" else amount * 0.9,
-            MODELLED if facts.profile.modelled else MEASURED,
-            (f"runs on {core}", f"shapes such as {kernels[0].shapes[:80] or 'not recorded'}"),
+            f"{ADVICE.name}: {kind}",
+            f"{times(len(kernels), 'kernel')} on {kind} take {time(amount)}: {', '.join(list(types)[:5])}",
+            amount * _avoidable(kind, kernels[0].core),
+            MODELLED,
+            (f"on {', '.join(cores)}", f"shapes such as {kernels[0].shapes[:80] or 'not recorded'}"),
             _change(kind),
             where,
         )
+
+
+def _avoidable(kind: str, core: str) -> float:
+    """A judgement: nine tenths of what runs on the AI CPU or in float64, half of int64 on the vector unit."""
+    return 0.5 if kind == "int64" and core != "AI_CPU" else 0.9
 
 
 def slow_type(kernel: Kernel) -> str:
@@ -53,11 +58,3 @@ def _change(kind: str) -> tuple[str, ...]:
     if kind == "float64":
         return ("use float32: `.float()`, `dtype=torch.float32`, `torch.as_tensor(array, dtype=torch.float32)`",)
     return ("use int32 for counting and arithmetic: `.int()`; indexes of embeddings and losses may stay int64",)
-
-
-def _place(facts: Facts, kernels: list[Kernel]) -> str:
-    first = {id(kernel) for kernel in kernels}
-    for index, sent in facts.sent.items():
-        if any(id(kernel) in first for kernel in sent) and (found := place(facts.profile.host[index].stack)):
-            return found
-    return ""

@@ -34,7 +34,7 @@ def look(facts: Facts) -> Iterator[Advice]:
         MODELLED,
         (
             "most often: " + ", ".join(f"{name} ({types[name]:,})" for name in common),
-            f"{time(each)} of waiting for each kernel; half of it is taken to be avoidable",
+            f"{time(each)} of waiting for each kernel; half of it, without what the other advice saves, is taken to be avoidable",
         ),
         (
             "a larger batch, so that each kernel has more to do",
