@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from jumar.core.errors import UserError
+from jumar.core.nearest import did_you_mean
 from jumar.perf import picture
 from jumar.perf.analyzers import fusible_operators, host_synchronisation, small_kernels, unfused_optimizer
 from jumar.perf.facts import gather
 from jumar.perf.profile import Profile
 from jumar.perf.readers import folder
 from jumar.perf.readers.folder import Source
-from jumar.perf.result import MEASURED, MODELLED, Advice, Operator, RankReport, Report
-from jumar.perf.unit import analyzers, time
+from jumar.perf.result import MEASURED, MODELLED, Advice, Operator, RankReport, Report, time
+from jumar.perf.unit import analyzers
 
 SKEW = 0.1
 """Share by which one rank may compute longer than the middle one."""
@@ -28,6 +30,22 @@ def report(path: Path, jobs: int | None = None) -> Report:
     sources = folder.find(path)
     ranks, notes = _ranks(sources, jobs or os.cpu_count() or 1)
     return Report(str(path), tuple(ranks), tuple(merged(ranks)), tuple(notes))
+
+
+def chosen(report: Report, only: Sequence[str], skip: Sequence[str]) -> Report:
+    """The report with some advice only; a mistyped id is an error."""
+    known = {unit.ADVICE.id for unit in analyzers()} | {SLOW_RANK[0]}
+    for name in (*only, *skip):
+        if name.upper() not in known:
+            raise UserError(f"no such advice: `{name}`", did_you_mean(name.upper(), known, ", ".join(sorted(known))))
+    wanted = {name.upper() for name in only} or known
+    left = tuple(item for item in report.advice if item.id in wanted - {name.upper() for name in skip})
+    return replace(report, advice=left)
+
+
+def renamed(report: Report, path: str) -> Report:
+    """Under the name of what was run, where the profile itself is not kept."""
+    return replace(report, path=path)
 
 
 def rank_report(profile: Profile) -> RankReport:
@@ -126,8 +144,7 @@ def _slow_rank(ranks: Sequence[RankReport]) -> Iterable[Advice]:
         extra,
         MODELLED if slowest.modelled else MEASURED,
         tuple(
-            f"rank {rank.rank}: computing {time(rank.split.computing)}, communication"
-            f" {time(rank.split.communication)}"
+            f"rank {rank.rank}: computing {time(rank.split.computing)}, communication {time(rank.split.communication)}"
             for rank in ordered[-3:]
         ),
         (

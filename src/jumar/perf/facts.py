@@ -1,4 +1,4 @@
-"""What the analyzers ask of a profile: idle time and its causes, which kernels an operator sent, places in the source."""
+"""What the analyzers ask of a profile: idle time and its causes, the kernels of an operator, places in the source."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from jumar.perf.spans import Span
 _FRAME = re.compile(r"(?P<path>[^\s;,()'\"]+\.py)\((?P<line>\d+)\)|(?P<path2>[^\s;,()'\"]+\.py):(?P<line2>\d+)")
 _FRAMEWORK = ("/torch/", "/torch_npu/", "/site-packages/", "/jumar/", "<frozen")
 
+NOTHING = Split(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
 
 @dataclass
 class Facts:
     profile: Profile
     window: Span = (0.0, 0.0)
-    split: Split = Split(0, 0, 0, 0, 0, 0)
+    split: Split = NOTHING
     idle: list[Span] = field(default_factory=list)
 
     @cached_property

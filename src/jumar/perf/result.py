@@ -108,3 +108,10 @@ class Difference:
     kernels: tuple[Change, ...]
     gone: tuple[Advice, ...]
     new: tuple[Advice, ...]
+
+
+def time(amount: float) -> str:
+    """Microseconds for people."""
+    if amount >= 1e6:
+        return f"{amount / 1e6:,.2f} s"
+    return f"{amount / 1e3:.2f} ms" if amount >= 1e3 else f"{amount:.1f} us"

@@ -12,15 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from jumar.perf.facts import Facts
-
-_VIEWS = frozenset(
-    "view reshape transpose t permute unsqueeze squeeze expand expand_as slice select narrow chunk split unbind"
-    " split_with_sizes as_strided alias detach contiguous clone to to_copy copy empty empty_like empty_strided"
-    " empty_with_format resize type_as flatten unsafe_view unsafe_split lift_fresh result_type is_same_size"
-    " local_scalar_dense item set_requires_grad movedim swapaxes view_as reshape_alias zeros ones fill zero mT"
-    " resolve_conj resolve_neg numpy_T npu_dtype_cast npu_format_cast unfold diagonal unsqueeze_copy".split()
-)
-_SAME = {"mm": "mm", "addmm": "mm", "linear": "mm", "bmm": "bmm", "matmul": "bmm", "baddbmm": "bmm", "safe_softmax": "softmax"}
+from jumar.tables.perf import same, views
 
 
 class Match(NamedTuple):
@@ -59,9 +51,9 @@ def sequences(facts: Facts) -> list[Sequence]:
         if op.end <= inside.get(op.thread, -1.0) or not op.name.startswith(("aten::", "npu::")):
             continue
         word = op.name.partition("::")[2].partition(".")[0].strip("_")
-        if word in _VIEWS:
+        if word in views():
             continue
-        found.setdefault(op.thread, Sequence()).add(index, _SAME.get(word, word))
+        found.setdefault(op.thread, Sequence()).add(index, same().get(word, word))
         inside[op.thread] = op.end
     return list(found.values())
 

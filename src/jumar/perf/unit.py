@@ -28,12 +28,5 @@ def analyzers() -> list[Analyzer]:
     return sorted(found, key=lambda module: module.ADVICE.id)
 
 
-def time(amount: float) -> str:
-    """Microseconds for people."""
-    if amount >= 1e6:
-        return f"{amount / 1e6:.2f} s"
-    return f"{amount / 1e3:.2f} ms" if amount >= 1e3 else f"{amount:.1f} us"
-
-
 def times(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"

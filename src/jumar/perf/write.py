@@ -13,13 +13,14 @@ import socket
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jumar import __version__
 from jumar.perf import spans
-from jumar.perf.profile import DATA, HostOp, Kernel
+from jumar.perf.profile import DATA, Kernel
 from jumar.perf.roofline import Tensor
 from jumar.perf.simulate import Timeline
+from jumar.perf.trace_events import Run, events, kernel_name, parts, stamp
 
 _TYPES = {"float32": "FLOAT", "float16": "FLOAT16", "bfloat16": "DT_BF16", "float64": "DOUBLE", "int64": "INT64",
           "int32": "INT32", "int16": "INT16", "int8": "INT8", "uint8": "UINT8", "bool": "BOOL",
@@ -39,19 +40,6 @@ _STEPS = ["Device_id", "Step", "Computing", "Communication(Not Overlapped)", "Ov
           "Stage", "Bubble", "Communication(Not Overlapped and Exclude Receive)", "Preparing"]  # fmt: skip
 _MEMORY = ["Component", "Timestamp(us)", "Total Allocated(MB)", "Total Reserved(MB)", "Total Active(MB)", "Stream Ptr",
            "Device Type"]  # fmt: skip
-CANN, CARD, OVERLAP, LINKS = 2, 3, 4, 5
-"""Numbers of the processes in the trace beside the program itself."""
-
-
-class Run(NamedTuple):
-    folder: Path
-    rank: int
-    started: int
-    """Nanoseconds since 1970."""
-    device: str
-    jit_compile: bool | None = None
-    notes: tuple[str, ...] = ()
-    memory: tuple[float, float] | None = None
 
 
 def write(run: Run, line: Timeline) -> Path:
@@ -103,81 +91,10 @@ def _texts(folder: Path, run: Run, line: Timeline) -> None:
 def _trace(path: Path, run: Run, line: Timeline) -> None:
     with open(path, "w", encoding="utf-8") as file:
         file.write("[")
-        for index, event in enumerate(_events(run, line)):
+        for index, event in enumerate(events(run, line)):
             file.write(",\n" if index else "\n")
             json.dump(event, file, ensure_ascii=False, separators=(",", ":"))
         file.write("\n]\n")
-
-
-def _events(run: Run, line: Timeline) -> Iterator[dict[str, Any]]:
-    pid = os.getpid()
-    names = {pid: ("Python", "CPU"), pid * 100 + CANN: ("CANN", "CPU"), pid * 100 + CARD: ("Ascend Hardware", "NPU"),
-             pid * 100 + OVERLAP: ("Overlap Analysis", "NPU")}  # fmt: skip
-    if line.comm:
-        names[pid * 100 + LINKS] = "Communication", "NPU"
-    for index, (number, (name, label)) in enumerate(names.items()):
-        yield _meta("process_name", number, 0, name=name)
-        yield _meta("process_labels", number, 0, labels=label)
-        yield _meta("process_sort_index", number, 0, sort_index=index)
-    yield _meta("thread_name", pid, pid, name=f"Thread {pid}")
-    yield _meta("thread_name", pid * 100 + CARD, 2, name="Stream 2")
-    for step in line.steps:
-        yield _span(run, f"ProfilerStep#{step.name}", pid, pid, step.start, step.end, cat="cpu_op")
-    for op in line.host:
-        yield _span(run, op.name, pid, pid, op.start, op.end, cat="cpu_op", args=_arguments(op))
-    yield from _cann_events(run, line, pid)
-    yield from _card_events(run, line, pid)
-    yield from _link_events(run, line, pid)
-    yield from _overlap_events(run, line, pid * 100 + OVERLAP)
-
-
-def _cann_events(run: Run, line: Timeline, pid: int) -> Iterator[dict[str, Any]]:
-    cann = pid * 100 + CANN
-    for kernel in line.kernels:
-        yield _span(run, "Node@launch", cann, pid, kernel.host, kernel.host + 1.0)
-    for start, end in line.waits:
-        yield _span(run, "AscendCL@aclrtSynchronizeStream", cann, pid, start, end)
-
-
-def _card_events(run: Run, line: Timeline, pid: int) -> Iterator[dict[str, Any]]:
-    card = pid * 100 + CARD
-    for number, kernel in enumerate(line.kernels):
-        args = {"Model Id": 4294967295, "Task Type": kernel.core, "Stream Id": 2, "Task Id": number,
-                "connection_id": number}  # fmt: skip
-        yield _span(run, _kernel_name(kernel), card, 2, kernel.start, kernel.end, args=args)
-        yield from _flow(run, number, (pid, pid, kernel.host), (card, 2, kernel.start))
-
-
-def _link_events(run: Run, line: Timeline, pid: int) -> Iterator[dict[str, Any]]:
-    links = pid * 100 + LINKS
-    if line.comm:
-        yield _meta("thread_name", links, 0, name="Group 0 Communication")
-        yield _meta("thread_sort_index", links, 0, sort_index=0)
-    for number, kernel in enumerate(line.comm):
-        yield _span(run, kernel.name, links, 0, kernel.start, kernel.end, args={"connection_id": 10**6 + number})
-        yield from _flow(run, 10**6 + number, (pid, pid, kernel.host), (links, 0, kernel.start))
-
-
-def _overlap_events(run: Run, line: Timeline, pid: int) -> Iterator[dict[str, Any]]:
-    parts = _parts(line)
-    for thread, (name, stretches) in enumerate(parts.items()):
-        yield _meta("thread_name", pid, thread, name=name)
-        for start, end in stretches:
-            yield _span(run, name, pid, thread, start, end)
-
-
-def _parts(line: Timeline) -> dict[str, list[spans.Span]]:
-    compute = spans.union((item.start, item.end) for item in line.kernels)
-    comm = spans.union((item.start, item.end) for item in line.comm)
-    every = spans.union([*compute, *comm])
-    window = (every[0][0], every[-1][1]) if every else (0.0, 0.0)
-    exposed = [part for start, end in comm for part in spans.gaps(compute, (start, end))]
-    return {
-        "Computing": compute,
-        "Communication": comm,
-        "Communication(Not Overlapped)": exposed,
-        "Free": spans.gaps(every, window),
-    }
 
 
 def _kernel_rows(run: Run, line: Timeline) -> Iterator[list[Any]]:
@@ -191,8 +108,8 @@ def _kernel_rows(run: Run, line: Timeline) -> Iterator[list[Any]]:
         cube = kernel.core in ("AI_CORE", "MIX_AIC")
         length = f"{kernel.duration:.3f}"
         yield [
-            _step_of(line, kernel.start), run.rank, _kernel_name(kernel), kernel.type, kernel.core,
-            _stamp(run, kernel.start) + "\t", length, f"{max(0.0, kernel.start - last):.3f}", 20, 0,
+            _step_of(line, kernel.start), run.rank, kernel_name(kernel), kernel.type, kernel.core,
+            stamp(run, kernel.start) + "\t", length, f"{max(0.0, kernel.start - last):.3f}", 20, 0,
             _shapes(inputs), _type_names(inputs), _formats(inputs),
             _shapes(outputs), _type_names(outputs), _formats(outputs),
             length if cube else 0, length if cube else 0, length if vector else 0,
@@ -210,16 +127,26 @@ def _operator_rows(line: Timeline) -> Iterator[list[Any]]:
             continue
         host = f"{op.end - op.start:.3f}"
         amount, cores = device.get(op.start, (0.0, 0.0))
-        yield [op.name, op.shapes, op.stack, host, host, f"{amount:.3f}", f"{amount:.3f}", f"{cores:.3f}", f"{cores:.3f}"]
+        yield [
+            op.name,
+            op.shapes,
+            op.stack,
+            host,
+            host,
+            f"{amount:.3f}",
+            f"{amount:.3f}",
+            f"{cores:.3f}",
+            f"{cores:.3f}",
+        ]
 
 
 def _step_rows(run: Run, line: Timeline) -> Iterator[list[Any]]:
-    parts = _parts(line)
-    every = spans.union([*parts["Computing"], *parts["Communication"]])
+    found = parts(line)
+    every = spans.union([*found["Computing"], *found["Communication"]])
     end = every[-1][1] if every else 0.0
     bounds = [(step.name, step.start, step.end) for step in line.steps] or [("", 0.0, end)]
     for name, start, stop in bounds:
-        amounts = {key: spans.total(spans.clip(value, (start, stop))) for key, value in parts.items()}
+        amounts = {key: spans.total(spans.clip(value, (start, stop))) for key, value in found.items()}
         exposed, comm = amounts["Communication(Not Overlapped)"], amounts["Communication"]
         values = [amounts["Computing"], exposed, comm - exposed, comm, amounts["Free"], stop - start, 0.0, exposed, 0.0]
         yield [run.rank, name, *(f"{value:.3f}" for value in values)]
@@ -246,7 +173,7 @@ def _communication(run: Run, line: Timeline) -> dict[str, Any]:
         size = moved / 1e6
         links = {"RDMA": _link(0.0, 0.0), "HCCS": _link(size, kernel.duration), "PCIE": _link(0.0, 0.0),
                  "SDMA": _link(size, kernel.duration)}  # fmt: skip
-        times = {"Start Timestamp(us)": float(_stamp(run, kernel.start)), "Elapse Time(ms)": kernel.duration / 1000,
+        times = {"Start Timestamp(us)": float(stamp(run, kernel.start)), "Elapse Time(ms)": kernel.duration / 1000,
                  "Transit Time(ms)": kernel.duration / 1000, "Wait Time(ms)": 0.0, "Synchronization Time(ms)": 0.0,
                  "Idle Time(ms)": 0.0, "Wait Time Ratio": 0.0, "Synchronization Time Ratio": 0.0}  # fmt: skip
         step = document.setdefault(f"step{_step_of(line, kernel.start)}", {"p2p": {}, "collective": {}})
@@ -265,50 +192,12 @@ def _memory_row(run: Run, line: Timeline) -> list[Any]:
     assert run.memory is not None
     end = max((op.end for op in line.host), default=0.0)
     allocated, reserved = run.memory
-    return ["PTA", _stamp(run, end), f"{allocated:.3f}", f"{reserved:.3f}", f"{allocated:.3f}", "", f"NPU:{run.rank}"]
-
-
-def _arguments(op: HostOp) -> dict[str, Any]:
-    args: dict[str, Any] = {"Sequence number": -1, "Fwd thread id": 0}
-    if op.shapes:
-        args["Input Dims"], args["Input type"] = op.shapes, op.types
-    if op.stack:
-        args["Call stack"] = op.stack
-    if op.flow is not None:
-        args["Jumar tensors"] = [list(op.flow[0]), list(op.flow[1])]
-    return args
-
-
-def _kernel_name(kernel: Kernel) -> str:
-    if kernel.core == "HCCL":
-        return kernel.name
-    plain = "".join(part[:1].upper() + part[1:] for part in kernel.name.partition("::")[2].strip("_").split("_"))
-    return f"aclnn{plain}_{kernel.type}_{kernel.type}"
+    return ["PTA", stamp(run, end), f"{allocated:.3f}", f"{reserved:.3f}", f"{allocated:.3f}", "", f"NPU:{run.rank}"]
 
 
 def _step_of(line: Timeline, at: float) -> str:
     index = spans.containing(line.step_spans, at)
     return line.steps[index].name if index >= 0 else ""
-
-
-def _span(run: Run, name: str, pid: int, tid: int, start: float, end: float, **more: Any) -> dict[str, Any]:
-    return {"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": _stamp(run, start),
-            "dur": round(max(0.0, end - start), 3), **({"args": {}} | more)}  # fmt: skip
-
-
-def _flow(run: Run, number: int, start: tuple[int, int, float], end: tuple[int, int, float]) -> Iterator[dict[str, Any]]:
-    for kind, (pid, tid, at) in (("s", start), ("f", end)):
-        yield {"ph": kind, "bp": "e", "name": "torch_to_npu", "id": number, "pid": pid, "tid": tid,
-               "ts": _stamp(run, at), "cat": "async_npu"}  # fmt: skip
-
-
-def _meta(name: str, pid: int, tid: int, /, **args: Any) -> dict[str, Any]:
-    return {"ph": "M", "name": name, "pid": pid, "tid": tid, "args": args}
-
-
-def _stamp(run: Run, at: float) -> str:
-    whole = run.started + round(at * 1000)
-    return f"{whole // 1000}.{whole % 1000:03d}"
 
 
 def _shapes(tensors: Iterable[Tensor]) -> str:

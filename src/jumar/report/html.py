@@ -90,7 +90,7 @@ def render(result: ProjectResult, rules: Mapping[str, Unit]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["code"] = _code
+    environment.filters["code"] = code
     environment.filters["key"] = lambda state: KEYS[state]
     environment.filters["count"] = count
     views, cut = _views(result)
@@ -240,6 +240,6 @@ def _rules(items: Iterable[Finding], rules: Mapping[str, Unit]) -> list[dict[str
     return sorted(rows, key=lambda row: (-row["left"], -row["states"].total(), row["id"]))
 
 
-def _code(text: str) -> Markup:
+def code(text: str) -> Markup:
     """Backticks become code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))

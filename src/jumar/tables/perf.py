@@ -48,7 +48,20 @@ class JitCompile(NamedTuple):
 @cache
 def fusions() -> tuple[Fusion, ...]:
     rows = table("perf_fusions.toml")["fusions"]
-    return tuple(Fusion(row["name"], re.compile(rf"(?<![^ ]){row['pattern']}"), row["replace"], row["note"]) for row in rows)
+    return tuple(Fusion(row["name"], _pattern(row["pattern"]), row["replace"], row["note"]) for row in rows)
+
+
+@cache
+def views() -> frozenset[str]:
+    """Operators that compute nothing."""
+    return frozenset(table("perf_fusions.toml")["views"])
+
+
+@cache
+def same() -> dict[str, str]:
+    """Operators that patterns know under another name."""
+    names: dict[str, str] = table("perf_fusions.toml")["same"]
+    return names
 
 
 @cache
@@ -71,3 +84,8 @@ def settings() -> tuple[Setting, ...]:
 def jit_compile() -> JitCompile:
     row = table("perf_rules.toml")["jit_compile"]
     return JitCompile(**{**row, "families": tuple(row["families"])})
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """Only from the begin of a word."""
+    return re.compile(rf"(?<![^ ]){text}")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from jumar.perf.analyzers.slow_data_type import slow_type
 from jumar.perf.facts import Facts, place
 from jumar.perf.profile import FALLBACK, HostOp, Kernel
-from jumar.perf.result import MEASURED, MODELLED, Advice
-from jumar.perf.unit import Unit, time, times
+from jumar.perf.result import MEASURED, MODELLED, Advice, time
+from jumar.perf.unit import Unit, times
 
 ADVICE = Unit("PF107", "cpu-fallback", "operators without an NPU kernel, which run on a CPU")
 
@@ -32,7 +32,7 @@ def _on_card(facts: Facts) -> Iterator[Advice]:
             amount * 0.9,
             MODELLED if facts.profile.modelled else MEASURED,
             (f"types {kernels[0].types or 'not recorded'}, shapes {kernels[0].shapes[:80] or 'not recorded'}",),
-            ("another data type or another operator that runs on the AI cores; `jumar emulate coverage` lists kernels",),
+            ("another data type, or another operator that runs on the AI cores",),
             where,
         )
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from jumar.perf.facts import Facts, places
 from jumar.perf.profile import DATA
-from jumar.perf.result import MEASURED, MODELLED, Advice
-from jumar.perf.unit import Unit, time, times
+from jumar.perf.result import MEASURED, MODELLED, Advice, time
+from jumar.perf.unit import Unit, times
 
 ADVICE = Unit("PF108", "data-starvation", "the card waits while the DataLoader makes a batch")
 SHARE = 0.02
@@ -23,8 +23,7 @@ def look(facts: Facts) -> Iterator[Advice]:
     yield Advice(
         ADVICE.id,
         ADVICE.name,
-        f"the card is idle for {time(facts.split.data)} while {times(len(waits), 'batch') if len(waits) == 1 else f'{len(waits):,} batches'}"
-        " are made",
+        f"the card is idle for {time(facts.split.data)} in {times(len(waits), 'wait')} for a batch",
         facts.split.data,
         MODELLED if facts.profile.modelled else MEASURED,
         (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jumar.perf.facts import Facts, place
-from jumar.perf.result import MODELLED, Advice
-from jumar.perf.unit import Unit, time, times
+from jumar.perf.result import MODELLED, Advice, time
+from jumar.perf.unit import Unit, times
 from jumar.tables.perf import jit_compile
 
 ADVICE = Unit("PF105", "dynamic-shapes", "operators whose shapes change from step to step")
@@ -41,7 +41,9 @@ def _by_place(facts: Facts) -> Iterator[Advice]:
             shapes.setdefault(key, set()).add(op.shapes)
             calls.setdefault(key, []).append(index)
     steps = max(1, len(facts.profile.steps))
-    changing = [key for key, seen in shapes.items() if len(seen) >= MANY and _changes(len(seen), len(calls[key]), steps)]
+    changing = [
+        key for key, seen in shapes.items() if len(seen) >= MANY and _changes(len(seen), len(calls[key]), steps)
+    ]
     if not changing:
         return
     first = min(changing, key=lambda key: calls[key][0])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jumar.perf.facts import Facts
-from jumar.perf.result import MEASURED, MODELLED, Advice
-from jumar.perf.unit import Unit, time, times
+from jumar.perf.result import MEASURED, MODELLED, Advice, time
+from jumar.perf.unit import Unit, times
 
 ADVICE = Unit("PF109", "exposed-communication", "collectives during which the card computes nothing")
 SHARE = 0.05

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from jumar.perf.facts import Facts
 from jumar.perf.profile import Kernel
-from jumar.perf.result import MEASURED, MODELLED, Advice
-from jumar.perf.unit import Unit, time, times
+from jumar.perf.result import MEASURED, MODELLED, Advice, time
+from jumar.perf.unit import Unit, times
 
 ADVICE = Unit("PF112", "format-conversion", "kernels that only change format, layout or data type")
 SHARE = 0.05

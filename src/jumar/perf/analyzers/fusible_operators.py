@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jumar.perf.facts import Facts, place
-from jumar.perf.result import MODELLED, Advice
+from jumar.perf.result import MODELLED, Advice, time
 from jumar.perf.sequence import Match, connected, sequences
-from jumar.perf.unit import Unit, time, times
+from jumar.perf.unit import Unit, times
 from jumar.tables.perf import Fusion, fusions
 
 ADVICE = Unit("PF101", "fusible-operators", "a sequence of operators that one fused NPU operator replaces")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from jumar.perf import spans
 from jumar.perf.facts import Facts, place
 from jumar.perf.profile import HostOp
-from jumar.perf.result import MEASURED, MODELLED, Advice
-from jumar.perf.unit import Unit, time, times
+from jumar.perf.result import MEASURED, MODELLED, Advice, time
+from jumar.perf.unit import Unit, times
 from jumar.tables.perf import Sync, syncs
 
 ADVICE = Unit("PF104", "host-synchronisation", "the host waits for a value of the card, and the card then for the host")
@@ -50,7 +50,7 @@ def look(facts: Facts) -> Iterator[Advice]:
 
 
 def _waits(facts: Facts, op: HostOp) -> bool:
-    """`.item()` of a tensor of the host does not wait: a synchronisation of CANN must lie inside, where those are known."""
+    """`.item()` of a tensor of the host does not wait: a waiting call of CANN must lie inside, if those are known."""
     if not facts.profile.cann:
         return True
     at = spans.containing(facts.profile.waits, op.end)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from jumar.perf.facts import Facts
 from jumar.perf.profile import Kernel
-from jumar.perf.result import MODELLED, Advice
-from jumar.perf.unit import Unit, time, times
+from jumar.perf.result import MODELLED, Advice, time
+from jumar.perf.unit import Unit, times
 
 ADVICE = Unit("PF103", "slow-data-type", "float64 or int64 operators, which land on slow units")
 _DOUBLE = re.compile(r"\b(DT_)?(DOUBLE|FLOAT64|COMPLEX128)\b", re.I)

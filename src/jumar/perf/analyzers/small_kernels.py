@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jumar.perf.facts import Facts
-from jumar.perf.result import MODELLED, Advice
-from jumar.perf.unit import Unit, time, times
+from jumar.perf.result import MODELLED, Advice, time
+from jumar.perf.unit import Unit, times
 
 ADVICE = Unit("PF106", "many-small-kernels", "kernels so short that sending them takes longer than running them")
 SHORT = 10.0
@@ -34,7 +34,7 @@ def look(facts: Facts) -> Iterator[Advice]:
         MODELLED,
         (
             "most often: " + ", ".join(f"{name} ({types[name]:,})" for name in common),
-            f"{time(each)} of waiting for each kernel; half of it, without what the other advice saves, is taken to be avoidable",
+            f"{time(each)} of waiting for each kernel; half of it, less what other advice saves, counts as avoidable",
         ),
         (
             "a larger batch, so that each kernel has more to do",

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from jumar.perf import spans
 from jumar.perf.facts import Facts, places
-from jumar.perf.result import MODELLED, Advice
-from jumar.perf.unit import Unit, time, times
+from jumar.perf.result import MODELLED, Advice, time
+from jumar.perf.unit import Unit, times
 from jumar.tables.perf import optimizers
 
 ADVICE = Unit("PF102", "unfused-optimizer", "an optimizer of many small operators that torch_npu has as a fused one")
@@ -26,7 +26,9 @@ def look(facts: Facts) -> Iterator[Advice]:
         row = optimizers().get(name)
         host = [facts.profile.host[index] for index in found]
         ranges = spans.union((op.start, op.end) for op in host)
-        kernels = [item for item in facts.profile.kernels if item.host >= 0 and spans.containing(ranges, item.host) >= 0]
+        kernels = [
+            item for item in facts.profile.kernels if item.host >= 0 and spans.containing(ranges, item.host) >= 0
+        ]
         if row is None or len(kernels) < FEW * len(found):
             continue
         device = sum(item.duration for item in kernels)

@@ -12,7 +12,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from jumar.core.errors import UserError
 
@@ -159,7 +159,7 @@ class _Reader:
 def _open(path: Path) -> IO[bytes]:
     with open(path, "rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if packed else open(path, "rb")
+    return cast(IO[bytes], gzip.open(path, "rb")) if packed else open(path, "rb")
 
 
 def _cut(buffer: bytes, end: int) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ from jumar.perf.readers import tables, trace
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 _SUFFIXES = ("_ascend_pt", "_ascend_ms")
 _FAR = trace.FAR / 1000
-ANALYSE = 'python -c \'from torch_npu.profiler.profiler import analyse; analyse("{}")\''
+ANALYSE = "python -c 'from torch_npu.profiler.profiler import analyse; analyse(\"{}\")'"
 
 
 class Source(NamedTuple):

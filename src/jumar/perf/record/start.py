@@ -17,7 +17,8 @@ from jumar.perf.profile import DATA, PRINT
 from jumar.perf.record.watch import LIMIT, Watch
 from jumar.perf.roofline import card
 from jumar.perf.simulate import simulate, warm
-from jumar.perf.write import Run, write
+from jumar.perf.trace_events import Run
+from jumar.perf.write import write
 
 
 def begin() -> None:

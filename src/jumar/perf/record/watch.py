@@ -80,9 +80,9 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
 
     def _record(self, func: Any, args: Any, kwargs: Any, result: Any, begin: int, end: int) -> None:
         with self._lock:
-            inputs = [item for item in _tensors([args, kwargs])]
-            outputs = [item for item in _tensors([result])]
-            if self.card != "cpu" and not self._on_card(inputs, outputs, kwargs):
+            inputs = list(_tensors([args, kwargs]))
+            outputs = list(_tensors([result]))
+            if self.card != "cpu" and not self._on_card(inputs, outputs):
                 return
             gap = max(0.0, (begin - self._last) / 1000 - self.overhead)
             stack = self._stack(sys._getframe(2))
@@ -105,13 +105,13 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
             self.full = len(self.calls) >= LIMIT
             self._last = time.perf_counter_ns()
 
-    def _on_card(self, inputs: list[Any], outputs: list[Any], kwargs: Any) -> bool:
+    def _on_card(self, inputs: list[Any], outputs: list[Any]) -> bool:
         return any(item.device.type == self.card for item in inputs) or any(
             item.device.type == self.card for item in outputs
         )
 
     def _kind(self, func: Any, name: str, inputs: list[Any], outputs: list[Any]) -> str:
-        if name.startswith("c10d::") or name.startswith("_c10d_functional::"):
+        if name.startswith(("c10d::", "_c10d_functional::")):
             return "collective" if "barrier" not in name and "wait" not in name else "view"
         if name in _SYNCS:
             return "sync"
