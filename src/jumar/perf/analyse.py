@@ -20,6 +20,8 @@ from jumar.perf.unit import analyzers
 
 SKEW = 0.1
 """Share by which one rank may compute longer than the middle one."""
+LEAST = 0.01
+"""Share of the whole time that must be at stake."""
 SLOW_RANK = ("PF113", "slow-rank", "one rank computes longer than the others, which wait for it")
 TOP = 30
 _CAUSES = {unit.ADVICE.id for unit in (fusible_operators, host_synchronisation, unfused_optimizer)}
@@ -135,7 +137,7 @@ def _slow_rank(ranks: Sequence[RankReport]) -> Iterable[Advice]:
     ordered = sorted(ranks, key=lambda rank: rank.split.computing)
     middle, slowest = ordered[len(ordered) // 2 - (len(ordered) % 2 == 0)], ordered[-1]
     extra = slowest.split.computing - middle.split.computing
-    if middle.split.computing <= 0 or extra < SKEW * middle.split.computing:
+    if middle.split.computing <= 0 or extra < max(SKEW * middle.split.computing, LEAST * slowest.split.total):
         return
     yield Advice(
         SLOW_RANK[0],

@@ -52,7 +52,7 @@ def _by_place(facts: Facts) -> Iterator[Advice]:
     yield Advice(
         ADVICE.id,
         ADVICE.name,
-        f"{times(len(changing), 'operator')} in the source see {MANY} or more shapes; the first is {first[1]}",
+        f"{times(len(changing), 'operator')} in the source with {MANY} or more shapes; the first is {first[1]}",
         0.0,
         MODELLED,
         (
@@ -69,4 +69,4 @@ def _by_place(facts: Facts) -> Iterator[Advice]:
 
 def _changes(shapes: int, calls: int, steps: int) -> bool:
     """A layer called many times a step has as many shapes as layers; changing ones have more with every step."""
-    return shapes > calls / steps or shapes == calls
+    return steps >= MANY - 1 and shapes > 1.5 * calls / steps

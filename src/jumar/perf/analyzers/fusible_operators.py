@@ -44,7 +44,7 @@ def _advice(facts: Facts, row: Fusion, where: str, matches: list[Match]) -> Advi
             f"device time {time(device)}, of which the largest kernel of each takes {time(kept)}; host time of the rest"
             f" {time(host)}",
         ),
-        (row.replace, row.note),
+        (row.replace, f"# {row.note}"),
         where,
     )
 

@@ -39,7 +39,7 @@ def look(facts: Facts) -> Iterator[Advice]:
         cost = sum(item[1] for item in items)
         yield Advice(
             ADVICE.id,
-            f"{ADVICE.name}: {items[0][0].name.removeprefix('aten::')}",
+            f"{ADVICE.name}: {_short(items[0][0].name)}",
             f"{row.what}: the host waited {times(len(items), 'time')}",
             cost,
             MODELLED if facts.profile.modelled else MEASURED,
@@ -47,6 +47,10 @@ def look(facts: Facts) -> Iterator[Advice]:
             (row.change,),
             key[1],
         )
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("aten::").replace("_local_scalar_dense", "item").strip("_")
 
 
 def _waits(facts: Facts, op: HostOp) -> bool:

@@ -44,6 +44,6 @@ def look(facts: Facts) -> Iterator[Advice]:
                 f"the card is idle for {time(waiting)} during the updates",
                 f"a fused update is taken to cost {row.keep:.0%} of the device time",
             ),
-            (row.replace, f"instead of torch.optim.{name}; parameters must be on the card first"),
+            (row.replace, f"# instead of torch.optim.{name}; parameters must be on the card first"),
             places(host),
         )

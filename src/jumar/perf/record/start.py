@@ -52,11 +52,13 @@ def _mark_updates(watch: Watch) -> None:
     done = 0
 
     def before(one: Any, *_: Any) -> None:
-        watch.mark("begin", _name(one))
+        watch.mark("begin", _name(one), watch.gap())
+        watch.in_update = True
 
     def after(one: Any, *_: Any) -> None:
         nonlocal done
-        watch.mark("end", _name(one))
+        watch.in_update = False
+        watch.mark("end", _name(one), watch.gap())
         done += 1
         if wanted and done >= wanted:
             sys.exit(0)
@@ -80,14 +82,14 @@ def _mark_batches(watch: Watch) -> None:
 
 def _timed(original: Any, watch: Watch) -> Any:
     def timed(self: Any) -> Any:
-        begin = time.perf_counter_ns()
+        gap, begin = watch.gap(), time.perf_counter_ns()
         watch.in_loader = True
         try:
             return original(self)
         finally:
             watch.in_loader = False
             spent = (time.perf_counter_ns() - begin) / 1000
-            watch.mark("data", f"{DATA}#{type(self).__name__}.__next__", spent)
+            watch.mark("data", f"{DATA}#{type(self).__name__}.__next__", gap, spent)
 
     return timed
 
@@ -100,8 +102,10 @@ def _mark_prints(watch: Watch) -> None:
 
     def shown(self: Any, **options: Any) -> Any:
         if self.device.type == watch.card:
-            watch.mark("sync", PRINT)
-        return original(self, **options)
+            watch.mark("sync", PRINT, watch.gap())
+        shown_text = original(self, **options)
+        watch.reset()
+        return shown_text
 
     _tensor_str._str = shown
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -39,9 +40,10 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
         self.calls: list[Call] = []
         self.full = False
         self.in_loader = False
+        self.in_update = False
         self.overhead = 0.0
         """Microseconds that coming here takes, found by `calibrate`."""
-        self._last = time.perf_counter_ns()
+        self._clock = threading.local()
         self._numbers: dict[int, int] = {}
         self._count = 0
         self._lock = threading.Lock()
@@ -49,14 +51,15 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
         self._without_kernel = set(table("torch_npu.json")["aten_cpu_without_npu_kernel"])
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        gap = self.gap()
         begin = time.perf_counter_ns()
         result = func(*args, **(kwargs or {}))
-        end = time.perf_counter_ns()
+        spent = (time.perf_counter_ns() - begin) / 1000
         if not self.full and not self.in_loader:
-            try:
-                self._record(func, args, kwargs or {}, result, begin, end)
-            except Exception:  # a record is not worth a failed run
-                self._last = time.perf_counter_ns()
+            # a record is not worth a failed run
+            with contextlib.suppress(Exception):
+                self._record(func, args, kwargs or {}, result, max(0.0, gap - self.overhead), spent)
+        self.reset()
         return result
 
     def calibrate(self) -> None:
@@ -67,24 +70,27 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
         gaps = sorted(call.gap for call in self.calls)
         self.overhead = gaps[len(gaps) // 2] if gaps else 0.0
         self.calls.clear()
-        self._last = time.perf_counter_ns()
 
-    def mark(self, kind: str, name: str, spent: float = 0.0) -> None:
+    def gap(self) -> float:
+        """Microseconds of this thread's own work since it was last here, without those of others on the processor."""
+        last = getattr(self._clock, "last", None)
+        return (time.thread_time_ns() - last) / 1000 if last is not None else 0.0
+
+    def reset(self) -> None:
+        self._clock.last = time.thread_time_ns()
+
+    def mark(self, kind: str, name: str, gap: float, spent: float = 0.0) -> None:
         """Something that is no operator: a batch, the begin or end of an update."""
-        if self.full:
-            return
-        now = time.perf_counter_ns()
-        gap = max(0.0, (now - self._last) / 1000 - spent)
-        self.calls.append(Call(kind, name, gap, spent, stack=self._stack(sys._getframe(2))))
-        self._last = time.perf_counter_ns()
+        if not self.full:
+            self.calls.append(Call(kind, name, gap, spent, stack=self._stack(sys._getframe(2))))
+        self.reset()
 
-    def _record(self, func: Any, args: Any, kwargs: Any, result: Any, begin: int, end: int) -> None:
+    def _record(self, func: Any, args: Any, kwargs: Any, result: Any, gap: float, spent: float) -> None:
         with self._lock:
             inputs = list(_tensors([args, kwargs]))
             outputs = list(_tensors([result]))
             if self.card != "cpu" and not self._on_card(inputs, outputs):
                 return
-            gap = max(0.0, (begin - self._last) / 1000 - self.overhead)
             stack = self._stack(sys._getframe(2))
             name = func._schema.name
             kind = self._kind(func, name, inputs, outputs)
@@ -95,7 +101,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
                     kind,
                     name,
                     gap,
-                    (end - begin) / 1000,
+                    spent,
                     tuple(map(_value, inputs)),
                     () if name == COPY else tuple(map(_value, outputs)),
                     self._flow(name, inputs, outputs),
@@ -103,7 +109,6 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
                 )
             )
             self.full = len(self.calls) >= LIMIT
-            self._last = time.perf_counter_ns()
 
     def _on_card(self, inputs: list[Any], outputs: list[Any]) -> bool:
         return any(item.device.type == self.card for item in inputs) or any(
@@ -113,6 +118,8 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
     def _kind(self, func: Any, name: str, inputs: list[Any], outputs: list[Any]) -> str:
         if name.startswith(("c10d::", "_c10d_functional::")):
             return "collective" if "barrier" not in name and "wait" not in name else "view"
+        if self.card == "cpu" and self.in_update and not any(item.dim() for item in [*inputs, *outputs]):
+            return "view"  # the step counters of an optimizer stay on the host
         if name in _SYNCS:
             return "sync"
         if name in _MOVES and self.card != "cpu" and inputs:
