@@ -63,4 +63,4 @@ def _judge(place: Path, out: Path) -> None:
     )
     assert said.returncode == 0, said.stderr
     assert "The Model E2E Time is" in said.stdout
-    assert "torch_npu.npu_swiglu" in next(out.glob("mstt_advisor_*.html")).read_text(encoding="utf-8")
+    assert "torch_npu.optim.NpuFusedSGD" in next(out.glob("mstt_advisor_*.html")).read_text(encoding="utf-8")

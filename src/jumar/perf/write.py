@@ -84,7 +84,7 @@ def _texts(folder: Path, run: Run, line: Timeline) -> None:
     }  # fmt: skip
     _json(folder / f"profiler_info_{run.rank}.json", info)
     _json(folder / "profiler_metadata.json", {"ENV_VARIABLES": environment, "jumar": made})
-    about = f"Written by jumar {__version__} from a run on a {run.device}, without an NPU.\n{said}.\n"
+    about = f"Written by jumar {__version__} without an NPU; the program ran on: {run.device}.\n{said}.\n"
     (folder / "README.txt").write_text(about, encoding="utf-8")
 
 
