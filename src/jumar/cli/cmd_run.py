@@ -40,9 +40,11 @@ class LikePython(click.Command):
 @click.option("--cuda", is_flag=True, help="Apply torch_npu's own run-time migration, so that CUDA code runs as it is.")
 @click.option("--ops", type=click.Path(path_type=Path), metavar="FILE",
               help="Record the operators that ran on the card: .json or .csv.")  # fmt: skip
+@click.option("--profile", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Write a profile with modelled device times: a `*_ascend_pt` folder for every process.")  # fmt: skip
 @click.option("--print", "only_print", is_flag=True, help="Print what would be started, as shell lines.")
 @click.pass_context
-def command(ctx: click.Context, /, only_print: bool, **options: Any) -> int:
+def command(ctx: click.Context, /, only_print: bool, profile: Path | None, **options: Any) -> int:
     """Run a Python script, module, code or program; the words after our options are those of `python`.
 
     JUMAR_EMULATE=0 never emulates, =1 always; without it, emulated NPUs are used where no driver and no
@@ -53,6 +55,10 @@ def command(ctx: click.Context, /, only_print: bool, **options: Any) -> int:
 
     wish = commands.Wish(**options)
     built = commands.build(ctx.meta["words"], wish, os.environ)
+    if profile is not None:
+        from jumar.cli import profiling
+
+        built = profiling.recorded(built, profile)
     if only_print:
         click.echo("\n".join(commands.shown(built)))
         return EXIT_OK

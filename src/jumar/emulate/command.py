@@ -45,7 +45,7 @@ class Command(NamedTuple):
 
 def build(words: Sequence[str], wish: Wish, environ: Mapping[str, str], folder: Path = Path()) -> Command:
     """The command for `script.py ARGS`, `-m module ARGS`, `-c code ARGS`, `-` or a program on the path."""
-    argv = _argv(words, folder)
+    argv = argv_of(words, folder)
     real = devices() if environ.get("JUMAR_EMULATE") != "1" else []
     if environ.get("JUMAR_EMULATE") == "0" or real:
         return _on_real(argv, wish, real)
@@ -112,7 +112,8 @@ def _extras(wish: Wish) -> dict[str, str]:
     return values
 
 
-def _argv(words: Sequence[str], folder: Path) -> tuple[str, ...]:
+def argv_of(words: Sequence[str], folder: Path) -> tuple[str, ...]:
+    """The process that these words mean, real or emulated."""
     flags, rest = _split(words)
     if not rest:
         raise UserError("nothing to run", "`jumar run train.py`, `jumar run -m package.train` or `jumar run -c 'code'`")

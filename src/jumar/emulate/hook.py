@@ -33,13 +33,12 @@ def prepare() -> None:
 
 
 def find_torch() -> ModuleSpec | None:
-    """The spec of torch; for `jumar run --cuda`, with a loader that applies torch_npu's runtime migration."""
-    migrating = os.environ.get("JUMAR_CUDA") == "1"
-    if not migrating and not env.wanted(os.environ):
+    """The spec of torch; for `jumar run --cuda` or `--profile`, with a loader that does what comes after the import."""
+    if os.environ.get("JUMAR_CUDA") != "1" and not os.environ.get("JUMAR_AFTER_TORCH") and not env.wanted(os.environ):
         return None
     spec = importlib.util.find_spec("torch")
     if spec is not None and spec.loader is not None:
-        spec.loader = _Migrating(spec.loader) if migrating else _Quiet(spec.loader)
+        spec.loader = _AfterTorch(spec.loader)
     return spec
 
 
@@ -104,13 +103,13 @@ class _Connecting(_Wrapped):
         load.connect()
 
 
-class _Quiet(_Wrapped):
+class _AfterTorch(_Wrapped):
+    """torch_npu's run-time migration, and a module that the command line wants imported in the program."""
+
     def exec_module(self, module: ModuleType) -> None:
         with _uncollected():
             self._loader.exec_module(module)
-
-
-class _Migrating(_Quiet):
-    def exec_module(self, module: ModuleType) -> None:
-        super().exec_module(module)
-        importlib.import_module("torch_npu.contrib.transfer_to_npu")
+        if os.environ.get("JUMAR_CUDA") == "1":
+            importlib.import_module("torch_npu.contrib.transfer_to_npu")
+        if wanted := os.environ.get("JUMAR_AFTER_TORCH"):
+            importlib.import_module(wanted)

@@ -92,7 +92,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["code"] = _code
+    made.filters["code"] = code
     made.filters["key"] = lambda state: KEYS[state]
     made.filters["count"] = count
     return made
@@ -251,6 +251,6 @@ def _rules(items: Iterable[Finding], rules: Mapping[str, Unit]) -> list[dict[str
     return sorted(rows, key=lambda row: (-row["left"], -row["states"].total(), row["id"]))
 
 
-def _code(text: str) -> Markup:
+def code(text: str) -> Markup:
     """Backticks become code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))

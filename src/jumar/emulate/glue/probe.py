@@ -48,7 +48,7 @@ def _find_level() -> str:
 
 
 def _dies(level: str) -> bool:
-    variables = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "JUMAR_EMULATE": "0"}
+    variables = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "JUMAR_EMULATE": "0", "JUMAR_AFTER_TORCH": ""}
     if level:
         variables[_VARIABLE] = level
     done = subprocess.run([sys.executable, "-c", _PROGRAM], env=variables, capture_output=True, check=False)

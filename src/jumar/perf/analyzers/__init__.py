@@ -1,0 +1,1 @@
+"""One analyzer per file: `ADVICE` declares it, `look(facts)` yields advice."""

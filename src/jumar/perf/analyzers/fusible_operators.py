@@ -1,0 +1,53 @@
+"""Sequences of operators that one NPU operator replaces, by the rows of data/perf_fusions.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jumar.perf.facts import Facts, place
+from jumar.perf.result import MODELLED, Advice, time
+from jumar.perf.sequence import Match, connected, sequences
+from jumar.perf.unit import Unit, times
+from jumar.tables.perf import Fusion, fusions
+
+ADVICE = Unit("PF101", "fusible-operators", "a sequence of operators that one fused NPU operator replaces")
+
+
+def look(facts: Facts) -> Iterator[Advice]:
+    threads = sequences(facts)
+    taken: set[int] = set()
+    for row in fusions():
+        found: dict[str, list[Match]] = {}
+        for thread in threads:
+            for match in thread.find(row.pattern):
+                if taken.isdisjoint(match.ops) and connected(facts, match):
+                    taken.update(match.ops)
+                    found.setdefault(_place(facts, match), []).append(match)
+        for where, matches in found.items():
+            yield _advice(facts, row, where, matches)
+
+
+def _advice(facts: Facts, row: Fusion, where: str, matches: list[Match]) -> Advice:
+    device = sum(sum(facts.device[op] for op in match.ops) for match in matches)
+    kept = sum(max(facts.device[op] for op in match.ops) for match in matches)
+    host = sum(facts.profile.host[op].end - facts.profile.host[op].start for match in matches for op in match.ops[1:])
+    saved = device - kept + host * facts.host_bound
+    names = " ".join(facts.profile.host[op].name.removeprefix("aten::") for op in matches[0].ops)
+    return Advice(
+        ADVICE.id,
+        f"{ADVICE.name}: {row.name}",
+        f"{times(len(matches), 'sequence')} of {len(matches[0].ops)} operators could be one",
+        saved,
+        MODELLED,
+        (
+            f"operators: {names}",
+            f"device time {time(device)}, of which the largest kernel of each takes {time(kept)}; host time of the rest"
+            f" {time(host)}",
+        ),
+        (row.replace, f"# {row.note}"),
+        where,
+    )
+
+
+def _place(facts: Facts, match: Match) -> str:
+    return next((found for op in match.ops if (found := place(facts.profile.host[op].stack))), "")

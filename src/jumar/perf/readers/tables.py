@@ -1,0 +1,200 @@
+"""The CSV and JSON files beside the trace: kernels, operators, steps, collectives, memory, environment.
+
+Formats: torch_npu 2.13 `profiler/analysis`, kernel_details.csv of CANN 7 to 9 (columns were renamed and added; they
+are found by name). Files come in UTF-8, or in GBK where somebody opened and saved them in a Chinese spreadsheet.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from jumar.perf.profile import Collective, Kernel, Memory, Profile, StepRow, is_communication
+from jumar.perf.readers.trace import nanoseconds
+
+MAX_JSON = 512 << 20
+_FIELD = 1 << 20
+
+
+def rows(path: Path, profile: Profile) -> Iterator[dict[str, str]]:
+    """Rows by column name; a broken end is said and left out."""
+    csv.field_size_limit(_FIELD)
+    bad = 0
+    with open(path, encoding=_encoding(path), errors="replace", newline="") as file:
+        reader = csv.DictReader(line.replace("\0", "") for line in file)
+        try:
+            for row in reader:
+                if None in row or None in row.values():
+                    bad += 1
+                    continue
+                yield {name.strip(): value for name, value in row.items()}
+        except csv.Error as error:
+            profile.notes.append(f"`{path.name}`, line {reader.line_num:,}: {error}; the rest was left out")
+    if bad:
+        profile.notes.append(f"`{path.name}`: {bad:,} rows with too few or too many fields were left out")
+
+
+def kernels(path: Path, profile: Profile, origin: int) -> tuple[list[Kernel], list[Kernel]]:
+    """Kernels and collectives of kernel_details.csv."""
+    found: list[Kernel] = []
+    comm: list[Kernel] = []
+    bad = 0
+    for row in rows(path, profile):
+        name = row.get("Name") or row.get("Op Name") or ""
+        core = row.get("Accelerator Core") or row.get("Task Type") or ""
+        try:
+            start = nanoseconds(row.get("Start Time(us)") or row.get("Task Start Time(us)") or "")
+            length = _positive(row.get("Duration(us)") or row.get("Task Duration(us)"))
+        except ValueError:
+            bad += 1
+            continue
+        begin = (start - origin) / 1000
+        kernel = Kernel(
+            sys.intern(name),
+            sys.intern(row.get("Type") or row.get("OP Type") or name),
+            sys.intern(core),
+            begin,
+            begin + length,
+            sys.intern((row.get("Input Shapes") or "").strip('"')),
+            sys.intern(row.get("Input Data Types") or ""),
+            sys.intern(row.get("OP State") or ""),
+        )
+        (comm if is_communication(name, core) else found).append(kernel)
+    if bad:
+        profile.notes.append(f"`{path.name}`: {bad:,} rows without a time were left out")
+    return sorted(found, key=lambda item: item.start), sorted(comm, key=lambda item: item.start)
+
+
+def operators(path: Path, profile: Profile) -> None:
+    """operator_details.csv: host and device time by operator."""
+    for row in rows(path, profile):
+        name = sys.intern(row.get("Name", ""))
+        try:
+            host = _positive(row.get("Host Self Duration(us)"))
+            device = _positive(row.get("Device Self Duration(us)"))
+        except ValueError:
+            continue
+        count, host_sum, device_sum, stack = profile.operators.get(name, (0, 0.0, 0.0, ""))
+        stack = stack or row.get("Call Stack", "")
+        profile.operators[name] = count + 1, host_sum + host, device_sum + device, stack
+
+
+def steps(path: Path, profile: Profile) -> None:
+    """step_trace_time.csv."""
+    for row in rows(path, profile):
+        try:
+            values = [
+                _positive(row.get(name))
+                for name in ("Computing", "Communication(Not Overlapped)", "Overlapped", "Free")
+            ]
+        except ValueError:
+            continue
+        profile.step_rows.append(StepRow(row.get("Step", ""), *values))
+
+
+def memory(path: Path, profile: Profile) -> None:
+    """memory_record.csv: the highest use, and what the allocator held beside it."""
+    allocated = reserved = 0.0
+    for row in rows(path, profile):
+        if row.get("Component") not in ("PTA", "PTA+GE", "WORKSPACE+PTA"):
+            continue
+        try:
+            allocated = max(allocated, _positive(_starting(row, "Total Allocated")))
+            reserved = max(reserved, _positive(_starting(row, "Total Reserved")))
+        except ValueError:
+            continue
+    if reserved:
+        profile.memory = Memory(allocated, reserved)
+
+
+def collectives(path: Path, profile: Profile) -> None:
+    """communication.json: time and volume of every collective."""
+    document = document_of(path, profile)
+    for step in (document or {}).values():
+        for group in step.values() if isinstance(step, dict) else ():
+            for name, info in group.items() if isinstance(group, dict) else ():
+                if str(name).startswith("Total"):
+                    continue
+                try:
+                    profile.collectives.append(_collective(name, info))
+                except (KeyError, TypeError, ValueError, AttributeError):
+                    profile.notes.append(f"`{path.name}`: `{str(name)[:80]}` was left out")
+
+
+def facts(folder: Path, profile: Profile) -> None:
+    """profiler_info_<rank>.json and profiler_metadata.json: the environment, and whether times are modelled."""
+    for path in sorted(folder.glob("profiler_metadata.json")):
+        document = document_of(path, profile) or {}
+        environment = document.get("ENV_VARIABLES")
+        if isinstance(environment, dict):
+            profile.environment = {str(name): str(value) for name, value in environment.items()}
+        made = document.get("jumar")
+        if isinstance(made, dict):
+            profile.modelled = str(made.get("modelled", ""))
+            profile.chip = str(made.get("chip", ""))
+            jit = made.get("jit_compile")
+            profile.jit_compile = jit if isinstance(jit, bool) else None
+
+
+def document_of(path: Path, profile: Profile) -> dict[str, Any] | None:
+    """A small JSON object, None with a note where it is none."""
+    if path.stat().st_size > MAX_JSON:
+        profile.notes.append(f"`{path.name}` is larger than {MAX_JSON >> 20} MiB and was left out")
+        return None
+    try:
+        document = json.loads(path.read_bytes().decode(_encoding(path), "replace"))
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        profile.notes.append(f"`{path.name}` is no JSON object and was left out")
+        return None
+    return document
+
+
+def _collective(name: str, info: dict[str, Any]) -> Collective:
+    times = info["Communication Time Info"]
+    links = info.get("Communication Bandwidth Info", {})
+    size = sum(_positive(links[kind].get("Transit Size(MB)", 0)) for kind in links if kind != "SDMA")
+    return Collective(
+        str(name).split("@")[0],
+        _positive(times["Elapse Time(ms)"]) * 1000,
+        _positive(times.get("Transit Time(ms)", 0)) * 1000,
+        _positive(times.get("Wait Time(ms)", 0)) * 1000,
+        size,
+    )
+
+
+def _starting(row: dict[str, str], name: str) -> str:
+    return next((value for key, value in row.items() if key.startswith(name)), "")
+
+
+def _positive(value: Any) -> float:
+    number = float(value if value not in (None, "", "N/A") else "x")
+    if not math.isfinite(number) or number < 0 or number > 1e13:
+        raise ValueError
+    return number
+
+
+def _encoding(path: Path) -> str:
+    with open(path, "rb") as file:
+        head = file.read(1 << 20)
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start < len(head) - 4:
+            return _other(head)
+    return "utf-8-sig"
+
+
+def _other(head: bytes) -> str:
+    """GBK where all of it is GBK; else UTF-8 with some bytes damaged."""
+    try:
+        head[: head.rfind(b"\n") + 1].decode("gb18030")
+    except UnicodeDecodeError:
+        return "utf-8-sig"
+    return "gb18030"

@@ -1,0 +1,154 @@
+"""Starts the recorder in a process that has just imported torch, and writes the profile folder when it ends.
+
+Asked for by `JUMAR_PROFILE`, the folder to write to; `JUMAR_PROFILE_STEPS` ends the program after so many updates.
+"""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from jumar.perf.profile import DATA, PRINT
+from jumar.perf.record.watch import LIMIT, Watch
+from jumar.perf.roofline import card
+from jumar.perf.simulate import simulate, warm
+from jumar.perf.trace_events import Run
+from jumar.perf.write import write
+
+
+def begin() -> None:
+    if multiprocessing.parent_process() is not None or not os.environ.get("JUMAR_PROFILE"):
+        return
+    import torch
+
+    npu = hasattr(torch, "npu") and torch.npu.is_available()
+    watch = Watch("npu" if npu else "cpu")
+    watch.__enter__()
+    was, watch.card = watch.card, "cpu"
+    watch.calibrate()
+    watch.card = was
+    _mark_updates(watch)
+    _mark_batches(watch)
+    _mark_prints(watch)
+    process, started = os.getpid(), time.time_ns()
+
+    def finish() -> None:
+        if os.getpid() == process:
+            watch.full = True
+            _write(torch, watch, started, npu=npu)
+
+    atexit.register(finish)
+
+
+def _mark_updates(watch: Watch) -> None:
+    from torch.optim import optimizer
+
+    wanted = int(os.environ.get("JUMAR_PROFILE_STEPS") or 0)
+    done = 0
+
+    def before(one: Any, *_: Any) -> None:
+        watch.mark("begin", _name(one), watch.gap())
+        watch.in_update = True
+
+    def after(one: Any, *_: Any) -> None:
+        nonlocal done
+        watch.in_update = False
+        watch.mark("end", _name(one), watch.gap())
+        done += 1
+        if wanted and done >= wanted:
+            sys.exit(0)
+
+    optimizer.register_optimizer_step_pre_hook(before)
+    optimizer.register_optimizer_step_post_hook(after)
+
+
+def _name(one: Any) -> str:
+    kind = type(one).__name__
+    return f"Optimizer.step#{kind}.step"
+
+
+def _mark_batches(watch: Watch) -> None:
+    """Wraps what makes a batch; `__next__` around it is replaced by torch_npu when a card is first used."""
+    from torch.utils.data import dataloader
+
+    for kind in (dataloader._SingleProcessDataLoaderIter, dataloader._MultiProcessingDataLoaderIter):
+        kind._next_data = _timed(kind._next_data, watch)
+
+
+def _timed(original: Any, watch: Watch) -> Any:
+    def timed(self: Any) -> Any:
+        gap, begin = watch.gap(), time.perf_counter_ns()
+        watch.in_loader = True
+        try:
+            return original(self)
+        finally:
+            watch.in_loader = False
+            spent = (time.perf_counter_ns() - begin) / 1000
+            watch.mark("data", f"{DATA}#{type(self).__name__}.__next__", gap, spent)
+
+    return timed
+
+
+def _mark_prints(watch: Watch) -> None:
+    """torch hides the operators of a print from every dispatch mode."""
+    from torch import _tensor_str
+
+    original = _tensor_str._str
+
+    def shown(self: Any, **options: Any) -> Any:
+        if self.device.type == watch.card:
+            watch.mark("sync", PRINT, watch.gap())
+        shown_text = original(self, **options)
+        watch.reset()
+        return shown_text
+
+    _tensor_str._str = shown
+
+
+def _write(torch: Any, watch: Watch, started: int, *, npu: bool) -> None:
+    if not watch.calls:
+        return
+    soc = os.environ.get("JUMAR_SOC", "Ascend910B3")
+    model = card(soc)
+    ranks, rank = _ranks()
+    run = Run(
+        folder=Path(os.environ["JUMAR_PROFILE"]),
+        rank=rank,
+        started=started,
+        device="emulated NPU" if npu else "CPU",
+        jit_compile=_jit_compile(torch) if npu else None,
+        notes=(f"only the first {LIMIT:,} operators were recorded",) if len(watch.calls) >= LIMIT else (),
+        memory=_memory(torch) if npu else None,
+    )
+    try:
+        write(run, simulate(warm(watch.calls), model, ranks))
+    except OSError as error:
+        sys.stderr.write(f"jumar: cannot write the profile: {error}\n")
+
+
+def _ranks() -> tuple[int, int]:
+    size = int(os.environ.get("WORLD_SIZE") or 1)
+    return max(1, size), int(os.environ.get("RANK") or 0)
+
+
+def _jit_compile(torch: Any) -> bool | None:
+    """Whether operators would be compiled at run time."""
+    try:
+        return not torch.npu.is_jit_compile_false()
+    except Exception:  # not in this version, or not asked of a card
+        return None
+
+
+def _memory(torch: Any) -> tuple[float, float] | None:
+    try:
+        return torch.npu.max_memory_allocated() / 2**20, torch.npu.max_memory_reserved() / 2**20
+    except Exception:  # no card was used
+        return None
+
+
+begin()

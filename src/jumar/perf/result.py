@@ -1,0 +1,117 @@
+"""What `jumar perf` has to say, as plain values; reports read this module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+MEASURED = "measured"
+MODELLED = "modelled"
+
+
+class Split(NamedTuple):
+    """Where the time of one rank went, in microseconds; the parts make up the total."""
+
+    total: float
+    computing: float
+    communication: float
+    """Not hidden behind computing."""
+    host: float
+    """The card is idle and the host does not send work fast enough."""
+    data: float
+    """The card is idle and the program waits for a batch."""
+    unknown: float
+    """The card is idle and the profile does not say why."""
+    overlapped: float = 0.0
+    """Communication behind computing: part of `computing`."""
+
+
+class Advice(NamedTuple):
+    """One thing to change."""
+
+    id: str
+    name: str
+    message: str
+    saved: float
+    """Microseconds over the profile that it may save; 0 where that is not known."""
+    basis: str
+    """`measured`: the profile has this time; `modelled`: an estimate."""
+    evidence: tuple[str, ...]
+    change: tuple[str, ...]
+    where: str = ""
+    """File and line in the program, where the profile has them."""
+    ranks: tuple[int, ...] = ()
+
+
+class Operator(NamedTuple):
+    """All kernels of one type."""
+
+    type: str
+    core: str
+    calls: int
+    time: float
+
+
+class Lane(NamedTuple):
+    """A row of the picture: a name and stretches, each with a kind and a label."""
+
+    name: str
+    parts: tuple[tuple[float, float, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RankReport:
+    rank: int
+    path: str
+    split: Split
+    kernels: int
+    steps: int
+    operators: tuple[Operator, ...]
+    advice: tuple[Advice, ...]
+    lanes: tuple[Lane, ...]
+    window: tuple[float, float]
+    """What the picture shows."""
+    notes: tuple[str, ...] = ()
+    modelled: str = ""
+    chip: str = ""
+    memory: tuple[float, float] | None = None
+    """Peaks in MB: allocated, reserved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    path: str
+    ranks: tuple[RankReport, ...]
+    advice: tuple[Advice, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def modelled(self) -> str:
+        return next((rank.modelled for rank in self.ranks if rank.modelled), "")
+
+
+class Change(NamedTuple):
+    """One type of kernel in two profiles: calls and time per step."""
+
+    type: str
+    calls: tuple[float, float]
+    time: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    before: Report
+    after: Report
+    split: tuple[Split, Split]
+    """Per step."""
+    steps: tuple[int, int]
+    kernels: tuple[Change, ...]
+    gone: tuple[Advice, ...]
+    new: tuple[Advice, ...]
+
+
+def time(amount: float) -> str:
+    """Microseconds for people."""
+    if amount >= 1e6:
+        return f"{amount / 1e6:,.2f} s"
+    return f"{amount / 1e3:.2f} ms" if amount >= 1e3 else f"{amount:.1f} us"

@@ -1,0 +1,32 @@
+"""What every analyzer declares, and how they are found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol, cast
+
+from jumar.core.discover import modules
+from jumar.perf.facts import Facts
+from jumar.perf.result import Advice
+
+
+class Unit(NamedTuple):
+    id: str
+    name: str
+    summary: str
+
+
+class Analyzer(Protocol):
+    ADVICE: Unit
+
+    def look(self, facts: Facts) -> Iterable[Advice]: ...
+
+
+def analyzers() -> list[Analyzer]:
+    """Every analyzer, by id."""
+    found = [cast(Analyzer, module) for module in modules("jumar.perf.analyzers")]
+    return sorted(found, key=lambda module: module.ADVICE.id)
+
+
+def times(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

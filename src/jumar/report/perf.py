@@ -1,0 +1,169 @@
+"""Profiles as lines for a terminal and as JSON; `jumar perf` prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from jumar.perf.result import Advice, Difference, RankReport, Report, Split, time
+
+VERSION = 1
+PARTS = {
+    "computing": "computing",
+    "communication": "communication, not hidden",
+    "host": "idle: waiting for the host",
+    "data": "idle: waiting for a batch",
+    "unknown": "idle: the profile does not say why",
+}
+"""Fields of a split that make up the whole."""
+_BAR = 30
+_RANKS = 8
+
+
+def lines(report: Report, *, top: int) -> Iterator[str]:
+    """Where the time goes, what to change, most time first."""
+    if report.modelled:
+        yield f"note: {report.modelled}"
+    for text in _notes(report):
+        yield f"note: {text}"
+    for rank in report.ranks[:_RANKS]:
+        yield from _rank(rank)
+    if len(report.ranks) > _RANKS:
+        yield f"… and {len(report.ranks) - _RANKS} more ranks; `--json` and `--html` have them all"
+    yield ""
+    if not report.advice:
+        yield "no advice: nothing was found that would save time"
+        return
+    yield "what to change, most time saved first:"
+    total = max((rank.split.total for rank in report.ranks), default=0.0)
+    for number, item in enumerate(report.advice[:top], 1):
+        yield from _advice(number, item, total, len(report.ranks))
+    if len(report.advice) > top:
+        yield f"… and {len(report.advice) - top} more; `--top {len(report.advice)}` shows them"
+
+
+def diff_lines(found: Difference, *, top: int) -> Iterator[str]:
+    before, after = found.split
+    if found.before.modelled or found.after.modelled:
+        yield "note: device times of at least one side are modelled, not measured"
+    unit = "per step" if max(found.steps) > 1 else "in all"
+    yield f"{unit:<36} {'before':>12} {'after':>12} {'change':>12}"
+    for name in ("total", *PARTS):
+        old, new = getattr(before, name), getattr(after, name)
+        if old or new:
+            yield f"{PARTS.get(name, name):<36} {time(old):>12} {time(new):>12} {_change(old, new):>12}"
+    yield ""
+    yield f"{'kernels, largest change first':<36} {'before':>12} {'after':>12} {'change':>12}   calls"
+    for row in found.kernels[:top]:
+        old, new = row.time
+        calls = f"{row.calls[0]:,.0f} -> {row.calls[1]:,.0f}"
+        yield f"{row.type[:36]:<36} {time(old):>12} {time(new):>12} {_change(old, new):>12}   {calls}"
+    for title, items in (("no longer advised", found.gone), ("newly advised", found.new)):
+        if items:
+            yield ""
+            yield f"{title}:"
+            yield from (f"  {item.id} {item.name}: {item.message}" for item in items[:top])
+
+
+def document(report: Report) -> dict[str, Any]:
+    """The one JSON shape."""
+    return {
+        "version": VERSION,
+        "path": report.path,
+        "modelled": report.modelled or None,
+        "notes": list(_notes(report)),
+        "ranks": [_rank_json(rank) for rank in report.ranks],
+        "advice": [advice_json(item) for item in report.advice],
+    }
+
+
+def diff_document(found: Difference) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "before": found.before.path,
+        "after": found.after.path,
+        "modelled": found.before.modelled or found.after.modelled or None,
+        "steps": list(found.steps),
+        "split_us": [_split_json(split) for split in found.split],
+        "kernels": [{"type": row.type, "calls": list(row.calls), "time_us": list(row.time)} for row in found.kernels],
+        "gone": [advice_json(item) for item in found.gone],
+        "new": [advice_json(item) for item in found.new],
+    }
+
+
+def advice_json(item: Advice) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "name": item.name,
+        "message": item.message,
+        "saved_us": round(item.saved, 3),
+        "basis": item.basis,
+        "evidence": list(item.evidence),
+        "change": list(item.change),
+        "where": item.where or None,
+        "ranks": list(item.ranks),
+    }
+
+
+def _rank(rank: RankReport) -> Iterator[str]:
+    chip = f" on {rank.chip}" if rank.chip else ""
+    steps = f", {rank.steps} step{'' if rank.steps == 1 else 's'}" if rank.steps else ""
+    yield f"rank {rank.rank}: {time(rank.split.total)}{steps}, {rank.kernels:,} kernels{chip}"
+    for name, text in PARTS.items():
+        amount = getattr(rank.split, name)
+        if not amount and name in ("communication", "data", "unknown"):
+            continue
+        share = amount / rank.split.total if rank.split.total else 0.0
+        bar = "#" * round(share * _BAR)
+        yield f"  {text:<36} {time(amount):>12} {share:>6.1%}  {bar}".rstrip()
+    if rank.split.overlapped:
+        yield f"  {'communication, hidden':<36} {time(rank.split.overlapped):>12}"
+
+
+def _advice(number: int, item: Advice, total: float, ranks: int) -> Iterator[str]:
+    share = f", {item.saved / total:.1%}" if total else ""
+    saved = f"saves about {time(item.saved)}{share} ({item.basis})" if item.saved else "time saved not known"
+    where = f"{item.where}: " if item.where else ""
+    yield ""
+    yield f"{number}. {where}{item.id} {item.name}: {saved}"
+    yield f"   {item.message}"
+    if ranks > 1 and item.ranks:
+        shown = ", ".join(map(str, item.ranks[:_RANKS])) + (" …" if len(item.ranks) > _RANKS else "")
+        yield f"   on rank {shown}"
+    for text in item.evidence:
+        yield f"   - {text}"
+    for index, text in enumerate(item.change):
+        yield f"   {'change: ' if not index else '        '}{text}"
+
+
+def _rank_json(rank: RankReport) -> dict[str, Any]:
+    return {
+        "rank": rank.rank,
+        "path": rank.path,
+        "chip": rank.chip or None,
+        "steps": rank.steps,
+        "kernels": rank.kernels,
+        "split_us": _split_json(rank.split),
+        "memory_mb": {"allocated": rank.memory[0], "reserved": rank.memory[1]} if rank.memory else None,
+        "operators": [
+            {"type": row.type, "core": row.core or None, "calls": row.calls, "time_us": round(row.time, 3)}
+            for row in rank.operators
+        ],
+        "notes": list(rank.notes),
+    }
+
+
+def _split_json(split: Split) -> dict[str, float]:
+    return {name: round(value, 3) for name, value in split._asdict().items()}
+
+
+def _notes(report: Report) -> Iterator[str]:
+    many = len(report.ranks) > 1
+    for rank in report.ranks:
+        for text in rank.notes:
+            yield f"rank {rank.rank}: {text}" if many else text
+    yield from report.notes
+
+
+def _change(old: float, new: float) -> str:
+    return f"{(new - old) / old:+.1%}" if old else "new"
