@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import glob
-import json
 import re
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from jumar.core.errors import UserError
+from jumar.tables import socs as soc_table
 
 DEFAULT_SOC = "Ascend910B3"
 DEFAULT_CARDS = 8
@@ -99,21 +97,13 @@ def libraries() -> list[Path]:
 
 
 def socs() -> dict[str, dict[str, Any]]:
-    """Chips by SoC name, from data/emulated_socs.json."""
-    text = (resources.files("jumar.data") / "emulated_socs.json").read_text(encoding="utf-8")
-    table: dict[str, dict[str, Any]] = json.loads(text)["socs"]
-    return table
+    """Chips by SoC name."""
+    return soc_table.socs()
 
 
 def check_soc(name: str) -> str:
     """The SoC name as the vendor spells it: `910b3` means Ascend910B3."""
-    known = {soc.lower(): soc for soc in socs()}
-    plain = name.lower() if name.lower().startswith("ascend") else f"ascend{name.lower()}"
-    if plain in known:
-        return known[plain]
-    near = [known[item] for item in difflib.get_close_matches(plain, known, n=3, cutoff=0.5)]
-    hint = f"did you mean {' or '.join(f'`{item}`' for item in near)}?" if near else f"for example `{DEFAULT_SOC}`"
-    raise UserError(f"unknown SoC name: `{name}`", hint=hint)
+    return soc_table.known(name)
 
 
 def _check_cards(cards: str) -> str:
