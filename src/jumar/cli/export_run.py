@@ -95,6 +95,8 @@ def _show(subject: Any, result: Result, better: Result | None, options: dict[str
     if better is not None:
         names = f"{len(better.kept)} node{'' if len(better.kept) == 1 else 's'}"
         _outputs(f"with {names} kept in float32", better, options["tolerance"])
+        if 2 * len(better.kept) > len(result.nodes):
+            click.echo("that is more than half of the nodes: `must_keep_origin_dtype` is simpler", err=True)
         click.echo(f"wrote `{options['listed']}`: atc --keep_dtype={options['listed']}", err=True)
 
 
@@ -111,13 +113,15 @@ def _outputs(title: str, result: Result, tolerance: float) -> None:
 def _told(row: Node) -> str:
     if row.risk == "overflow":
         return f"values up to {row.largest:.4g}, float16 ends at 65504"
+    if row.risk == "weight":
+        return f"a weight of {row.largest:.4g}, float16 ends at 65504"
     if row.risk == "underflow":
         return f"{row.tiny:.0%} of the values are below 6.1e-05, where float16 loses digits"
     return f"relative error {row.relative:.2g}, {row.growth:.0f} times that of its inputs"
 
 
 def _ranked(result: Result) -> list[Node]:
-    order = {"overflow": 0, "error": 1, "underflow": 2}
+    order = {"overflow": 0, "weight": 1, "error": 2, "underflow": 3}
     rows = [row for row in result.nodes if row.risk]
     return sorted(rows, key=lambda row: (order[row.risk], -row.largest if row.risk == "overflow" else -row.growth))
 

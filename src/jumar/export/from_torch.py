@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
+import logging
 import sys
 import warnings
 from collections.abc import Mapping
@@ -37,6 +38,7 @@ def export(source: str, shapes: Mapping[str, tuple[int, ...]], target: Path) -> 
     else:
         subject, arguments, names = _module(torch, source, shapes)
     said = io.StringIO()
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             warnings.simplefilter("ignore")

@@ -34,7 +34,7 @@ class Policy:
 
     def rounds(self, node: Any) -> tuple[bool, bool]:
         """Are the inputs, are the outputs of a node rounded?"""
-        if self.effect == "none" or node.name in self.kept:
+        if self.effect == "none" or node.name in self.kept or is_constant(node):
             return False, False
         is_matrix = node.domain in OWN and node.op_type in atc.options()["matrix"]
         if self.effect == "half":
@@ -127,6 +127,11 @@ class Rounded:
                 node.input[:] = [self.name(name) for name in node.input]
             for value in inner.output:
                 value.name = self.name(value.name)
+
+
+def is_constant(node: Any) -> bool:
+    """A weight that was written as a node: it is rounded where it is used."""
+    return node.op_type == "Constant" and node.domain in OWN
 
 
 LIMITS = ("jumar/lowest", "jumar/largest")

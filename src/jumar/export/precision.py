@@ -19,8 +19,7 @@ from jumar.export.model import onnx
 
 STATS = ("largest", "tiny", "norm", "error")
 GROWTH = 8
-"""How many nodes are kept more in each round."""
-ROUNDS = 6
+"""How many nodes the search keeps more in its second round; twice as many in each later one."""
 TINY_SHARE = 0.5
 """A value of which more than this share is subnormal counts as a risk."""
 
@@ -50,7 +49,7 @@ class Node(NamedTuple):
     growth: float
     """Relative error over the largest one of its inputs."""
     risk: str
-    """`overflow`, `underflow`, `error`, or empty."""
+    """`overflow`, `weight`, `underflow`, `error`, or empty."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +82,13 @@ def measure(proto: Any, view: View, feeds: Mapping[str, Any], policy: half.Polic
     make, types = onnx().helper.make_tensor_value_info, onnx().TensorProto
     outputs += [make(name, types.FLOAT, []) for name in stats]
     made = half.assembled(proto, nodes, [*rounded.weights, _tiny()], outputs)
-    session = Session(_bytes(made), seconds=seconds)
+    session = Session(_bytes(made), optimize=False, seconds=seconds)
     found = dict(zip(session.outputs, session.run(feeds), strict=True))
     numbers = {name: tuple(float(found[f"jumar/stat/{name}/{kind}"]) for kind in STATS) for name in watched}
     reference, half_values = [found[name] for name in names], [found[twin] for twin in twins]
     return Result(
         tuple(_output(name, left, right) for name, left, right in zip(names, reference, half_values, strict=True)),
-        tuple(_nodes(graph.node, numbers, policy)),
+        tuple(_nodes(graph.node, numbers, _weights(proto))),
         tuple(sorted(policy.kept)),
         tuple(reference),
         tuple(half_values),
@@ -105,23 +104,31 @@ def keep(
     tolerance: float,
     seconds: float,
 ) -> Result:
-    """Add nodes to the kept ones until every output is within the tolerance, or nothing more helps."""
-    kept = set(policy.kept) | {row.name for row in first.nodes if row.risk == "overflow" and row.name}
+    """Keep what does not fit float16, then ever more of the nodes that add most error, until the tolerance is met."""
+    kept = set(policy.kept) | {row.name for row in first.nodes if row.risk in ("overflow", "weight")}
     kept |= _around(proto, first, kept)
-    best = first
-    for _ in range(ROUNDS):
-        if best.worst <= tolerance and kept == set(best.kept):
-            break
-        tried = measure(proto, view, feeds, half.Policy(policy.effect, frozenset(kept), policy.saturate), seconds)
-        if best is first or tried.worst < best.worst:
+    ranked = sorted((row for row in first.nodes if row.name not in kept), key=_badness, reverse=True)
+    best, more = first, GROWTH
+    while best.worst > tolerance or not kept <= set(best.kept):
+        tried = _again(proto, view, feeds, half.Policy(policy.effect, frozenset(kept), policy.saturate), first, seconds)
+        if best is first or tried.worst <= best.worst:
             best = tried
-        if tried.worst <= tolerance:
+        if best.worst <= tolerance or not ranked:
             break
-        worst = sorted((row for row in tried.nodes if row.name and row.name not in kept), key=_badness, reverse=True)
-        if not worst:
-            break
-        kept |= {row.name for row in worst[:GROWTH]}
+        kept |= {row.name for row in ranked[:more]}
+        ranked, more = ranked[more:], 2 * more
     return best
+
+
+def _again(
+    proto: Any, view: View, feeds: Mapping[str, Any], policy: half.Policy, first: Result, seconds: float
+) -> Result:
+    """The rounded model alone, against outputs that are known already."""
+    session = Session(_bytes(half.rewritten(proto, view.types, policy)), seconds=seconds)
+    values = session.run(feeds)
+    names = [row.name for row in first.outputs]
+    rows = tuple(_output(name, left, right) for name, left, right in zip(names, first.reference, values, strict=True))
+    return Result(rows, first.nodes, tuple(sorted(policy.kept)), first.reference, tuple(values))
 
 
 def listing(kept: Iterable[str]) -> str:
@@ -185,24 +192,54 @@ def _bytes(made: Any) -> bytes:
     return data
 
 
-def _nodes(protos: Sequence[Any], numbers: Mapping[str, tuple[float, ...]], policy: half.Policy) -> Iterable[Node]:
+def _nodes(
+    protos: Sequence[Any], numbers: Mapping[str, tuple[float, ...]], weights: Mapping[str, float]
+) -> Iterable[Node]:
     relative = {name: _relative(norm, error) for name, (_, _, norm, error) in numbers.items()}
     for proto in protos:
+        if half.is_constant(proto):
+            continue
         before = max((relative[name] for name in proto.input if name in relative), default=0.0)
+        weight = max((weights[name] for name in proto.input if name in weights), default=0.0)
         for name in proto.output:
             if name not in numbers:
                 continue
             largest, tiny, _, _ = numbers[name]
             growth = relative[name] / max(before, 2**-12)
-            risk = ""
             came_here = not math.isfinite(relative[name]) and math.isfinite(before)
-            if largest > half.MAX or not math.isfinite(largest) or came_here:
+            risk = ""
+            if largest > half.MAX or not math.isfinite(largest):
+                risk = "overflow"
+            elif weight > half.MAX:
+                risk, largest = "weight", weight
+            elif came_here:
                 risk = "overflow"
             elif tiny > TINY_SHARE:
                 risk = "underflow"
             elif growth > 16 and relative[name] > 1e-2:
                 risk = "error"
             yield Node(proto.name, proto.op_type, name, largest, tiny, relative[name], growth, risk)
+
+
+def _weights(proto: Any) -> dict[str, float]:
+    """The largest element of every float32 weight, whether an initializer or a constant node."""
+    import numpy
+
+    types = onnx().TensorProto
+    rows = [(tensor.name, tensor) for tensor in proto.graph.initializer]
+    rows += [
+        (node.output[0], attribute.t)
+        for node in proto.graph.node
+        if half.is_constant(node)
+        for attribute in node.attribute
+        if attribute.name == "value" and node.output
+    ]
+    found = {}
+    for name, tensor in rows:
+        if tensor.data_type == types.FLOAT:
+            values = onnx().numpy_helper.to_array(tensor)
+            found[name] = float(numpy.abs(values).max(initial=0.0))
+    return found
 
 
 def _relative(norm: float, error: float) -> float:

@@ -21,5 +21,7 @@ def run(subject: Subject) -> Iterator[Finding]:
         elif shape and any(not isinstance(dim, int) or dim < 0 for dim in shape):
             message = f"input `{name}` has dynamic axes: {shown(shape)}"
             fixed = ",".join(str(dim) if isinstance(dim, int) and dim >= 0 else "N" for dim in shape)
-            fix = f'fix them with `--shape "{name}:{fixed}"`, or choose one of `--batch`, `--image-size`, `--dims`'
+            only_first = all(isinstance(dim, int) and dim >= 0 for dim in shape[1:])
+            modes = "`--batch 1,2,4`" if only_first else "one of `--batch`, `--image-size`, `--dims`"
+            fix = f'fix them: `jumar export command {subject.path} --shape "{name}:{fixed}"`, or {modes}'
             yield subject.finding(CHECK, Level.NOTE, message, fix, name)
