@@ -10,6 +10,7 @@ from typing import Any
 
 from jumar.core.errors import UserError
 from jumar.tables import socs as soc_table
+from jumar.tables.load import table
 
 DEFAULT_SOC = "Ascend910B3"
 DEFAULT_CARDS = 8
@@ -29,6 +30,7 @@ def environment(
         "JUMAR_EMULATE": "1",
         "JUMAR_SOC": check_soc(soc or before.get("JUMAR_SOC") or DEFAULT_SOC),
         "JUMAR_CARDS": _check_cards(str(cards if cards is not None else before.get("JUMAR_CARDS") or DEFAULT_CARDS)),
+        "JUMAR_MODULES": str(modules_dir()),
         "LD_LIBRARY_PATH": ":".join([str(library_dir()), *_other_paths(before)]),
         **settings(before),
     }
@@ -83,6 +85,11 @@ def has_real_cann(environ: Mapping[str, str]) -> bool:
 
 def library_dir() -> Path:
     return Path(__file__).parent / "lib64"
+
+
+def modules_dir() -> Path:
+    """The stand-ins of the vendor's Python modules."""
+    return Path(__file__).parents[1] / str(table("emulated_tools.toml")["modules"])
 
 
 def libraries() -> list[Path]:

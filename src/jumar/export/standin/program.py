@@ -39,6 +39,8 @@ class Program:
     steps: dict[int, aipp.Step]
     session: Session
     cast: str | None
+    last: tuple[tuple[int, ...], ...] = ()
+    """Shapes of the outputs of the last run."""
 
     def at(self, gear: Sequence[int]) -> list[tuple[int, ...]]:
         """The shapes of the inputs with a gear put in."""
@@ -73,6 +75,7 @@ class Program:
             _fits(port, value, self.shapes[port.name])
             ready[port.name] = value
         found = self.session.run(ready)
+        self.last = tuple(value.shape for value in found)
         return [value.astype(self.cast) if self.cast else value for value in found]
 
 
