@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jumar.export.graph import OWN, Type
-from jumar.export.model import graphs, onnx
+from jumar.export.model import array, graphs, onnx
 from jumar.tables import atc
 
 MAX = 65504.0
@@ -147,7 +147,7 @@ def rounded_tensor(tensor: Any, name: str, saturate: bool) -> Any:
     """A float32 tensor with its values rounded to float16."""
     import numpy
 
-    values = onnx().numpy_helper.to_array(tensor)
+    values = array(tensor)
     if saturate:
         values = numpy.clip(values, -MAX, MAX)
     with numpy.errstate(over="ignore"):

@@ -133,6 +133,16 @@ def lighten(model: Any) -> None:
                 tensor.ClearField(field)
 
 
+def array(tensor: Any) -> Any:
+    """The values of a tensor, or the message that its data does not fill its shape."""
+    try:
+        return onnx().numpy_helper.to_array(tensor)
+    except Exception as error:
+        raise UserError(
+            f"tensor `{tensor.name}` is damaged: {first_line(error)}", "export or copy the model again"
+        ) from error
+
+
 def opset(model: Any) -> int:
     """The opset of ONNX's own domain; 0 where none is declared."""
     return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)

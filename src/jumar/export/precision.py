@@ -15,7 +15,7 @@ from jumar.core.errors import UserError
 from jumar.export import half
 from jumar.export.execute import Session
 from jumar.export.graph import View
-from jumar.export.model import onnx
+from jumar.export.model import array, onnx
 
 STATS = ("largest", "tiny", "norm", "error")
 GROWTH = 8
@@ -237,7 +237,7 @@ def _weights(proto: Any) -> dict[str, float]:
     found = {}
     for name, tensor in rows:
         if tensor.data_type == types.FLOAT:
-            values = onnx().numpy_helper.to_array(tensor)
+            values = array(tensor)
             found[name] = float(numpy.abs(values).max(initial=0.0))
     return found
 
