@@ -70,6 +70,7 @@ def parse(data: bytes, name: str) -> Any:
             f"`{name}` is not an ONNX model, or it is cut or damaged",
             f"export or copy it again ({len(data):,} bytes were read)",
         ) from error
+    _check_texts(model, name)
     if not model.graph.node and not model.graph.output:
         raise UserError(f"`{name}` holds no graph", "is it an ONNX model? it may be cut or damaged")
     return model
@@ -152,6 +153,21 @@ def first_line(error: BaseException) -> str:
     """What an exception of a library says, short enough for one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[0] if lines else type(error).__name__)[:300]
+
+
+def _check_texts(model: Any, name: str) -> None:
+    """Names that are no text would fail later, wherever they are first used."""
+    try:
+        for graph in graphs(model.graph):
+            for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
+                _ = value.name
+            for node in graph.node:
+                _ = (*node.input, *node.output, node.name, node.op_type, node.domain)
+                _ = [attribute.name for attribute in node.attribute]
+        for function in model.functions:
+            _ = (*function.input, *function.output, function.name, function.domain)
+    except UnicodeDecodeError as error:
+        raise UserError(f"`{name}` is damaged: a name in it is no text", "export or copy it again") from error
 
 
 def _bytes(path: Path) -> bytes:

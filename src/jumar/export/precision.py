@@ -1,7 +1,6 @@
 """What float16 does to a model: the error of every output, and the nodes that are at risk.
 
-The float32 graph and its rounded twin run side by side in one session; each value is reduced to a few numbers there, so
-that no activation is kept.
+The float32 graph and its rounded twin run side by side; the values of both are compared in parts that fit the memory.
 """
 
 from __future__ import annotations
@@ -17,11 +16,25 @@ from jumar.export.execute import Session
 from jumar.export.graph import View
 from jumar.export.model import array, onnx
 
-STATS = ("largest", "tiny", "norm", "error")
+PREFIX = "jumar/"
+"""Stands before the names of the rounded twin."""
+MEMORY = 256 * 2**20
+"""Bytes of values that are held at a time, for each of the two graphs."""
+UNKNOWN = 4 * 2**20
+"""Bytes that a value of unknown shape counts as."""
 GROWTH = 8
 """How many nodes the search keeps more in its second round; twice as many in each later one."""
 TINY_SHARE = 0.5
 """A value of which more than this share is subnormal counts as a risk."""
+
+
+class Numbers(NamedTuple):
+    """A value in a few numbers: its largest element, the share of subnormal ones, its norm and that of the error."""
+
+    largest: float
+    tiny: float
+    norm: float
+    error: float
 
 
 class Output(NamedTuple):
@@ -67,31 +80,26 @@ class Result:
 
 def measure(proto: Any, view: View, feeds: Mapping[str, Any], policy: half.Policy, seconds: float) -> Result:
     """Run the model in float32 and rounded, and compare them value by value."""
-    rounded = half.Rounded(proto, view.types, policy, "jumar/")
+    names = [value.name for value in proto.graph.output]
+    watched = [name for node in proto.graph.node for name in node.output if _is_watched(name, view)]
+    plain = _watching(proto, proto.graph.node, [], watched, "", seconds)
+    rounded = half.Rounded(proto, view.types, policy, PREFIX)
     rounded.build()
-    graph = proto.graph
-    watched = [name for node in graph.node for name in node.output if _is_watched(name, view)]
-    names = [value.name for value in graph.output]
-    nodes = [*graph.node, *rounded.nodes, *_statistics(watched, rounded)]
-    twins = [rounded.name(name) for name in names]
-    outputs = [
-        *graph.output,
-        *(_like(value, twin) for value, twin in zip(graph.output, twins, strict=True) if twin != value.name),
-    ]
-    stats = [f"jumar/stat/{name}/{kind}" for name in watched for kind in STATS]
-    make, types = onnx().helper.make_tensor_value_info, onnx().TensorProto
-    outputs += [make(name, types.FLOAT, []) for name in stats]
-    made = half.assembled(proto, nodes, [*rounded.weights, _tiny()], outputs)
-    session = Session(_bytes(made), optimize=False, seconds=seconds)
-    found = dict(zip(session.outputs, session.run(feeds), strict=True))
-    numbers = {name: tuple(float(found[f"jumar/stat/{name}/{kind}"]) for kind in STATS) for name in watched}
-    reference, half_values = [found[name] for name in names], [found[twin] for twin in twins]
+    twin = _watching(proto, rounded.nodes, rounded.weights, watched, PREFIX, seconds, rounded)
+    numbers: dict[str, Numbers] = {}
+    for part in _parts(watched, view):
+        left = plain.run(feeds, part)
+        right = twin.run(feeds, [f"{PREFIX}{name}" for name in part])
+        for name, one, two in zip(part, left, right, strict=True):
+            numbers[name] = _numbers(one, two)
+    reference = plain.run(feeds, names)
+    values = twin.run(feeds, [rounded.name(name) for name in names])
     return Result(
-        tuple(_output(name, left, right) for name, left, right in zip(names, reference, half_values, strict=True)),
-        tuple(_nodes(graph.node, numbers, _weights(proto))),
+        tuple(_output(name, left, right) for name, left, right in zip(names, reference, values, strict=True)),
+        tuple(_nodes(proto.graph.node, numbers, _weights(proto))),
         tuple(sorted(policy.kept)),
         tuple(reference),
-        tuple(half_values),
+        tuple(values),
     )
 
 
@@ -151,28 +159,52 @@ def _is_watched(name: str, view: View) -> bool:
     return kind is not None and kind.element == "FLOAT" and not (kind.shape is not None and 0 in kind.shape)
 
 
-def _statistics(watched: Iterable[str], rounded: half.Rounded) -> Iterable[Any]:
-    make, types = onnx().helper.make_node, onnx().TensorProto
+def _watching(
+    proto: Any,
+    nodes: Any,
+    weights: list[Any],
+    watched: Iterable[str],
+    prefix: str,
+    seconds: float,
+    rounded: half.Rounded | None = None,
+) -> Session:
+    """A session that can give every watched value beside the outputs."""
+    make, types = onnx().helper.make_tensor_value_info, onnx().TensorProto
+    outputs = list(proto.graph.output)
+    if rounded is not None:
+        outputs = [_like(value, rounded.name(value.name)) for value in outputs]
+    taken = {value.name for value in outputs}
+    outputs += [make(f"{prefix}{name}", types.FLOAT, None) for name in watched if f"{prefix}{name}" not in taken]
+    return Session(_bytes(half.assembled(proto, list(nodes), weights, outputs)), optimize=False, seconds=seconds)
+
+
+def _parts(watched: Sequence[str], view: View) -> Iterable[list[str]]:
+    """The watched values in parts that fit the memory."""
+    part: list[str] = []
+    size = 0
     for name in watched:
-        stat = f"jumar/stat/{name}/"
-        rows: tuple[tuple[str, list[str], str, dict[str, int]], ...] = (
-            ("Abs", [name], f"{stat}abs", {}),
-            ("ReduceMax", [f"{stat}abs"], f"{stat}largest", {"keepdims": 0}),
-            ("Less", [f"{stat}abs", "jumar/tiny"], f"{stat}small", {}),
-            ("Sign", [f"{stat}abs"], f"{stat}sign", {}),
-            ("Cast", [f"{stat}small"], f"{stat}number", {"to": types.FLOAT}),
-            ("Mul", [f"{stat}number", f"{stat}sign"], f"{stat}counted", {}),
-            ("ReduceMean", [f"{stat}counted"], f"{stat}tiny", {"keepdims": 0}),
-            ("ReduceL2", [name], f"{stat}norm", {"keepdims": 0}),
-            ("Sub", [rounded.name(name), name], f"{stat}gap", {}),
-            ("ReduceL2", [f"{stat}gap"], f"{stat}error", {"keepdims": 0}),
-        )
-        for operator, inputs, output, attributes in rows:
-            yield make(operator, inputs, [output], name=output, **attributes)
+        shape = view.types[name].shape
+        known = shape is not None and all(isinstance(dim, int) for dim in shape)
+        size += 4 * math.prod(dim for dim in shape or () if isinstance(dim, int)) if known else UNKNOWN
+        part.append(name)
+        if size > MEMORY:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
 
 
-def _tiny() -> Any:
-    return onnx().helper.make_tensor("jumar/tiny", onnx().TensorProto.FLOAT, [], [half.TINY])
+def _numbers(one: Any, two: Any) -> Numbers:
+    import numpy
+
+    if one.shape != two.shape or not one.size:
+        return Numbers(0.0, 0.0, 0.0, 0.0 if one.shape == two.shape else math.inf)
+    size = numpy.abs(one)
+    tiny = float(((size > 0) & (size < half.TINY)).mean())
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        error = float(numpy.linalg.norm((two - one).ravel().astype(numpy.float64)))
+        norm = float(numpy.linalg.norm(one.ravel().astype(numpy.float64)))
+    return Numbers(float(size.max()), tiny, norm, error)
 
 
 def _like(value: Any, name: str) -> Any:
@@ -192,9 +224,7 @@ def _bytes(made: Any) -> bytes:
     return data
 
 
-def _nodes(
-    protos: Sequence[Any], numbers: Mapping[str, tuple[float, ...]], weights: Mapping[str, float]
-) -> Iterable[Node]:
+def _nodes(protos: Sequence[Any], numbers: Mapping[str, Numbers], weights: Mapping[str, float]) -> Iterable[Node]:
     relative = {name: _relative(norm, error) for name, (_, _, norm, error) in numbers.items()}
     for proto in protos:
         if half.is_constant(proto):
