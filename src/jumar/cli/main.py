@@ -19,6 +19,7 @@ VERBS = {
     "doctor": "Check a machine: driver, CANN, frameworks, cards, network",
     "emulate": "The virtual Ascend machine: environment, npu-smi, coverage",
     "explain": "Say what an error, a log or a finding means",
+    "export": "Offline inference: check an ONNX model, ATC command, stand-in",
     "launch": "Start a program on many cards, here or on other machines",
     "migrate": "Show or make the changes that take CUDA code to Ascend NPUs",
     "net": "Plan, set and check the addresses of the cards",

@@ -94,6 +94,23 @@ def files(result: ProjectResult, options: dict[str, Any]) -> None:
             click.echo(f"wrote `{path}`", err=True)
 
 
+def sarif(found: list[Finding], path: Path, target: Path, *, quiet: bool) -> None:
+    """Write the findings about one file that is no text as SARIF."""
+    from jumar.core import write
+    from jumar.migrate.result import FileResult, ProjectResult
+    from jumar.migrate.settings import Settings
+    from jumar.report import sarif as renderer
+    from jumar.tables import pages
+
+    # A text of its own keeps the result from reading the file for exact edits.
+    file = FileResult(str(path), b"\n", b"\n", tuple(found))
+    text = renderer.render(ProjectResult(".", (file,), Settings()), {}, pages.pages())
+    _folder(target.parent)
+    write.replace(target, text.encode())
+    if not quiet:
+        click.echo(f"wrote `{target}`", err=True)
+
+
 def lines(texts: Iterable[str], *, err: bool = False) -> None:
     for line in texts:
         click.echo(line, err=err)

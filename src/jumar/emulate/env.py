@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import glob
-import json
 import re
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from jumar.core.errors import UserError
+from jumar.tables import socs as soc_table
+from jumar.tables.load import table
 
 DEFAULT_SOC = "Ascend910B3"
 DEFAULT_CARDS = 8
@@ -31,6 +30,7 @@ def environment(
         "JUMAR_EMULATE": "1",
         "JUMAR_SOC": check_soc(soc or before.get("JUMAR_SOC") or DEFAULT_SOC),
         "JUMAR_CARDS": _check_cards(str(cards if cards is not None else before.get("JUMAR_CARDS") or DEFAULT_CARDS)),
+        "JUMAR_MODULES": str(modules_dir()),
         "LD_LIBRARY_PATH": ":".join([str(library_dir()), *_other_paths(before)]),
         **settings(before),
     }
@@ -87,6 +87,11 @@ def library_dir() -> Path:
     return Path(__file__).parent / "lib64"
 
 
+def modules_dir() -> Path:
+    """The stand-ins of the vendor's Python modules."""
+    return Path(__file__).parents[1] / str(table("emulated_tools.toml")["modules"])
+
+
 def libraries() -> list[Path]:
     """The stand-ins in the order they can be loaded: the one with the code first."""
     found = sorted(library_dir().glob("lib*.so"), key=lambda path: (path.name != _CORE, path.name))
@@ -99,21 +104,13 @@ def libraries() -> list[Path]:
 
 
 def socs() -> dict[str, dict[str, Any]]:
-    """Chips by SoC name, from data/emulated_socs.json."""
-    text = (resources.files("jumar.data") / "emulated_socs.json").read_text(encoding="utf-8")
-    table: dict[str, dict[str, Any]] = json.loads(text)["socs"]
-    return table
+    """Chips by SoC name."""
+    return soc_table.socs()
 
 
 def check_soc(name: str) -> str:
     """The SoC name as the vendor spells it: `910b3` means Ascend910B3."""
-    known = {soc.lower(): soc for soc in socs()}
-    plain = name.lower() if name.lower().startswith("ascend") else f"ascend{name.lower()}"
-    if plain in known:
-        return known[plain]
-    near = [known[item] for item in difflib.get_close_matches(plain, known, n=3, cutoff=0.5)]
-    hint = f"did you mean {' or '.join(f'`{item}`' for item in near)}?" if near else f"for example `{DEFAULT_SOC}`"
-    raise UserError(f"unknown SoC name: `{name}`", hint=hint)
+    return soc_table.known(name)
 
 
 def _check_cards(cards: str) -> str:

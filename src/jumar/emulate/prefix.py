@@ -29,7 +29,7 @@ CANN = "9.2.0"
 MARK = "etc/jumar"
 """A file that says the folder is ours."""
 COMPONENTS = ("compiler", "hccl", "opp", "opp_kernel", "runtime", "toolkit")
-LAYOUT = "2"
+LAYOUT = "3"
 """Goes up when the directory gets other files, so that one in the cache is written anew."""
 KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/config"
 MANAGERS = ("davinci_manager", "devmm_svm", "hisi_hdc")
@@ -234,11 +234,15 @@ def _tools(prefix: Path, values: Mapping[str, str]) -> dict[str, Entry]:
         "npu-smi": ("jumar.emulate.smi.main", ["bin/npu-smi"]),
         "hccn_tool": ("jumar.emulate.hccn_tool", ["bin/hccn_tool", "driver/tools/hccn_tool"]),
     }
-    return {
+    found = {
         place: Entry(_render("tool.sh", prefix, values, tool=tool, module=module), executable=True)
         for tool, (module, places) in tools.items()
         for place in places
     }
+    for tool, module in table("emulated_tools.toml")["programs"].items():
+        text = _render("program.sh", prefix, values, tool=tool, module=module)
+        found[f"bin/{tool}"] = Entry(text, executable=True)
+    return found
 
 
 def _render(name: str, prefix: Path, values: Mapping[str, str], **more: str) -> str:
@@ -251,6 +255,7 @@ def _render(name: str, prefix: Path, values: Mapping[str, str], **more: str) -> 
         memory_line=f'export JUMAR_MEMORY="${{JUMAR_MEMORY:-{memory}}}"' if memory else "",
         python=sys.executable,
         packages=Path(__file__).parents[2],
+        modules=env.modules_dir(),
         **more,
     )
     return filled.replace("\n\n", "\n")

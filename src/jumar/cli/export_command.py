@@ -1,0 +1,131 @@
+"""`jumar export command` and `jumar export om`: the exact ATC line of a model, and the stand-in of its result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from jumar.core.errors import EXIT_FAILED, EXIT_OK, UserError
+
+if TYPE_CHECKING:
+    from jumar.export.command import Conversion
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+_PATH = click.Path(path_type=Path)
+_CONVERSION = (
+    click.argument("model", metavar="MODEL", type=_PATH),
+    click.option("--soc", metavar="NAME", help="Chip, such as Ascend310P3; `npu-smi info` shows it. Required."),
+    click.option("--shape", "shapes", multiple=True, metavar="NAME:DIMS",
+                 help="Shape of an input, such as x:1,3,224,224; -1 for a gear, 1~8 for a range; may be given again."),
+    click.option("--batch", metavar="1,2,4", help="Gears of the first axis."),
+    click.option("--image-size", metavar="H,W;H,W", help="Gears of height and width."),
+    click.option("--dims", metavar="A,B;A,B", help="Gears of all axes that are -1, in order."),
+    click.option("--precision", metavar="MODE", help="Precision mode, old or new name; ATC's default force_fp16."),
+    click.option("--format", "form", metavar="NAME", help="NCHW, NCDHW or ND; chosen from the shapes if not given."),
+    click.option("--aipp", type=_PATH, metavar="FILE", help="AIPP file, which is checked."),
+    click.option("--keep-dtype", "keep", type=_PATH, metavar="FILE", help="List of nodes that keep float32."),
+    click.option("-o", "--output", type=_PATH, metavar="OUT", help="Result without `.om`; else beside the model."),
+    click.option("--output-type", metavar="TYPE", help="Type of the outputs, such as FP32."),
+    click.option("--out-nodes", metavar="NODES", help="Nodes that give the outputs, as ATC writes them."),
+)  # fmt: skip
+
+
+def conversion(function: Decorated) -> Decorated:
+    """Add the options that describe a conversion."""
+    for decorate in reversed(_CONVERSION):
+        function = decorate(function)
+    return function
+
+
+@click.command("command")
+@conversion
+@click.option(
+    "--atc", "extra", multiple=True, metavar="OPTION", help="A further option for ATC, as it is: --log=error."
+)
+@click.option("--run", "do_run", is_flag=True, help="Run the command, where ATC is installed.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def command(do_run: bool, as_json: bool, **options: Any) -> int:
+    """Print the `atc` line for MODEL, every option checked, and the line of the vendor's inference runner.
+
+    Shapes come from the model where they are fixed. An offline model has at most one dynamic mode: `--batch`,
+    `--image-size`, `--dims`, or ranges in `--shape`. Nothing is run without `--run`.
+    """
+    built = build(options)
+    if as_json:
+        from jumar.report import json
+
+        click.echo(json.dump(_document(built)))
+    else:
+        click.echo(built.line())
+        click.echo(built.runner())
+    return _run(built) if do_run else EXIT_OK
+
+
+@click.command("om")
+@conversion
+def om(**options: Any) -> int:
+    """Write a stand-in of the `.om` that ATC would make of MODEL: it runs in `jumar export run` and under `jumar run`.
+
+    The options are those of `jumar export command`. No device can load the file.
+    """
+    from jumar.export.standin import om as files
+
+    path = files.save(build(options))
+    click.echo(f"wrote `{path}`: a stand-in, which no device can load", err=True)
+    return EXIT_OK
+
+
+def build(options: dict[str, Any]) -> Conversion:
+    """The conversion that the options describe, checked against the model."""
+    from jumar.export import command as commands
+    from jumar.export import graph, model
+
+    soc = options.pop("soc") or os.environ.get("JUMAR_SOC")
+    if soc is None:
+        raise UserError("no chip is named", "add `--soc Ascend310P3`; `npu-smi info` shows the name")
+    wish = commands.Wish(soc=soc, **options)
+    for word in wish.extra:
+        if not word.startswith("--") or "=" not in word:
+            raise UserError(f"`--atc {word}` is not an option of ATC", "write it as `--atc=--log=error`")
+    return commands.build(wish, graph.inputs(model.read(wish.model)))
+
+
+def _document(built: Conversion) -> dict[str, Any]:
+    from jumar.export.shapes import written
+
+    return {
+        "command": built.line(),
+        "argv": built.argv(),
+        "runner": built.runner(),
+        "soc": built.soc,
+        "mode": built.mode,
+        "precision": built.precision,
+        "shapes": {name: written(shape) for name, shape in built.shapes.items()},
+        "gears": [list(gear) for gear in built.gears],
+        "output": f"{built.output}.om",
+        "errors": [],
+    }
+
+
+def _run(built: Conversion) -> int:
+    import shutil
+    import subprocess
+
+    program = shutil.which("atc")
+    if program is None:
+        raise UserError(
+            "`atc` is not on the path: CANN is not installed here, or its set_env.sh was not sourced",
+            "`source /usr/local/Ascend/cann/set_env.sh`; without CANN, `jumar export om` writes a stand-in",
+        )
+    click.echo(f"running {program}", err=True)
+    done = subprocess.run([program, *built.argv()[1:]], check=False)
+    if done.returncode:
+        click.echo(
+            f"atc ended with exit code {done.returncode}; `jumar explain LOG` knows many of its errors", err=True
+        )
+        return EXIT_FAILED
+    return EXIT_OK

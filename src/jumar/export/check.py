@@ -1,0 +1,118 @@
+"""What a check of a model is, and how all of them are run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jumar.core.discover import modules
+from jumar.core.errors import UserError
+from jumar.core.finding import Finding, Level, Where
+from jumar.core.nearest import did_you_mean
+from jumar.export import graph, model
+from jumar.export.graph import Node, View
+
+NAMES = 3
+"""How many nodes a finding names."""
+
+
+class Check(NamedTuple):
+    """The declaration that every module in `jumar.export.checks` has as `CHECK`."""
+
+    id: str
+    name: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model to look at, where it lies, and the chip it is for."""
+
+    path: Path
+    view: View
+    external: tuple[model.External, ...] = ()
+    family: str = ""
+    """Family of the chip as in chips.toml; empty if none was named."""
+    bfloat16: bool | None = None
+
+    @property
+    def fixing(self) -> str:
+        """The command that rewrites the model, for the text of a fix."""
+        return f"`jumar export check {self.path} --fix -o OUT.onnx`"
+
+    def finding(self, check: Check, level: Level, message: str, fix: str | None = None, subject: str = "") -> Finding:
+        where = Where(str(self.path))
+        return Finding(check.id, level, message, where, fix, doc=check.name, subject=subject)
+
+
+class Unit(NamedTuple):
+    check: Check
+    run: Callable[[Subject], Iterable[Finding]]
+
+
+_ORDER = {Level.ERROR: 0, Level.WARNING: 1, Level.NOTE: 2}
+
+
+def units() -> list[Unit]:
+    """All checks by id."""
+    found = [Unit(module.CHECK, module.run) for module in modules("jumar.export.checks")]
+    return sorted(found, key=lambda unit: unit.check.id)
+
+
+def chosen(only: Iterable[str], skip: Iterable[str]) -> list[Unit]:
+    """The checks that a user wants, by id or name."""
+    known = {name: unit.check.id for unit in units() for name in (unit.check.id, unit.check.name)}
+    wanted, unwanted = ({_known(name, known) for name in names} for names in (only, skip))
+    return [unit for unit in units() if (not wanted or unit.check.id in wanted) and unit.check.id not in unwanted]
+
+
+def read(path: Path) -> tuple[View, tuple[model.External, ...]]:
+    """A model file as the checks see it: without the data of its weights."""
+    proto = model.read(path)
+    external = tuple(model.external(proto, path.parent))
+    model.lighten(proto)
+    return graph.view(proto), external
+
+
+def run(subject: Subject, chosen_units: Iterable[Unit]) -> list[Finding]:
+    """What the checks find, errors first."""
+    found = [item for unit in chosen_units for item in unit.run(subject)]
+    return sorted(found, key=lambda item: (_ORDER[item.level], item.id, item.subject))
+
+
+def by_operator(nodes: Iterable[Node]) -> dict[str, list[Node]]:
+    found: dict[str, list[Node]] = {}
+    for node in nodes:
+        found.setdefault(node.proto.op_type, []).append(node)
+    return dict(sorted(found.items()))
+
+
+def named(nodes: list[Node]) -> str:
+    """`3 nodes: a, b, c`, with the first few by name."""
+    names = ", ".join(f"`{node.label}`" for node in nodes[:NAMES])
+    more = ", …" if len(nodes) > NAMES else ""
+    return f"{len(nodes)} node{'' if len(nodes) == 1 else 's'}: {names}{more}"
+
+
+def own(view: View) -> Iterator[Node]:
+    """The nodes of ONNX's own domain."""
+    return (node for node in view.nodes if node.proto.domain in graph.OWN)
+
+
+def document(view: View) -> dict[str, Any]:
+    """The model in a few fields, for `--json`."""
+    return {
+        "opset": view.opset,
+        "nodes": len(view.nodes),
+        "operators": {name: len(nodes) for name, nodes in by_operator(view.nodes).items()},
+        "inputs": [{"name": row.name, "type": row.type.element, "shape": row.type.shape} for row in view.inputs],
+        "outputs": [{"name": row.name, "type": row.type.element, "shape": row.type.shape} for row in view.outputs],
+    }
+
+
+def _known(name: str, known: dict[str, str]) -> str:
+    if name not in known:
+        raise UserError(f"no such check: `{name}`", did_you_mean(name, known, "`--list` shows them"))
+    return known[name]

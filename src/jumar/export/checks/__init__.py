@@ -1,0 +1,1 @@
+"""The checks of `jumar export check`, one per file."""

@@ -1,0 +1,143 @@
+"""What `jumar export run` runs: a model or a stand-in with its inputs and its precision, settled and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jumar.core.errors import UserError
+from jumar.core.nearest import did_you_mean
+from jumar.export import execute, graph, half, model, shapes
+from jumar.export.graph import View
+from jumar.export.precision import Result
+from jumar.export.standin import om
+from jumar.export.standin.program import named, saturates
+from jumar.tables import atc, socs
+
+OLDEST = 9
+"""The statistics need operators of this opset."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    proto: Any
+    view: View
+    feeds: dict[str, Any]
+    policy: half.Policy
+    mode: str
+    random: bool
+
+
+def subject(path: Path, options: Mapping[str, Any]) -> Subject:
+    """Read the model, make or load its inputs, and settle the precision."""
+    mode, soc, kept = options["precision"], options["soc"], []
+    given = shapes.parse(options["shapes"])
+    if path.suffix == ".om":
+        offline = om.load(path)
+        if offline.steps:
+            raise UserError(
+                "a stand-in with AIPP takes image bytes", "run the `.onnx` here; `jumar run` runs the `.om`"
+            )
+        proto = model.parse(offline.onnx, str(path))
+        mode, soc, kept = mode or offline.precision, soc or offline.soc, list(offline.kept)
+        first = offline.gears[0] if offline.gears else ()
+        given = given or {name: _first(shape, list(first)) for name, shape in offline.shapes.items()}
+    else:
+        proto = model.whole(path)
+    if proto.functions:
+        proto = model.onnx().inliner.inline_local_functions(proto, True)
+    proto = _new_enough(proto)
+    _name_nodes(proto)
+    rows = graph.inputs(proto)
+    settled = _settled(rows, given)
+    feeds = execute.random_feeds([row for row in rows if row.name not in _names(options["files"], rows)], settled,
+                                 options["seed"])  # fmt: skip
+    loaded = _loaded(options["files"], rows)
+    light = model.onnx().ModelProto()
+    light.CopyFrom(proto)
+    model.lighten(light)
+    if options["keep"] is not None:
+        kept += om.kept_names(options["keep"])
+    return Subject(proto, graph.view(light), {**feeds, **loaded}, _policy(mode, soc, kept, proto),
+                   mode or "force_fp16", bool(feeds) and len(loaded) < len(rows))  # fmt: skip
+
+
+def save(folder: Path, result: Result) -> None:
+    """Write both sets of outputs."""
+    import numpy
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, row in enumerate(result.outputs):
+            numpy.save(folder / f"{number}_float32.npy", result.reference[number])
+            numpy.save(folder / f"{number}_rounded.npy", result.rounded[number])
+            (folder / f"{number}_name.txt").write_text(f"{row.name}\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write `{folder}`: {error.strerror}") from error
+
+
+def _policy(mode: str | None, soc: str | None, kept: list[str], proto: Any) -> half.Policy:
+    known = atc.precisions()
+    name = mode or "force_fp16"
+    if name not in known:
+        raise UserError(f"unknown precision mode: `{name}`", did_you_mean(name, known, f"one of {', '.join(known)}"))
+    effect = known[name][1]
+    if effect == "unknown":
+        raise UserError(f"the stand-in does not compute in `{name}`", "it knows float16 and float32")
+    return half.Policy(effect, named(kept, proto), saturates(socs.known(soc)) if soc else False)
+
+
+def _settled(rows: tuple[graph.Input, ...], given: dict[str, shapes.Shape]) -> dict[str, shapes.Shape]:
+    return shapes.settle(rows, given, batch=True)
+
+
+def _first(shape: shapes.Shape, gear: list[int]) -> shapes.Shape:
+    return tuple(
+        dim.low if isinstance(dim, shapes.Range) else dim if dim >= 0 else gear.pop(0) if gear else 1 for dim in shape
+    )
+
+
+def _names(files: tuple[str, ...], rows: tuple[graph.Input, ...]) -> set[str]:
+    return {one.partition("=")[0] for one in files if "=" in one} & {row.name for row in rows}
+
+
+def _loaded(files: tuple[str, ...], rows: tuple[graph.Input, ...]) -> dict[str, Any]:
+    import numpy
+
+    known = {row.name: row for row in rows}
+    found = {}
+    for one in files:
+        name, equals, file = one.partition("=")
+        if not equals and len(rows) == 1:
+            name, file = rows[0].name, one
+        if name not in known:
+            raise UserError(f"the model has no input `{name}`", did_you_mean(name, known, f"it has {', '.join(known)}"))
+        try:
+            value = numpy.load(file, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise UserError(f"cannot read `{file}`: {model.first_line(error)}", "save it with `numpy.save`") from error
+        wanted = execute.dtype(known[name].type.element)
+        if str(value.dtype) != wanted:
+            raise UserError(f"input `{name}` is {wanted}, `{file}` holds {value.dtype}")
+        found[name] = value
+    return found
+
+
+def _new_enough(proto: Any) -> Any:
+    if model.opset(proto) >= OLDEST:
+        return proto
+    try:
+        return model.onnx().version_converter.convert_version(proto, 13)
+    except Exception as error:
+        raise UserError(f"opset {model.opset(proto)} is too old to run here: {model.first_line(error)}") from error
+
+
+def _name_nodes(proto: Any) -> None:
+    """Nodes without a name get one; a keep-dtype list can only name those that the file itself names."""
+    seen: set[str] = set()
+    for number, node in enumerate(proto.graph.node):
+        if not node.name or node.name in seen:
+            node.name = f"{node.op_type}_{number}"
+        seen.add(node.name)

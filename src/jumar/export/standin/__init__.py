@@ -1,0 +1,1 @@
+"""Stand-ins for ATC, the `.om` file, and the modules that load it."""

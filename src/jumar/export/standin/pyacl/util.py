@@ -1,0 +1,33 @@
+"""`acl.util`: between numpy, bytes and pointers."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+
+def numpy_to_ptr(array: Any) -> int:
+    return int(array.ctypes.data)
+
+
+def ptr_to_numpy(pointer: int, shape: tuple[int, ...], kind: int) -> Any:
+    """An array over the memory at a pointer; `kind` is numpy's own number of a type, such as 11 for float32."""
+    import numpy
+
+    types = {numpy.dtype(code).num: numpy.dtype(code) for code in "?bBhHiIlLqQefd"}
+    if kind not in types:
+        raise ValueError(f"{kind} is no type number of numpy")
+    size = types[kind].itemsize
+    for dim in shape:
+        size *= dim
+    block = (ctypes.c_char * size).from_address(pointer)
+    return numpy.frombuffer(block, dtype=types[kind]).reshape(shape)
+
+
+def bytes_to_ptr(data: bytes) -> int:
+    """The address of the bytes themselves: they must live as long as it is used."""
+    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
+
+
+def ptr_to_bytes(pointer: int, size: int) -> bytes:
+    return ctypes.string_at(pointer, size)

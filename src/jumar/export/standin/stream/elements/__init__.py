@@ -1,0 +1,1 @@
+"""The elements of a pipeline, a file for each kind."""
