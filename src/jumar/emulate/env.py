@@ -16,7 +16,7 @@ from jumar.core.errors import UserError
 DEFAULT_SOC = "Ascend910B3"
 DEFAULT_CARDS = 8
 TESTED = "the tested pair is torch 2.13.0 with torch_npu 2.13.0"
-_CORE = "libjumar_cann.so"
+_CORE = "libjumar_ascend.so"
 
 
 def environment(
