@@ -40,6 +40,8 @@ class LikePython(click.Command):
 @click.option("--cuda", is_flag=True, help="Apply torch_npu's own run-time migration, so that CUDA code runs as it is.")
 @click.option("--ops", type=click.Path(path_type=Path), metavar="FILE",
               help="Record the operators that ran on the card: .json or .csv.")  # fmt: skip
+@click.option("--on", type=click.Choice(["cpu"]), help="MindSpore: run on its CPU target, whatever the program says.")
+@click.option("--python", metavar="FILE", help="MindSpore: the interpreter that has it; that of jumar if not given.")
 @click.option("--print", "only_print", is_flag=True, help="Print what would be started, as shell lines.")
 @click.pass_context
 def command(ctx: click.Context, /, only_print: bool, **options: Any) -> int:
