@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -94,10 +94,11 @@ def _value(returns: str, number: str) -> str:
     return "return nullptr;" if returns.endswith("*") else f"return {number};"
 
 
-def _operators(tables: Iterable[dict[str, Any]]) -> str:
+def _operators(tables: Collection[dict[str, Any]]) -> str:
     lines = [_HEAD, '#include "machine/error.h"', "#include <cstdint>", _OPEN]
+    works = {name for table in tables for name in table.get("works", ())}
     for table in tables:
-        for name in table.get("operators", ()):
+        for name in sorted({*table.get("operators", ())} - works):
             for symbol in (name, name + "GetWorkspaceSize"):
                 lines.append(f'int32_t {symbol}() {{ return jumar::refuse("{symbol}", jumar::{table["refusal"]}); }}')
     return "\n".join([*lines, _CLOSE, ""])
