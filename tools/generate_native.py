@@ -110,8 +110,8 @@ def _symbols(tables: dict[str, dict[str, Any]]) -> str:
     for table in tables.values():
         for symbol, row in table.get("symbols", {}).items():
             if row["state"] != "works":
-                body = f'jumar::refuse_by_throwing("{row["name"]}");' if row["state"] == "refused" else ""
-                lines.append(f"void {symbol}() {{ {body} }}")
+                body = f'jumar::refuse_by_throwing("{row["name"]}");' if row["state"] == "refused" else "return 0;"
+                lines.append(f"long {symbol}() {{ {body} }}")
     return "\n".join([*lines, _CLOSE, ""])
 
 

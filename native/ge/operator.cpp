@@ -1,6 +1,10 @@
 // Operators by type: classes of operators register how they are made when a client is loaded.
 #include "ge/operator.h"
 
+namespace jumar::aclop {
+bool exists(const char* type);  // aclop/run.h, which is built for the other string class
+}
+
 namespace ge {
 namespace {
 
@@ -40,7 +44,10 @@ Operator OperatorFactory::CreateOperator(const char* name, const char* type) {
   return CreateOperator(std::string(name), std::string(type));
 }
 
-bool OperatorFactory::IsExistOp(const std::string& type) { return creators().count(type) != 0; }
+// With the vendor's operator package installed, every type of it exists; here, those that can run.
+bool OperatorFactory::IsExistOp(const std::string& type) {
+  return creators().count(type) != 0 || jumar::aclop::exists(type.c_str());
+}
 bool OperatorFactory::IsExistOp(const char* type) { return IsExistOp(std::string(type)); }
 
 OperatorCreatorRegister::OperatorCreatorRegister(const std::string& type, const Creator& create) {
