@@ -4,12 +4,16 @@ Python reads this at start because its folder is first in PYTHONPATH; it belongs
 it uses the standard library only, and hands on to the `sitecustomize` it hides.
 """
 
+import atexit
+import functools
 import importlib.machinery
 import importlib.util
 import os
 import sys
+import time
 
 _TARGET = os.environ.get("JUMAR_MINDSPORE_TARGET", "")
+_GRACE = 2.0
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -20,18 +24,49 @@ def _hand_on():
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-def _map(context):
-    """Replaces what MindSpore itself calls for each way to choose a device."""
-    # A property of the class that set_context, set_device and __init__ of the context all go through.
-    own = context._Context.set_device_target
+def _target(name):
+    return _TARGET if name in ("Ascend", "GPU", "Davinci") else name
+
+
+def _context(module):
+    """`set_context` and `Context` both go through one setter of the class."""
+    own = module._Context.set_device_target
 
     def set_device_target(self, target):
-        own(self, _TARGET if target in ("Ascend", "GPU", "Davinci") else target)
+        own(self, _target(target))
 
-    context._Context.set_device_target = set_device_target
-    table = context._Context.setters
-    if "device_target" in table:
-        table["device_target"] = set_device_target
+    module._Context.set_device_target = set_device_target
+    module._Context.setters["device_target"] = set_device_target
+
+
+def _device(module):
+    own = module.set_device
+
+    @functools.wraps(own)
+    def set_device(device_target, device_id=None):
+        # The CPU has one device: the number of a card has no meaning there.
+        return own(_target(device_target), None if _target(device_target) == "CPU" else device_id)
+
+    module.set_device = set_device
+
+
+def _communication(module):
+    own = module.init
+
+    @functools.wraps(own)
+    def init(backend_name=None):
+        own(None if backend_name in ("hccl", "nccl") else backend_name)
+        # MindSpore has no barrier on the CPU: a rank that ends at once cuts off one that still receives.
+        atexit.register(time.sleep, _GRACE)
+
+    module.init = init
+
+
+_CHANGES = {
+    "mindspore.context": _context,
+    "mindspore.device_manager": _device,
+    "mindspore.communication.management": _communication,
+}
 
 
 class _Loader:
@@ -43,18 +78,18 @@ class _Loader:
 
     def exec_module(self, module):
         self._loader.exec_module(module)
-        _map(module)
+        _CHANGES[module.__name__](module)
 
     def __getattr__(self, name):
         return getattr(self._loader, name)
 
 
 class _Watch:
-    """Waits for the one module of MindSpore that knows the device."""
+    """Waits for the modules of MindSpore that choose a device."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name != "mindspore.context":
+        if name not in _CHANGES:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec is not None and spec.loader is not None:
