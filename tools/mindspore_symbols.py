@@ -152,7 +152,8 @@ def _render(place: str, table: Mapping[str, Any], versions: str) -> str:
     if operators := table.get("operators"):
         lines += ["operators = [", *(f'  "{name}",' for name in operators), "]"]
     if works := table.get("works"):
-        lines += ["", "# Written out in native/aclnn; the others refuse.", "works = [", *(f'  "{name}",' for name in works), "]"]
+        lines += ["", "# Written out in native/aclnn and native/aclop; the others refuse."]
+        lines += ["works = [", *(f'  "{name}",' for name in works), "]"]
     for part in ("functions", "symbols"):
         if rows := table.get(part):
             lines += ["", f"[{part}]", *(f"{name} = {_row(row)}" for name, row in sorted(rows.items()))]

@@ -10,7 +10,7 @@ import numpy as np
 
 from jumar.emulate import env
 
-TYPES = {"float32": 0, "float16": 1, "int8": 2, "int32": 3, "uint8": 4, "int16": 6, "int64": 9, "float64": 11, "bool": 12}
+TYPES = {"float32": 0, "float16": 1, "int32": 3, "uint8": 4, "int64": 9, "float64": 11, "bool": 12}
 _ND = 2
 
 
@@ -19,9 +19,9 @@ class Library:
 
     def __init__(self) -> None:
         self._c = ctypes.CDLL(str(env.libraries()[0]))
-        for name in ("aclCreateTensor", "aclCreateScalar", "aclCreateIntArray", "aclCreateTensorList", "aclopCreateAttr",
-                     "aclCreateBoolArray", "aclCreateTensorDesc", "aclCreateDataBuffer"):  # fmt: skip
-            getattr(self._c, name).restype = c_void_p
+        for what in ("Tensor", "Scalar", "IntArray", "BoolArray", "TensorList", "TensorDesc", "DataBuffer"):
+            getattr(self._c, f"aclCreate{what}").restype = c_void_p
+        self._c.aclopCreateAttr.restype = c_void_p
         self._c.aclGetRecentErrMsg.restype = ctypes.c_char_p
 
     def error(self) -> str:
@@ -67,7 +67,8 @@ class Library:
             self._c.aclopSetAttrListInt(attr, name, len(value), (c_int64 * len(value))(*value))
 
     def _descriptors(self, side: list[Any]) -> Any:
-        made = [self._c.aclCreateTensorDesc(TYPES[str(a.dtype)], a.ndim, (c_int64 * a.ndim)(*a.shape), _ND) for a in side]
+        create = self._c.aclCreateTensorDesc
+        made = [create(TYPES[str(a.dtype)], a.ndim, (c_int64 * a.ndim)(*a.shape), _ND) for a in side]
         return (c_void_p * len(made))(*made)
 
     def _buffers(self, side: list[Any]) -> Any:

@@ -59,7 +59,9 @@ def read() -> Coverage:
 
 
 def _functions(library: str, tables: list[dict[str, Any]]) -> Iterator[Function]:
-    rows = {name: row for part in ("functions", "symbols") for rows in tables for name, row in rows.get(part, {}).items()}
+    rows = {
+        name: row for part in ("functions", "symbols") for rows in tables for name, row in rows.get(part, {}).items()
+    }
     for name, row in sorted(rows.items()):
         shown = row.get("name", name)
         yield Function(f"lib{library}.so", shown, name, row["use"], row["state"], row.get("reason", ""))

@@ -65,8 +65,8 @@ def build(prefix: Path, values: Mapping[str, str]) -> dict[str, Entry]:
 
 def default_place(values: Mapping[str, str]) -> Path:
     """Where `jumar run` and `jumar emulate env` keep the directory of a machine."""
-    parts = [values["JUMAR_SOC"], values["JUMAR_CARDS"], values.get("JUMAR_MEMORY", "own"), values.get("JUMAR_CANN", "")]
-    key = "-".join(part for part in parts if part)
+    memory, version = values.get("JUMAR_MEMORY", "own"), values.get("JUMAR_CANN", "")
+    key = "-".join(filter(None, [values["JUMAR_SOC"], values["JUMAR_CARDS"], memory, version]))
     return Path(os.path.abspath(cache_dir())) / "prefix" / key
 
 

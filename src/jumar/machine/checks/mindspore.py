@@ -19,7 +19,12 @@ def run(host: Host) -> Report:
     version = python.version_of("mindspore")
     if version is None:
         raise Skip("MindSpore is not installed in this Python")
-    findings = [*_numpy(python, version), *_architecture(python, version), *_cann(host, version), *_convolution(host, version)]
+    findings = [
+        *_numpy(python, version),
+        *_architecture(python, version),
+        *_cann(host, version),
+        *_convolution(host, version),
+    ]
     return Report(version, tuple(findings))
 
 
