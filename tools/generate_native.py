@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +29,16 @@ def main(out: str) -> None:
     target.mkdir(parents=True, exist_ok=True)
     _write(target / "api.h", _declarations(tables))
     _write(target / "refusals.cpp", _bodies(tables))
-    _write(target / "operators.cpp", _operators(tables["opapi"]))
+    _write(target / "operators.cpp", _operators(tables.values()))
     _write(target / "symbols.cpp", _symbols(tables))
     _write(target / "socs.inc", _chips())
-    print(";".join(sorted(libraries["linked"] + libraries["opened"])))
+    print(";".join(sorted(libraries["linked"] + libraries["opened"] + libraries["mindspore"])))
 
 
 def read_tables(absent: set[str]) -> dict[str, dict[str, Any]]:
     """Every library's table by its name; refuses states nobody defined and no-ops without a reason."""
     tables = {}
-    for path in sorted(_API.glob("*.toml")):
+    for path in sorted(_API.glob("**/*.toml")):
         if path.stem == "libraries" or path.stem in absent:
             continue
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -46,7 +47,7 @@ def read_tables(absent: set[str]) -> dict[str, dict[str, Any]]:
                 raise SystemExit(f"{path.name}: {name}: unknown state `{row['state']}`")
             if row["state"] == "noop" and not row.get("reason"):
                 raise SystemExit(f"{path.name}: {name}: a no-op needs a reason")
-        tables[path.stem] = table
+        tables[path.relative_to(_API).with_suffix("").as_posix()] = table
     return tables
 
 
@@ -63,7 +64,7 @@ def _head(name: str, row: dict[str, Any]) -> str:
 def _declarations(tables: dict[str, dict[str, Any]]) -> str:
     lines = [_HEAD, "#pragma once", "#include <cstddef>", "#include <cstdint>", _OPEN]
     for library, table in tables.items():
-        lines.append(f"// lib{library}.so")
+        lines.append(f"// {library}")
         lines += [_head(name, row) + ";" for name, row in table.get("functions", {}).items()]
     return "\n".join([*lines, _CLOSE, ""])
 
@@ -93,11 +94,13 @@ def _value(returns: str, number: str) -> str:
     return "return nullptr;" if returns.endswith("*") else f"return {number};"
 
 
-def _operators(table: dict[str, Any]) -> str:
+def _operators(tables: Collection[dict[str, Any]]) -> str:
     lines = [_HEAD, '#include "machine/error.h"', "#include <cstdint>", _OPEN]
-    for name in table["operators"]:
-        for symbol in (name, name + "GetWorkspaceSize"):
-            lines.append(f'int32_t {symbol}() {{ return jumar::refuse("{symbol}", jumar::{table["refusal"]}); }}')
+    works = {name for table in tables for name in table.get("works", ())}
+    for table in tables:
+        for name in sorted({*table.get("operators", ())} - works):
+            for symbol in (name, name + "GetWorkspaceSize"):
+                lines.append(f'int32_t {symbol}() {{ return jumar::refuse("{symbol}", jumar::{table["refusal"]}); }}')
     return "\n".join([*lines, _CLOSE, ""])
 
 
@@ -107,8 +110,8 @@ def _symbols(tables: dict[str, dict[str, Any]]) -> str:
     for table in tables.values():
         for symbol, row in table.get("symbols", {}).items():
             if row["state"] != "works":
-                body = f'jumar::refuse_by_throwing("{row["name"]}");' if row["state"] == "refused" else ""
-                lines.append(f"void {symbol}() {{ {body} }}")
+                body = f'jumar::refuse_by_throwing("{row["name"]}");' if row["state"] == "refused" else "return 0;"
+                lines.append(f"long {symbol}() {{ {body} }}")
     return "\n".join([*lines, _CLOSE, ""])
 
 

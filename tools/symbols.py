@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import elf
 
-_API = Path(__file__).resolve().parent.parent / "native" / "api"
+API = Path(__file__).resolve().parent.parent / "native" / "api"
 # How functions of CANN are called; everything else a wheel leaves open belongs to torch, Python or libc.
-_VENDOR = re.compile(
+VENDOR = re.compile(
     r"(acl(?!nn)[A-Za-z]|aclnn[A-Z]|Msprof|rt[A-Z]|Hccl[A-Z]|Hcomm?[A-Z]|Lccl|Lcal|Aml|hal[A-Z]|dcmi|mstx[A-Z]|mspti[A-Z]"
     r"|shmem_|InitHuge|UnInitHuge|ReleaseHuge|InitPTA|UnInitPTA|PTA[A-Z])[A-Za-z0-9_]*$"
 )
@@ -72,13 +72,13 @@ def _read_tree(root: Path) -> Needs:
     # libop_plugin_atb.so is for the NNAL package: torch_npu loads it only where that is installed.
     files = [path for path in root.rglob("*.so") if "torch_npu" in str(path) and "_atb" not in path.name]
     libraries = [elf.read(path) for path in files]
-    linked = {name for item in libraries for name in item.undefined if _VENDOR.match(name) or _LINKED.match(name)}
+    linked = {name for item in libraries for name in item.undefined if VENDOR.match(name) or _LINKED.match(name)}
     words = {word for item in libraries for word in item.words}
     defined = {name for item in libraries for name in item.defined}
     by_name = {
         word
         for word in words - defined - linked
-        if _VENDOR.match(word) and not _NOT_A_FUNCTION.match(word) and word not in _LABELS
+        if VENDOR.match(word) and not _NOT_A_FUNCTION.match(word) and word not in _LABELS
     }
     needed = {name for item in libraries for name in item.needed}
     opened = {word for word in words if re.fullmatch(r"lib[a-z_]+(\.so)?", word)}
@@ -86,7 +86,7 @@ def _read_tree(root: Path) -> Needs:
 
 
 def _check(sources: list[str]) -> int:
-    known = _known()
+    known = known_names()
     complete = True
     for source in sources:
         needs = read(Path(source))
@@ -114,13 +114,13 @@ def _is_pieces(word: str, starts: set[str]) -> bool:
     pieces = [word[at : at + _PIECE] for at in range(0, len(word), _PIECE)]
     if pieces[0] not in starts:
         return False
-    rest = [piece for piece in pieces[1:] if len(piece) == _PIECE and _VENDOR.match(piece)]
+    rest = [piece for piece in pieces[1:] if len(piece) == _PIECE and VENDOR.match(piece)]
     return bool(rest) and all(piece in starts for piece in rest)
 
 
-def _known() -> set[str]:
+def known_names() -> set[str]:
     known: set[str] = set()
-    for path in _API.glob("*.toml"):
+    for path in API.glob("**/*.toml"):
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         known.update(table.get("functions", {}), table.get("symbols", {}))
         for name in table.get("operators", []):

@@ -1,5 +1,7 @@
-// Descriptors, attributes and options of the older operator interface. One operator works: `Identity`, torch_npu's
-// cast between formats; every other one refuses by its type.
+// Descriptors, attributes and options of the older operator interface. What runs: `Identity`, torch_npu's cast between
+// formats, and the operators of aclop/; every other one refuses by its type.
+#include "acl/op.h"
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -7,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "acl/queue.h"
+#include "aclop/run.h"
 #include "api.h"
 #include "machine/error.h"
 
@@ -14,38 +18,26 @@ using namespace jumar;
 
 namespace {
 
-struct Buffer {
-  void* data;
-  size_t size;
-};
-
-struct Descriptor {
-  int32_t type;
-  int32_t format;
-  int32_t placement;
-  std::vector<int64_t> dims;
-  std::string name;
-};
-
-// Which attributes an operator got; their values are of no use as long as the operators refuse.
-struct Attributes {
-  std::vector<std::string> names;
-};
-
 std::mutex mutex;
 std::map<int32_t, std::string> options;
 std::map<int32_t, int64_t> parameters;
 
-int32_t name_attribute(void* attr, const char* name) {
+int32_t keep(void* attr, const char* name, Attribute value) {
   if (attr == nullptr || name == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclopSetAttr: no attributes or name");
-  static_cast<Attributes*>(attr)->names.emplace_back(name);
+  static_cast<Attributes*>(attr)->values[name] = std::move(value);
   return ACL_SUCCESS;
 }
 
+template <class T>
+int32_t keep_list(void* attr, const char* name, int32_t count, const T* values) {
+  return keep(attr, name, {0, "", std::vector<double>(values, values + (values != nullptr ? count : 0))});
+}
+
 int32_t refuse_operator(const char* function, const char* type) {
-  return fail(ACL_ERROR_OP_NOT_FOUND,
-              "jumar: operator `%s` (%s) is not emulated (state: refused); `jumar emulate coverage` lists what is",
-              type != nullptr ? type : "?", function);
+  const std::string name = type != nullptr ? type : "?";
+  return fail_aloud(ACL_ERROR_OP_NOT_FOUND, name.c_str(),
+                    "jumar: operator `" + name + "` (" + function +
+                        ") is not emulated (state: refused); `jumar emulate coverage` lists what is");
 }
 
 // A private format here is a name and a padded size: the data stays plain, at the front of the buffer.
@@ -58,10 +50,31 @@ int32_t cast_format(int32_t inputs, const void* const* in, int32_t outputs, cons
   return ACL_SUCCESS;
 }
 
-int32_t run_operator(const char* function, const char* type, int32_t inputs, const void* const* in, int32_t outputs,
-                     const void* const* out) {
-  if (type != nullptr && std::strcmp(type, "Identity") == 0) return cast_format(inputs, in, outputs, out);
-  return refuse_operator(function, type);
+struct Call {
+  const char* type;
+  int32_t inputs;
+  const void* const* input_descriptors;
+  const void* const* in;
+  int32_t outputs;
+  const void* const* output_descriptors;
+  const void* const* out;
+  const void* attributes;
+};
+
+int32_t run_operator(const char* function, const Call& call, void* stream) {
+  if (call.type == nullptr) return refuse_operator(function, call.type);
+  if (int32_t code = finish_stream(function, stream)) return code;
+  if (std::strcmp(call.type, "Identity") == 0) return cast_format(call.inputs, call.in, call.outputs, call.out);
+  aclop::Arguments arguments;
+  arguments.attributes = static_cast<const Attributes*>(call.attributes);
+  for (int32_t i = 0; i < call.inputs; ++i)
+    arguments.add_input(*static_cast<const Descriptor*>(call.input_descriptors[i]), *static_cast<const Buffer*>(call.in[i]));
+  for (int32_t i = 0; i < call.outputs; ++i)
+    arguments.add_output(*static_cast<const Descriptor*>(call.output_descriptors[i]),
+                         *static_cast<const Buffer*>(call.out[i]));
+  bool known = false;
+  const int32_t code = aclop::run(call.type, arguments, &known);
+  return known ? code : refuse_operator(function, call.type);
 }
 
 }  // namespace
@@ -74,7 +87,7 @@ int32_t aclDestroyDataBuffer(const void* buffer) {
 }
 
 void* aclCreateTensorDesc(int32_t type, int32_t count, const int64_t* dims, int32_t format) {
-  return new Descriptor{type, format, 0, std::vector<int64_t>(dims, dims + (dims != nullptr ? count : 0)), ""};
+  return new Descriptor{type, format, 0, std::vector<int64_t>(dims, dims + (dims != nullptr ? count : 0)), "", {}};
 }
 
 void aclDestroyTensorDesc(const void* desc) { delete static_cast<const Descriptor*>(desc); }
@@ -109,26 +122,30 @@ int32_t aclGetTensorDescType(const void* desc) { return static_cast<const Descri
 void* aclopCreateAttr() { return new Attributes; }
 void aclopDestroyAttr(const void* attr) { delete static_cast<const Attributes*>(attr); }
 
-int32_t aclopSetAttrBool(void* a, const char* n, uint8_t) { return name_attribute(a, n); }
-int32_t aclopSetAttrDataType(void* a, const char* n, int32_t) { return name_attribute(a, n); }
-int32_t aclopSetAttrFloat(void* a, const char* n, float) { return name_attribute(a, n); }
-int32_t aclopSetAttrInt(void* a, const char* n, int64_t) { return name_attribute(a, n); }
-int32_t aclopSetAttrString(void* a, const char* n, const char*) { return name_attribute(a, n); }
-int32_t aclopSetAttrListBool(void* a, const char* n, int32_t, const uint8_t*) { return name_attribute(a, n); }
-int32_t aclopSetAttrListFloat(void* a, const char* n, int32_t, const float*) { return name_attribute(a, n); }
-int32_t aclopSetAttrListInt(void* a, const char* n, int32_t, const int64_t*) { return name_attribute(a, n); }
+int32_t aclopSetAttrBool(void* a, const char* n, uint8_t v) { return keep(a, n, {static_cast<double>(v), "", {}}); }
+int32_t aclopSetAttrDataType(void* a, const char* n, int32_t v) { return keep(a, n, {static_cast<double>(v), "", {}}); }
+int32_t aclopSetAttrFloat(void* a, const char* n, float v) { return keep(a, n, {v, "", {}}); }
+int32_t aclopSetAttrInt(void* a, const char* n, int64_t v) { return keep(a, n, {static_cast<double>(v), "", {}}); }
+int32_t aclopSetAttrString(void* a, const char* n, const char* v) { return keep(a, n, {0, v != nullptr ? v : "", {}}); }
+int32_t aclopSetAttrListBool(void* a, const char* n, int32_t c, const uint8_t* v) { return keep_list(a, n, c, v); }
+int32_t aclopSetAttrListFloat(void* a, const char* n, int32_t c, const float* v) { return keep_list(a, n, c, v); }
+int32_t aclopSetAttrListInt(void* a, const char* n, int32_t c, const int64_t* v) { return keep_list(a, n, c, v); }
 int32_t aclopSetAttrListListInt(void* a, const char* n, int32_t, const int32_t*, const int64_t**) {
-  return name_attribute(a, n);
+  return keep(a, n, {});  // no operator that runs here has such an attribute
 }
 
-int32_t aclopCompileAndExecute(const char* type, int32_t inputs, const void**, const void** in, int32_t outputs,
-                               const void**, void** out, const void*, int32_t, int32_t, const char*, void*) {
-  return run_operator("aclopCompileAndExecute", type, inputs, in, outputs, out);
+int32_t aclopCompileAndExecute(const char* type, int32_t inputs, const void** input_descriptors, const void** in,
+                               int32_t outputs, const void** output_descriptors, void** out, const void* attributes,
+                               int32_t, int32_t, const char*, void* stream) {
+  return run_operator("aclopCompileAndExecute",
+                      {type, inputs, input_descriptors, in, outputs, output_descriptors, out, attributes}, stream);
 }
 
-int32_t aclopCompileAndExecuteV2(const char* type, int32_t inputs, void**, void** in, int32_t outputs, void**,
-                                 void** out, void*, int32_t, int32_t, const char*, void*) {
-  return run_operator("aclopCompileAndExecuteV2", type, inputs, in, outputs, out);
+int32_t aclopCompileAndExecuteV2(const char* type, int32_t inputs, void** input_descriptors, void** in, int32_t outputs,
+                                 void** output_descriptors, void** out, void* attributes, int32_t, int32_t, const char*,
+                                 void* stream) {
+  return run_operator("aclopCompileAndExecuteV2",
+                      {type, inputs, input_descriptors, in, outputs, output_descriptors, out, attributes}, stream);
 }
 
 int32_t aclSetCompileopt(int32_t option, const char* value) {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "acl/nnop.h"
-#include "acl/queue.h"
+#include "aclnn/call.h"
 #include "api.h"
 #include "machine/error.h"
 
@@ -36,6 +36,16 @@ void copy_inside(const Padding& padding, size_t dim, const char* from, char* to)
                 to + (at + before) * step_out * static_cast<int64_t>(size));
 }
 
+void pad_with_zeros(const Padding& padding) {
+  const Tensor &in = padding.input, &out = padding.output;
+  const auto size = static_cast<int64_t>(element_size(in.type));
+  int64_t count = 1;
+  for (const int64_t dim : out.dims) count *= dim;
+  char* target = static_cast<char*>(out.data) + out.offset * size;
+  std::memset(target, 0, static_cast<size_t>(count * size));  // the caller has just allocated it, without gaps
+  copy_inside(padding, 0, static_cast<const char*>(in.data) + in.offset * size, target);
+}
+
 }  // namespace
 
 int32_t aclnnConstantPadNdGetWorkspaceSize(const void* self, const void* pad, const void* value, void* out,
@@ -44,25 +54,14 @@ int32_t aclnnConstantPadNdGetWorkspaceSize(const void* self, const void* pad, co
   const auto& scalar = *static_cast<const Scalar*>(value);
   if (std::any_of(scalar.value, scalar.value + sizeof scalar.value, [](uint8_t byte) { return byte != 0; }))
     return refuse("aclnnConstantPadNd with a value other than 0", ACLNN_ERR_INNER_OPP_KERNEL_PKG_NOT_FOUND);
-  auto* padding = new Padding{*static_cast<const Tensor*>(self), *static_cast<const Tensor*>(out), {}};
-  padding->before.resize(padding->input.dims.size());
+  Padding padding{*static_cast<const Tensor*>(self), *static_cast<const Tensor*>(out), {}};
+  padding.before.resize(padding.input.dims.size());
   // Pairs are given from the last dimension on.
-  for (size_t pair = 0; pair < amounts.size() / 2 && pair < padding->before.size(); ++pair)
-    padding->before[padding->before.size() - 1 - pair] = amounts[2 * pair];
-  *workspace = 0;
-  *executor = padding;
-  return ACL_SUCCESS;
+  for (size_t pair = 0; pair < amounts.size() / 2 && pair < padding.before.size(); ++pair)
+    padding.before[padding.before.size() - 1 - pair] = amounts[2 * pair];
+  return aclnn::prepare("aclnnConstantPadNd", workspace, executor, [padding] { pad_with_zeros(padding); });
 }
 
 int32_t aclnnConstantPadNd(void*, uint64_t, void* executor, void* stream) {
-  const std::unique_ptr<Padding> padding(static_cast<Padding*>(executor));
-  if (int32_t code = finish_stream("aclnnConstantPadNd", stream)) return code;
-  const Tensor &in = padding->input, &out = padding->output;
-  const auto size = static_cast<int64_t>(element_size(in.type));
-  int64_t count = 1;
-  for (const int64_t dim : out.dims) count *= dim;
-  char* target = static_cast<char*>(out.data) + out.offset * size;
-  std::memset(target, 0, static_cast<size_t>(count * size));  // the caller has just allocated it, without gaps
-  copy_inside(*padding, 0, static_cast<const char*>(in.data) + in.offset * size, target);
-  return ACL_SUCCESS;
+  return aclnn::execute("aclnnConstantPadNd", executor, stream);
 }

@@ -56,6 +56,12 @@ int32_t refuse(const char* function, int32_t code) {
   return code;
 }
 
+int32_t fail_aloud(int32_t code, const char* name, const std::string& text) {
+  fail(code, "%s", text.c_str());
+  if (is_first(name)) std::fprintf(stderr, "%s\n", text.c_str());
+  return code;
+}
+
 void refuse_by_throwing(const char* function) {
   refuse(function, ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
   throw std::runtime_error(recent().text);

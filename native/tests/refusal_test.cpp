@@ -8,15 +8,15 @@
 
 using namespace jumar;
 
-extern "C" int32_t aclnnAddGetWorkspaceSize();
+extern "C" int32_t aclnnAcosGetWorkspaceSize();
 
 int main() {
   CHECK(aclmdlRIDebugPrint(nullptr) == ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
   const char* text = aclGetRecentErrMsg();
   CHECK(std::strstr(text, "`aclmdlRIDebugPrint`") != nullptr);
   CHECK(std::strstr(text, "jumar emulate coverage") != nullptr);
-  CHECK(aclnnAddGetWorkspaceSize() == ACLNN_ERR_INNER_OPP_KERNEL_PKG_NOT_FOUND);
-  CHECK(std::strstr(aclGetRecentErrMsg(), "aclnnAddGetWorkspaceSize") != nullptr);
+  CHECK(aclnnAcosGetWorkspaceSize() == ACLNN_ERR_INNER_OPP_KERNEL_PKG_NOT_FOUND);
+  CHECK(std::strstr(aclGetRecentErrMsg(), "aclnnAcosGetWorkspaceSize") != nullptr);
   CHECK(aclopCompileAndExecute("Cast", 0, nullptr, nullptr, 0, nullptr, nullptr, nullptr, 0, 0, nullptr, nullptr) ==
         ACL_ERROR_OP_NOT_FOUND);
   CHECK(std::strstr(aclGetRecentErrMsg(), "`Cast`") != nullptr);

@@ -51,5 +51,5 @@ def test_variable_decides_before_the_machine() -> None:
 def test_vendor_runtime_on_the_path_is_real(tmp_path: Path) -> None:
     (tmp_path / "libascendcl.so").touch()
     assert env.has_real_cann({"LD_LIBRARY_PATH": str(tmp_path)})
-    (tmp_path / "libjumar_cann.so").touch()
+    (tmp_path / "libjumar_ascend.so").touch()
     assert not env.has_real_cann({"LD_LIBRARY_PATH": str(tmp_path)})

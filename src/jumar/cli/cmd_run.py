@@ -42,6 +42,8 @@ class LikePython(click.Command):
               help="Record the operators that ran on the card: .json or .csv.")  # fmt: skip
 @click.option("--profile", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Write a profile with modelled device times: a `*_ascend_pt` folder for every process.")  # fmt: skip
+@click.option("--on", type=click.Choice(["cpu"]), help="MindSpore: run on its CPU target, whatever the program says.")
+@click.option("--python", metavar="FILE", help="MindSpore: the interpreter that has it; that of jumar if not given.")
 @click.option("--print", "only_print", is_flag=True, help="Print what would be started, as shell lines.")
 @click.pass_context
 def command(ctx: click.Context, /, only_print: bool, profile: Path | None, **options: Any) -> int:

@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn
 
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
-from jumar.emulate import env, prefix
+from jumar.emulate import env, mindspore, prefix
 
 DRIVERS = ("/usr/local/Ascend/driver", "/usr/local/npu/driver", "/dev/davinci_manager")
 """Any of these says that the driver is there; some newer machines keep it in /usr/local/npu."""
@@ -31,6 +31,8 @@ class Wish(NamedTuple):
     memory: str | None = None
     cuda: bool = False
     ops: Path | None = None
+    on: str | None = None
+    python: str | None = None
 
 
 class Command(NamedTuple):
@@ -41,20 +43,55 @@ class Command(NamedTuple):
     """What is added to the environment."""
     where: str
     """One line for the user: on which NPUs it runs."""
+    glue: bool = True
+    """Whether an emulated run needs torch's dispatcher glue."""
 
 
 def build(words: Sequence[str], wish: Wish, environ: Mapping[str, str], folder: Path = Path()) -> Command:
     """The command for `script.py ARGS`, `-m module ARGS`, `-c code ARGS`, `-` or a program on the path."""
+    if mindspore.is_meant(words, folder):
+        return _mindspore(words, wish, environ, folder)
+    _only_mindspore(wish)
     argv = argv_of(words, folder)
     real = devices() if environ.get("JUMAR_EMULATE") != "1" else []
     if environ.get("JUMAR_EMULATE") == "0" or real:
         return _on_real(argv, wish, real)
     _check_packages()
     values = env.environment(wish.soc, wish.cards, wish.memory, environ)
-    memory = env.memory_mib(values)
-    where = f"jumar: no NPU found, emulating {values['JUMAR_CARDS']} x {values['JUMAR_SOC']} with {memory} MiB each"
     place = prefix.default_place(values)
-    return Command(argv, {**prefix.variables(place, values, environ), **_extras(wish)}, where)
+    return Command(argv, {**prefix.variables(place, values, environ), **_extras(wish)}, _emulating(values))
+
+
+def _mindspore(words: Sequence[str], wish: Wish, environ: Mapping[str, str], folder: Path) -> Command:
+    if wish.cuda or wish.ops is not None:
+        raise UserError(f"`--{'cuda' if wish.cuda else 'ops'}` is for torch, and this program is MindSpore's")
+    python = wish.python or sys.executable
+    argv = argv_of(words, folder, python)
+    if wish.on == "cpu":
+        said = mindspore.warning(mindspore.check(python))
+        where = "jumar: device_target becomes CPU, whatever the program says"
+        return Command(argv, mindspore.on_cpu(environ, python), "\n".join(filter(None, [said, where])), glue=False)
+    real = devices() if environ.get("JUMAR_EMULATE") != "1" else []
+    if environ.get("JUMAR_EMULATE") == "0" or real:
+        return _on_real(argv, wish, real)
+    said = mindspore.warning(mindspore.check(python))
+    values = env.environment(wish.soc, wish.cards, wish.memory, environ)
+    where = "\n".join(filter(None, [said, _emulating(values)]))
+    return Command(argv, mindspore.emulated(values, environ, python), where, glue=False)
+
+
+def _only_mindspore(wish: Wish) -> None:
+    for name, given in (("on", wish.on), ("python", wish.python)):
+        if given is not None:
+            raise UserError(
+                f"`--{name}` is for MindSpore programs, and this one does not import mindspore",
+                "leave it out; a torch program runs with the interpreter that jumar is installed for",
+            )
+
+
+def _emulating(values: Mapping[str, str]) -> str:
+    size = env.memory_mib(values)
+    return f"jumar: no NPU found, emulating {values['JUMAR_CARDS']} x {values['JUMAR_SOC']} with {size} MiB each"
 
 
 def devices() -> list[str]:
@@ -78,7 +115,8 @@ def prepare(command: Command, wish: Wish) -> None:
         return
     from jumar.emulate.glue import build, record
 
-    build.library()
+    if command.glue:
+        build.library()
     prefix.prepare(command.variables)
     if wish.ops is not None:
         record.begin(wish.ops)
@@ -112,7 +150,7 @@ def _extras(wish: Wish) -> dict[str, str]:
     return values
 
 
-def argv_of(words: Sequence[str], folder: Path) -> tuple[str, ...]:
+def argv_of(words: Sequence[str], folder: Path, python: str = sys.executable) -> tuple[str, ...]:
     """The process that these words mean, real or emulated."""
     flags, rest = _split(words)
     if not rest:
@@ -121,8 +159,8 @@ def argv_of(words: Sequence[str], folder: Path) -> tuple[str, ...]:
     if first[:2] in ("-m", "-c") or first == "-" or (folder / first).exists():
         if first in ("-m", "-c") and len(rest) == 1:
             raise UserError(f"`{first}` needs a value")
-        return (sys.executable, *flags, *rest)
-    program = None if "/" in first or flags else _program(first)
+        return (python, *flags, *rest)
+    program = None if "/" in first or flags else _program(first, python)
     if program is None:
         raise UserError(f"no such script or program: `{first}`", _nearest_file(first, folder))
     return (program, *rest[1:])
@@ -136,9 +174,9 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return list(words[:at]), list(words[at:])
 
 
-def _program(name: str) -> str | None:
-    """A program such as torchrun or pytest: first the one that belongs to this interpreter."""
-    return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+def _program(name: str, python: str) -> str | None:
+    """A program such as torchrun or pytest: first the one that belongs to the interpreter."""
+    return shutil.which(name, path=str(Path(python).parent)) or shutil.which(name)
 
 
 def _nearest_file(name: str, folder: Path) -> str:

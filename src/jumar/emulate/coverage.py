@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from jumar.tables.load import table
 
+MINDSPORE = "mindspore"
+"""The folder of the lists that only MindSpore needs."""
 STATES = {"works": "works", "noop": "no-op", "refused": "refused"}
 OPERATORS = {
     "native": "the CPU kernel, on the card's memory",
@@ -46,21 +48,27 @@ class Coverage(NamedTuple):
 def read() -> Coverage:
     lists = _lists()
     libraries = tomllib.loads(lists.joinpath("libraries.toml").read_text(encoding="utf-8"))
-    functions: list[Function] = []
-    for entry in sorted(lists.iterdir(), key=lambda entry: entry.name):
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for entry in [*lists.iterdir(), *lists.joinpath(MINDSPORE).iterdir()]:
         library = entry.name.removesuffix(".toml")
         if entry.name.endswith(".toml") and library != "libraries" and library not in libraries["absent"]:
-            functions += _functions(library, tomllib.loads(entry.read_text(encoding="utf-8")))
+            tables.setdefault(library, []).append(tomllib.loads(entry.read_text(encoding="utf-8")))
+    functions = [item for library, rows in sorted(tables.items()) for item in _functions(library, rows)]
     recorded = table("emulated_operators.json")["versions"]
     return Coverage(tuple(functions), libraries["absent"], recorded)
 
 
-def _functions(library: str, rows: dict[str, Any]) -> Iterator[Function]:
-    for name, row in {**rows.get("functions", {}), **rows.get("symbols", {})}.items():
+def _functions(library: str, tables: list[dict[str, Any]]) -> Iterator[Function]:
+    rows = {
+        name: row for part in ("functions", "symbols") for rows in tables for name, row in rows.get(part, {}).items()
+    }
+    for name, row in sorted(rows.items()):
         shown = row.get("name", name)
         yield Function(f"lib{library}.so", shown, name, row["use"], row["state"], row.get("reason", ""))
-    for name in rows.get("operators", []):
-        yield Function(f"lib{library}.so", name, name, "by name", "refused", "")
+    works = {name for rows in tables for name in rows.get("works", [])}
+    for name in sorted({name for rows in tables for name in rows.get("operators", [])} | works):
+        state = "works" if name in works else "refused"
+        yield Function(f"lib{library}.so", name, name, "by name", state, "")
 
 
 def document(found: Coverage) -> dict[str, Any]:
@@ -142,11 +150,13 @@ def _function_part(found: Coverage) -> Iterator[str]:
         shown = ", ".join(f"{states[state]} {word}" for state, word in STATES.items() if states[state])
         yield f"### {library}\n\n{shown}.\n"
         if library == "libopapi.so":
-            listed = ", ".join(f"`{item.name}`" for item in rows)
             yield (
-                "Operator calls, each with its `…GetWorkspaceSize`. The operators run above them (see the lists of "
-                f"operators); only code that calls one of these directly is refused.\n\n{listed}\n"
+                "Operator calls, each with its `…GetWorkspaceSize`. With torch_npu, operators run above them (see the "
+                "lists of operators); MindSpore and programs that call them directly get those that work.\n"
             )
+            for state in ("works", "refused"):
+                listed = ", ".join(f"`{item.name}`" for item in rows if item.state == state)
+                yield f"{STATES[state].capitalize()}: {listed}\n"
             continue
         lines = "\n".join(
             f"| `{item.name}` | {STATES[item.state]} | {item.reason.replace('|', '&#124;')} |" for item in rows

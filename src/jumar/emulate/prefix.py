@@ -32,6 +32,9 @@ COMPONENTS = ("compiler", "hccl", "opp", "opp_kernel", "runtime", "toolkit")
 LAYOUT = "3"
 """Goes up when the directory gets other files, so that one in the cache is written anew."""
 KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/config"
+TBE = "opp/built-in/op_impl/ai_core/tbe"
+PYTHON = "python/site-packages"
+"""Packages of CANN itself: MindSpore asks `hccl` for its version."""
 MANAGERS = ("davinci_manager", "devmm_svm", "hisi_hdc")
 _RENAMED = (8, 5)
 _BRIDGE = "tools/ms_fmk_transplt/torch_npu_bridge/transfer_to_npu.py"
@@ -62,7 +65,8 @@ def build(prefix: Path, values: Mapping[str, str]) -> dict[str, Entry]:
 
 def default_place(values: Mapping[str, str]) -> Path:
     """Where `jumar run` and `jumar emulate env` keep the directory of a machine."""
-    key = "-".join([values["JUMAR_SOC"], values["JUMAR_CARDS"], values.get("JUMAR_MEMORY", "own")])
+    memory, version = values.get("JUMAR_MEMORY", "own"), values.get("JUMAR_CANN", "")
+    key = "-".join(filter(None, [values["JUMAR_SOC"], values["JUMAR_CARDS"], memory, version]))
     return Path(os.path.abspath(cache_dir())) / "prefix" / key
 
 
@@ -177,6 +181,9 @@ def _home(prefix: Path, home: str, version: str, values: Mapping[str, str]) -> d
         ),
         f"{home}/{_BRIDGE}": Entry("from torch_npu.contrib import transfer_to_npu  # noqa: F401\n"),
     }
+    # No `te` beside it: where there is one, MindSpore takes it for the operator compiler.
+    found[f"{home}/{PYTHON}/hccl/__init__.py"] = Entry()
+    found[f"{home}/{PYTHON}/hccl/sys_version.py"] = Entry(f'__sys_version__ = "{version}"\n')
     if kernels := _operators(values, "kernels"):
         found[f"{home}/{KERNELS}/{kernels}/binary_info_config.json"] = Entry("{}\n")
     # The guides are written for Arm servers: their paths lead to the same files.

@@ -1,14 +1,14 @@
 """MindSpore: its CANN, and the traps of its wheels.
 
 Wheels of 2.7 to 2.10 are compiled against numpy 1 without saying so; the one tagged `none-any` is the aarch64 build
-(seen on the public index, 2026-11-15).
+(seen on the public index, 2026-11-15). A convolution took 1910 ms instead of 16 on a CPU with AVX-512 (2.10.0).
 """
 
 from __future__ import annotations
 
 from jumar.core.finding import Finding
 from jumar.machine import pairs
-from jumar.machine.check import Check, Report, Skip, error, warning
+from jumar.machine.check import Check, Report, Skip, error, note, warning
 from jumar.machine.host import Host, Python, Unknown
 
 CHECK = Check("DR504", "mindspore", "MindSpore fits CANN, numpy and this architecture")
@@ -19,7 +19,12 @@ def run(host: Host) -> Report:
     version = python.version_of("mindspore")
     if version is None:
         raise Skip("MindSpore is not installed in this Python")
-    findings = [*_numpy(python, version), *_architecture(python, version), *_cann(host, version)]
+    findings = [
+        *_numpy(python, version),
+        *_architecture(python, version),
+        *_cann(host, version),
+        *_convolution(host, version),
+    ]
     return Report(version, tuple(findings))
 
 
@@ -54,3 +59,13 @@ def _cann(host: Host, version: str) -> list[Finding]:
     if order == -1:
         return [error(CHECK, f"{message}: functions may be missing", "jumar plan   # a set that fits")]
     return [warning(CHECK, f"{message}; newer ones mostly work", "jumar plan   # a set that fits")]
+
+
+def _convolution(host: Host, version: str) -> list[Finding]:
+    """On the CPU target, oneDNN takes its reference code where it finds AVX-512."""
+    if host.environ.get("DNNL_MAX_CPU_ISA") or host.has_npus():
+        return []
+    if "avx512f" not in host.probe.read("/proc/cpuinfo").text:
+        return []
+    message = f"MindSpore {version} computes convolutions on this CPU up to a hundred times slower than it could"
+    return [note(CHECK, message, "export DNNL_MAX_CPU_ISA=AVX2   # `jumar run --on cpu` does it")]

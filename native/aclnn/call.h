@@ -1,0 +1,52 @@
+// How an operator call (aclnn) is made: its first half keeps the arguments, its second half runs the kernel.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "acl/nnop.h"
+#include "kernels/view.h"
+
+namespace jumar::aclnn {
+
+// Arguments as callers hand them over.
+using In = const Tensor*;
+using Out = Tensor*;
+using Number = const Scalar*;
+using Ints = const std::vector<int64_t>*;
+using Flags = const std::vector<uint8_t>*;
+using Tensors = const std::vector<const Tensor*>*;
+
+// Tensors are looked at when the call runs: a client may give a kept call other addresses.
+int32_t prepare(const char* name, uint64_t* bytes, void** executor, std::function<void()> run);
+int32_t execute(const char* name, void* executor, void* stream);
+
+kernels::View view(In tensor);
+std::vector<kernels::View> views(Tensors tensors);
+double value(Number scalar, double missing);
+
+// An argument that may be missing, for kernels that take a pointer.
+class Maybe {
+ public:
+  explicit Maybe(In tensor) {
+    if (tensor != nullptr) view_ = view(tensor);
+  }
+  operator const kernels::View*() const { return view_.has_value() ? &*view_ : nullptr; }
+
+ private:
+  std::optional<kernels::View> view_;
+};
+
+}  // namespace jumar::aclnn
+
+#define JUMAR_PLAIN(...) __VA_ARGS__
+// Both halves of the operator NAME with its parameters in parentheses; the last argument is what it does.
+#define OPERATOR(NAME, PARAMETERS, ...)                                                                           \
+  extern "C" __attribute__((visibility("default"))) int32_t NAME##GetWorkspaceSize(JUMAR_PLAIN PARAMETERS,         \
+                                                                                   uint64_t* bytes_, void** run_) { \
+    return jumar::aclnn::prepare(#NAME, bytes_, run_, [=] { __VA_ARGS__; });                                       \
+  }                                                                                                               \
+  extern "C" __attribute__((visibility("default"))) int32_t NAME(void*, uint64_t, void* run_, void* stream_) {     \
+    return jumar::aclnn::execute(#NAME, run_, stream_);                                                            \
+  }

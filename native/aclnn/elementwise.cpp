@@ -1,0 +1,135 @@
+// Operator calls (aclnn) for arithmetic and functions, element by element.
+#include "kernels/elementwise.h"
+
+#include <cmath>
+#include <limits>
+
+#include "aclnn/call.h"
+#include "kernels/layout.h"
+
+using namespace jumar::aclnn;
+using namespace jumar::kernels;
+
+#define UNARY(NAME, WHAT) \
+  OPERATOR(aclnn##NAME, (In self, Out out), unary(Unary::WHAT, view(self), view(out)))
+#define UNARY_IN_PLACE(NAME, WHAT) \
+  OPERATOR(aclnnInplace##NAME, (Out self), unary(Unary::WHAT, view(self), view(self)))
+#define BINARY(NAME, WHAT) \
+  OPERATOR(aclnn##NAME, (In self, In other, Out out), binary(Binary::WHAT, view(self), view(other), view(out)))
+#define BINARY_IN_PLACE(NAME, WHAT) \
+  OPERATOR(aclnnInplace##NAME, (Out self, In other), binary(Binary::WHAT, view(self), view(other), view(self)))
+#define WITH_NUMBER(NAME, WHAT) \
+  OPERATOR(aclnn##NAME, (In self, Number other, Out out), binary(Binary::WHAT, view(self), value(other, 0), view(out)))
+#define WITH_NUMBER_IN_PLACE(NAME, WHAT) \
+  OPERATOR(aclnnInplace##NAME, (Out self, Number other), binary(Binary::WHAT, view(self), value(other, 0), view(self)))
+
+UNARY(Abs, kAbs)
+UNARY(Ceil, kCeil)
+UNARY(Cos, kCos)
+UNARY(Erf, kErf)
+UNARY(Exp, kExp)
+UNARY(Floor, kFloor)
+UNARY(Gelu, kGelu)
+UNARY(IsFinite, kIsFinite)
+UNARY(IsInf, kIsInf)
+UNARY(Log, kLog)
+UNARY(Log1p, kLog1p)
+UNARY(LogicalNot, kLogicalNot)
+UNARY(Neg, kNeg)
+UNARY(Reciprocal, kReciprocal)
+UNARY(Relu, kRelu)
+UNARY(Round, kRound)
+UNARY(Rsqrt, kRsqrt)
+UNARY(Sigmoid, kSigmoid)
+UNARY(Sign, kSign)
+UNARY(Silu, kSilu)
+UNARY(Sin, kSin)
+UNARY(Sqrt, kSqrt)
+UNARY(Tanh, kTanh)
+UNARY_IN_PLACE(Exp, kExp)
+UNARY_IN_PLACE(Floor, kFloor)
+UNARY_IN_PLACE(Log, kLog)
+UNARY_IN_PLACE(Relu, kRelu)
+UNARY_IN_PLACE(Sigmoid, kSigmoid)
+UNARY_IN_PLACE(Tanh, kTanh)
+
+BINARY(Div, kDiv)
+BINARY(EqTensor, kEqual)
+BINARY(FloorDivide, kFloorDiv)
+BINARY(GeTensor, kGreaterEqual)
+BINARY(GtTensor, kGreater)
+BINARY(LeTensor, kLessEqual)
+BINARY(LogicalAnd, kAnd)
+BINARY(LogicalOr, kOr)
+BINARY(LtTensor, kLess)
+BINARY(Maximum, kMaximum)
+BINARY(Minimum, kMinimum)
+BINARY(Mul, kMul)
+BINARY(NeTensor, kNotEqual)
+BINARY(PowTensorTensor, kPow)
+BINARY(RemainderTensorTensor, kRemainder)
+BINARY_IN_PLACE(Div, kDiv)
+BINARY_IN_PLACE(FloorDivide, kFloorDiv)
+BINARY_IN_PLACE(Mul, kMul)
+
+WITH_NUMBER(Divs, kDiv)
+WITH_NUMBER(EqScalar, kEqual)
+WITH_NUMBER(FloorDivides, kFloorDiv)
+WITH_NUMBER(GeScalar, kGreaterEqual)
+WITH_NUMBER(GtScalar, kGreater)
+WITH_NUMBER(LeScalar, kLessEqual)
+WITH_NUMBER(LtScalar, kLess)
+WITH_NUMBER(Muls, kMul)
+WITH_NUMBER(NeScalar, kNotEqual)
+WITH_NUMBER(PowTensorScalar, kPow)
+WITH_NUMBER(RemainderTensorScalar, kRemainder)
+WITH_NUMBER_IN_PLACE(Divs, kDiv)
+WITH_NUMBER_IN_PLACE(Muls, kMul)
+
+OPERATOR(aclnnPowScalarTensor, (Number self, In other, Out out),
+         binary(Binary::kPow, value(self, 0), view(other), view(out)))
+
+OPERATOR(aclnnAdd, (In self, In other, Number alpha, Out out),
+         scaled_add(view(self), view(other), value(alpha, 1), view(out)))
+OPERATOR(aclnnSub, (In self, In other, Number alpha, Out out),
+         scaled_add(view(self), view(other), -value(alpha, 1), view(out)))
+OPERATOR(aclnnInplaceAdd, (Out self, In other, Number alpha),
+         scaled_add(view(self), view(other), value(alpha, 1), view(self)))
+OPERATOR(aclnnInplaceSub, (Out self, In other, Number alpha),
+         scaled_add(view(self), view(other), -value(alpha, 1), view(self)))
+OPERATOR(aclnnAdds, (In self, Number other, Number alpha, Out out),
+         binary(Binary::kAdd, view(self), value(other, 0) * value(alpha, 1), view(out)))
+OPERATOR(aclnnSubs, (In self, Number other, Number alpha, Out out),
+         binary(Binary::kSub, view(self), value(other, 0) * value(alpha, 1), view(out)))
+OPERATOR(aclnnInplaceAdds, (Out self, Number other, Number alpha),
+         binary(Binary::kAdd, view(self), value(other, 0) * value(alpha, 1), view(self)))
+OPERATOR(aclnnInplaceSubs, (Out self, Number other, Number alpha),
+         binary(Binary::kSub, view(self), value(other, 0) * value(alpha, 1), view(self)))
+
+OPERATOR(aclnnThresholdBackward, (In grad, In self, Number threshold, Out out),
+         threshold_backward(view(grad), view(self), value(threshold, 0), view(out)))
+OPERATOR(aclnnSigmoidBackward, (In grad, In result, Out out),
+         backward(Backward::kSigmoid, view(grad), view(result), view(out)))
+OPERATOR(aclnnTanhBackward, (In grad, In result, Out out),
+         backward(Backward::kTanh, view(grad), view(result), view(out)))
+OPERATOR(aclnnGeluBackward, (In grad, In self, Out out), backward(Backward::kGelu, view(grad), view(self), view(out)))
+OPERATOR(aclnnSiluBackward, (In grad, In self, Out out), backward(Backward::kSilu, view(grad), view(self), view(out)))
+
+OPERATOR(aclnnClamp, (In self, Number low, Number high, Out out),
+         constexpr double all = std::numeric_limits<double>::infinity();
+         clamp(view(self), value(low, -all), value(high, all), view(out)))
+OPERATOR(aclnnClampMin, (In self, Number low, Out out),
+         clamp(view(self), value(low, 0), std::numeric_limits<double>::infinity(), view(out)))
+OPERATOR(aclnnSWhere, (In condition, In self, In other, Out out),
+         choose(view(condition), view(self), view(other), view(out)))
+OPERATOR(aclnnSelectV2, (In condition, In self, In other, Out out),
+         choose(view(condition), view(self), view(other), view(out)))
+OPERATOR(aclnnInplaceMaskedFillScalar, (Out self, In mask, Number number),
+         masked_fill(view(self), view(mask), value(number, 0)))
+OPERATOR(aclnnInplaceMaskedFillTensor, (Out self, In mask, In number),
+         masked_fill(view(self), view(mask), load<double>(view(number)).at(0)))
+OPERATOR(aclnnAllFinite, (Tensors tensors, Out out), {
+  bool finite = true;
+  for (const View& one : views(tensors)) finite = finite && all_finite(one);
+  fill(view(out), finite ? 1 : 0);
+})

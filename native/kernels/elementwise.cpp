@@ -1,0 +1,259 @@
+#include "kernels/elementwise.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace jumar::kernels {
+namespace {
+
+constexpr double kSqrtHalf = 0.70710678118654752440, kInvSqrt2Pi = 0.39894228040143267794;
+
+template <class T>
+T sigmoid(T x) {
+  return T(1) / (T(1) + std::exp(-x));
+}
+
+template <class T>
+T floor_div(T x, T y) {
+  if constexpr (std::is_integral_v<T>) {
+    if (y == 0) throw Unsupported("an integer was divided by zero");
+    return x / y - (x % y != 0 && (x < 0) != (y < 0));
+  } else {
+    return std::floor(x / y);
+  }
+}
+
+template <class T>
+T apply(Unary what, T x) {
+  switch (what) {
+    case Unary::kAbs: return x < T(0) ? -x : x;
+    case Unary::kIsFinite: return T(std::isfinite(static_cast<double>(x)));
+    case Unary::kIsInf: return T(std::isinf(static_cast<double>(x)));
+    case Unary::kIsNan: return T(x != x);
+    case Unary::kLogicalNot: return T(x == T(0));
+    case Unary::kNeg: return -x;
+    case Unary::kRelu: return x > T(0) ? x : x != x ? x : T(0);
+    case Unary::kSign: return T((x > T(0)) - (x < T(0)));
+    case Unary::kSquare: return x * x;
+    default: break;
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    switch (what) {
+      case Unary::kCeil: return std::ceil(x);
+      case Unary::kCos: return std::cos(x);
+      case Unary::kErf: return std::erf(x);
+      case Unary::kExp: return std::exp(x);
+      case Unary::kFloor: return std::floor(x);
+      case Unary::kGelu: return x * T(0.5) * (T(1) + std::erf(x * T(kSqrtHalf)));
+      case Unary::kLog: return std::log(x);
+      case Unary::kLog1p: return std::log1p(x);
+      case Unary::kReciprocal: return T(1) / x;
+      case Unary::kRound: return std::nearbyint(x);
+      case Unary::kRsqrt: return T(1) / std::sqrt(x);
+      case Unary::kSigmoid: return sigmoid(x);
+      case Unary::kSilu: return x * sigmoid(x);
+      case Unary::kSin: return std::sin(x);
+      case Unary::kSqrt: return std::sqrt(x);
+      case Unary::kTanh: return std::tanh(x);
+      default: break;
+    }
+  }
+  return x;  // rounding an integer
+}
+
+bool keeps_integers(Unary what) {
+  return what == Unary::kCeil || what == Unary::kFloor || what == Unary::kRound || what == Unary::kAbs ||
+         what == Unary::kIsFinite || what == Unary::kIsInf || what == Unary::kIsNan || what == Unary::kLogicalNot ||
+         what == Unary::kNeg || what == Unary::kRelu || what == Unary::kSign || what == Unary::kSquare;
+}
+
+template <class T>
+T apply(Binary what, T x, T y) {
+  switch (what) {
+    case Binary::kAdd: return x + y;
+    case Binary::kAnd: return T(x != T(0) && y != T(0));
+    case Binary::kDiv: return x / y;
+    case Binary::kEqual: return T(x == y);
+    case Binary::kFloorDiv: return floor_div(x, y);
+    case Binary::kGreater: return T(x > y);
+    case Binary::kGreaterEqual: return T(x >= y);
+    case Binary::kLess: return T(x < y);
+    case Binary::kLessEqual: return T(x <= y);
+    case Binary::kMaximum: return x != x ? x : y != y ? y : std::max(x, y);
+    case Binary::kMinimum: return x != x ? x : y != y ? y : std::min(x, y);
+    case Binary::kMul: return x * y;
+    case Binary::kNotEqual: return T(x != y);
+    case Binary::kOr: return T(x != T(0) || y != T(0));
+    case Binary::kPow: return static_cast<T>(std::pow(x, y));
+    case Binary::kRemainder: return x - floor_div(x, y) * y;
+    case Binary::kSub: return x - y;
+  }
+  return x;
+}
+
+template <class T>
+T apply(Backward what, T v) {
+  switch (what) {
+    case Backward::kGelu:
+      return T(0.5) * (T(1) + std::erf(v * T(kSqrtHalf))) + v * T(kInvSqrt2Pi) * std::exp(T(-0.5) * v * v);
+    case Backward::kRelu: return T(v > T(0));
+    case Backward::kSigmoid: return v * (T(1) - v);
+    case Backward::kSilu: return sigmoid(v) * (T(1) + v * (T(1) - sigmoid(v)));
+    case Backward::kSqrt: return T(0.5) / v;
+    case Backward::kTanh: return T(1) - v * v;
+  }
+  return v;
+}
+
+// The choice of the function stays out of the loop's way: one call per element of a function the compiler can see.
+template <class T, class F>
+void each(std::vector<T>& x, const std::vector<T>& y, F&& f) {
+  for (size_t i = 0; i < x.size(); ++i) x[i] = f(x[i], y[i]);
+}
+
+template <class T>
+void combine(Binary what, std::vector<T>& x, const std::vector<T>& y) {
+  switch (what) {
+    case Binary::kAdd: return each(x, y, [](T a, T b) { return a + b; });
+    case Binary::kMul: return each(x, y, [](T a, T b) { return a * b; });
+    case Binary::kSub: return each(x, y, [](T a, T b) { return a - b; });
+    default: return each(x, y, [what](T a, T b) { return apply(what, a, b); });
+  }
+}
+
+// A quotient of integers is a fraction: computed in float.
+template <class F>
+void compute_for(Binary what, std::initializer_list<int32_t> types, F&& run) {
+  if (what == Binary::kDiv) return compute_float(types, run);
+  compute(types, run);
+}
+
+int32_t type_of(double value, int32_t other) {
+  return is_float(other) || value == std::floor(value) ? other : static_cast<int32_t>(kFloat);
+}
+
+}  // namespace
+
+void unary(Unary what, const View& x, const View& out) {
+  const auto run = [&](auto sample) {
+    auto values = load<decltype(sample)>(x, out.dims);
+    for (auto& value : values) value = apply(what, value);
+    store(out, values);
+  };
+  if (keeps_integers(what)) {
+    compute({x.type}, run);
+  } else {
+    compute_float({x.type}, run);
+  }
+}
+
+void binary(Binary what, const View& x, const View& y, const View& out) {
+  compute_for(what, {x.type, y.type}, [&](auto sample) {
+    using T = decltype(sample);
+    auto values = load<T>(x, out.dims);
+    combine(what, values, load<T>(y, out.dims));
+    store(out, values);
+  });
+}
+
+void binary(Binary what, const View& x, double y, const View& out) {
+  compute_for(what, {x.type, type_of(y, x.type)}, [&](auto sample) {
+    using T = decltype(sample);
+    auto values = load<T>(x, out.dims);
+    for (auto& value : values) value = apply(what, value, static_cast<T>(y));
+    store(out, values);
+  });
+}
+
+void binary(Binary what, double x, const View& y, const View& out) {
+  compute_for(what, {y.type, type_of(x, y.type)}, [&](auto sample) {
+    using T = decltype(sample);
+    auto values = load<T>(y, out.dims);
+    for (auto& value : values) value = apply(what, static_cast<T>(x), value);
+    store(out, values);
+  });
+}
+
+void scaled_add(const View& x, const View& y, double scale, const View& out) {
+  compute({x.type, y.type, type_of(scale, x.type)}, [&](auto sample) {
+    using T = decltype(sample);
+    auto values = load<T>(x, out.dims);
+    const auto others = load<T>(y, out.dims);
+    const T factor = static_cast<T>(scale);
+    for (size_t i = 0; i < values.size(); ++i) values[i] += factor * others[i];
+    store(out, values);
+  });
+}
+
+void backward(Backward what, const View& grad, const View& value, const View& out) {
+  compute_float({grad.type, value.type}, [&](auto sample) {
+    using T = decltype(sample);
+    auto values = load<T>(value, out.dims);
+    const auto grads = load<T>(grad, out.dims);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = grads[i] * apply(what, values[i]);
+    store(out, values);
+  });
+}
+
+void threshold_backward(const View& grad, const View& x, double threshold, const View& out) {
+  compute({grad.type, x.type}, [&](auto sample) {
+    using T = decltype(sample);
+    auto values = load<T>(x, out.dims);
+    const auto grads = load<T>(grad, out.dims);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = values[i] > static_cast<T>(threshold) ? grads[i] : T(0);
+    store(out, values);
+  });
+}
+
+void clamp(const View& x, double low, double high, const View& out) {
+  compute({x.type, out.type}, [&](auto sample) {
+    auto values = load<decltype(sample)>(x, out.dims);
+    for (auto& value : values) {
+      if (static_cast<double>(value) < low) value = static_cast<decltype(sample)>(low);
+      if (static_cast<double>(value) > high) value = static_cast<decltype(sample)>(high);
+    }
+    store(out, values);
+  });
+}
+
+void choose(const View& condition, const View& x, const View& y, const View& out) {
+  const auto wanted = load<int64_t>(condition, out.dims);
+  compute({x.type, y.type}, [&](auto sample) {
+    using T = decltype(sample);
+    auto values = load<T>(x, out.dims);
+    const auto others = load<T>(y, out.dims);
+    for (size_t i = 0; i < values.size(); ++i)
+      if (wanted[i] == 0) values[i] = others[i];
+    store(out, values);
+  });
+}
+
+void masked_fill(const View& self, const View& mask, double value) {
+  const auto wanted = load<int64_t>(mask, self.dims);
+  compute({self.type}, [&](auto sample) {
+    using T = decltype(sample);
+    auto values = load<T>(self);
+    for (size_t i = 0; i < values.size(); ++i)
+      if (wanted[i] != 0) values[i] = static_cast<T>(value);
+    store(self, values);
+  });
+}
+
+void sum_of(const std::vector<View>& all, const View& out) {
+  compute({out.type}, [&](auto sample) {
+    using T = decltype(sample);
+    std::vector<T> sum(static_cast<size_t>(count(out.dims)));
+    for (const View& one : all) {
+      const auto values = load<T>(one, out.dims);
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+    }
+    store(out, sum);
+  });
+}
+
+bool all_finite(const View& x) {
+  const auto values = load<double>(x);
+  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
+}  // namespace jumar::kernels

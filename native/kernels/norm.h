@@ -1,0 +1,23 @@
+// Normalization over a batch or over the last axes, and its gradients.
+#pragma once
+#include "kernels/view.h"
+
+namespace jumar::kernels {
+
+struct BatchNorm {
+  const View *weight, *bias, *running_mean, *running_variance;  // each may be missing
+  bool training;
+  double momentum, epsilon;
+};
+
+// `mean` and `inverse_deviation` of the batch are kept for the gradient.
+void batch_norm(const View& x, const BatchNorm& norm, const View& out, const View* mean, const View* inverse_deviation);
+void batch_norm_gradient(const View& grad, const View& x, const BatchNorm& norm, const View* mean,
+                         const View* inverse_deviation, const View* to_x, const View* to_weight, const View* to_bias);
+void layer_norm(const View& x, int64_t width, const View* weight, const View* bias, double epsilon, const View& out,
+                const View* mean, const View* inverse_deviation);
+void layer_norm_gradient(const View& grad, const View& x, int64_t width, const View& mean,
+                         const View& inverse_deviation, const View* weight, const View* to_x, const View* to_weight,
+                         const View* to_bias);
+
+}  // namespace jumar::kernels

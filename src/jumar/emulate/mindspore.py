@@ -1,0 +1,129 @@
+"""`jumar run` for MindSpore programs: which interpreter has it, and the variables of the emulated or CPU-only machine.
+
+MindSpore needs no glue: its own Ascend plug-in meets the stand-ins on the loader path. It looks for CANN where the file
+of `aclrtMalloc` lies, in front of the last `latest` or `cann` of that path (mindspore 2.10.0), so the stand-ins must be
+found through the virtual prefix.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+from jumar.core.errors import UserError
+from jumar.emulate import env, prefix
+
+CANN = "9.1.0"
+"""The newest release that mindspore 2.10.0 accepts without a warning (mindspore/run_check/_check_version.py)."""
+INSTALL = "pip install mindspore==2.10.0 'numpy<2'"
+TARGET = "JUMAR_MINDSPORE_TARGET"
+"""What device_target becomes, whatever the program says: read by site/sitecustomize.py."""
+_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+mindspore\b", re.MULTILINE)
+_ASK = (
+    "import importlib.metadata as m, json, sys\n"
+    "def v(n):\n"
+    "    try: return m.version(n)\n"
+    "    except m.PackageNotFoundError: return ''\n"
+    "print(json.dumps([v('mindspore'), v('numpy')]))"
+)
+
+
+class Installed(NamedTuple):
+    """What an interpreter has; empty texts for what is missing."""
+
+    mindspore: str
+    numpy: str
+
+
+def is_meant(words: Sequence[str], folder: Path) -> bool:
+    """Whether the words of `jumar run` start a MindSpore program: its text imports it, or it is `msrun`."""
+    rest = [word for word in words if not word.startswith("-") or word in ("-m", "-c")]
+    if not rest:
+        return False
+    if rest[0] in ("-m", "-c"):
+        value = rest[1] if len(rest) > 1 else ""
+        return value.split(".")[0] == "mindspore" if rest[0] == "-m" else bool(_IMPORT.search(value.encode()))
+    if Path(rest[0]).name in ("msrun", "msrun.py"):
+        return True
+    try:
+        return (folder / rest[0]).suffix == ".py" and bool(_IMPORT.search((folder / rest[0]).read_bytes()))
+    except OSError:
+        return False
+
+
+def installed(python: str) -> Installed:
+    """The versions that an interpreter would import."""
+    if python == sys.executable:
+        return Installed(_version("mindspore"), _version("numpy"))
+    if shutil.which(python) is None:
+        raise UserError(f"no such interpreter: `{python}`", "name one with mindspore, such as `env/bin/python`")
+    done = subprocess.run([python, "-c", _ASK], capture_output=True, text=True, check=False, timeout=60)
+    if done.returncode != 0:
+        raise UserError(f"`{python}` is not a Python that works", "name one with mindspore, such as `env/bin/python`")
+    return Installed(*json.loads(done.stdout))
+
+
+def check(python: str) -> Installed:
+    """The same, refusing an interpreter without MindSpore."""
+    found = installed(python)
+    if not found.mindspore:
+        raise UserError(f"`mindspore` is not installed for `{python}`", f"`{INSTALL}`, or name another with `--python`")
+    return found
+
+
+def warning(found: Installed) -> str:
+    """What is known to go wrong with these versions; empty for nothing."""
+    if found.numpy and not found.numpy.startswith(("0.", "1.")):
+        return f"jumar: numpy {found.numpy} breaks MindSpore's PyNative mode: pip install 'numpy<2'"
+    return ""
+
+
+def emulated(values: Mapping[str, str], environ: Mapping[str, str], python: str) -> dict[str, str]:
+    """The variables for the emulated Ascend machine that `values` describe (`env.environment`)."""
+    wanted = {**values, "JUMAR_CANN": environ.get("JUMAR_CANN") or CANN}
+    found = prefix.variables(prefix.default_place(wanted), wanted, environ)
+    home = found["ASCEND_HOME_PATH"]
+    own = str(env.library_dir())
+    libraries = [path for path in values["LD_LIBRARY_PATH"].split(":") if path not in (own, f"{home}/lib64")]
+    return {
+        **found,
+        "PATH": _first(str(Path(shutil.which(python) or python).parent), found["PATH"]),
+        "LD_LIBRARY_PATH": ":".join([f"{home}/lib64", *libraries]),
+        "PYTHONPATH": _join([f"{home}/{part}" for part in (prefix.PYTHON, prefix.TBE)], environ.get("PYTHONPATH", "")),
+    }
+
+
+def on_cpu(environ: Mapping[str, str], python: str) -> dict[str, str]:
+    """The variables that let the same program run on MindSpore's CPU target."""
+    found = {
+        "JUMAR_EMULATE": "0",
+        TARGET: "CPU",
+        "PATH": _first(str(Path(shutil.which(python) or python).parent), environ.get("PATH", "")),
+        "PYTHONPATH": _join([str(Path(__file__).parent / "site")], environ.get("PYTHONPATH", "")),
+    }
+    # oneDNN's reference code instead of its fast convolution, 120 times slower, on CPUs with AVX-512 (2.10.0).
+    if "DNNL_MAX_CPU_ISA" not in environ:
+        found["DNNL_MAX_CPU_ISA"] = "AVX2"
+    return found
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _first(folder: str, path: str) -> str:
+    return _join([folder], ":".join(item for item in path.split(":") if item != folder))
+
+
+def _join(folders: list[str], rest: str) -> str:
+    return ":".join([*folders, *([rest] if rest else [])])

@@ -1,0 +1,102 @@
+"""For `jumar run --on cpu`: lets MindSpore programs that name Ascend or GPU run on its CPU target, unedited.
+
+Python reads this at start because its folder is first in PYTHONPATH; it belongs to the interpreter of the program, so
+it uses the standard library only, and hands on to the `sitecustomize` it hides.
+"""
+
+import atexit
+import functools
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import time
+
+_TARGET = os.environ.get("JUMAR_MINDSPORE_TARGET", "")
+_GRACE = 2.0
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _hand_on():
+    rest = [path for path in sys.path if os.path.abspath(path or ".") != _HERE]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
+    if spec is not None and spec.loader is not None:
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+def _target(name):
+    return _TARGET if name in ("Ascend", "GPU", "Davinci") else name
+
+
+def _context(module):
+    """`set_context` and `Context` both go through one setter of the class."""
+    own = module._Context.set_device_target
+
+    def set_device_target(self, target):
+        own(self, _target(target))
+
+    module._Context.set_device_target = set_device_target
+    module._Context.setters["device_target"] = set_device_target
+
+
+def _device(module):
+    own = module.set_device
+
+    @functools.wraps(own)
+    def set_device(device_target, device_id=None):
+        # The CPU has one device: the number of a card has no meaning there.
+        return own(_target(device_target), None if _target(device_target) == "CPU" else device_id)
+
+    module.set_device = set_device
+
+
+def _communication(module):
+    own = module.init
+
+    @functools.wraps(own)
+    def init(backend_name=None):
+        own(None if backend_name in ("hccl", "nccl") else backend_name)
+        # MindSpore has no barrier on the CPU: a rank that ends at once cuts off one that still receives.
+        atexit.register(time.sleep, _GRACE)
+
+    module.init = init
+
+
+_CHANGES = {
+    "mindspore.context": _context,
+    "mindspore.device_manager": _device,
+    "mindspore.communication.management": _communication,
+}
+
+
+class _Loader:
+    def __init__(self, loader):
+        self._loader = loader
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        self._loader.exec_module(module)
+        _CHANGES[module.__name__](module)
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+
+class _Watch:
+    """Waits for the modules of MindSpore that choose a device."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name not in _CHANGES:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+if _TARGET:
+    sys.meta_path.insert(0, _Watch)
+_hand_on()

@@ -1,0 +1,120 @@
+"""`jumar run` finds out that a program is MindSpore's, and says what is wrong; MindSpore itself is not needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jumar.core.errors import UserError
+from jumar.emulate import command, mindspore, prefix
+from jumar.emulate.command import Wish
+from jumar.emulate.mindspore import Installed
+
+_SITE = Path(mindspore.__file__).parent / "site"
+
+
+@pytest.fixture(autouse=True)
+def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("JUMAR_EMULATE", "JUMAR_SOC", "JUMAR_CARDS", "JUMAR_MEMORY", "JUMAR_CANN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(command, "DRIVERS", (str(tmp_path / "no-driver"),))
+    monkeypatch.setattr(mindspore, "installed", lambda python: Installed("2.10.0", "1.26.4"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.py").write_text("import numpy\nif True:\n    from mindspore import nn\n")
+    (tmp_path / "other.py").write_text("text = 'import mindspore'\n# import mindspore\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["net.py", "--epochs", "3"], True),
+        (["-u", "net.py"], True),
+        (["msrun", "--worker_num=2", "net.py"], True),
+        (["-c", "import mindspore as ms"], True),
+        (["-m", "mindspore.run_check"], True),
+        (["other.py"], False),
+        (["missing.py"], False),
+        (["-c", "print('import mindspore')"], False),
+        (["-m", "pytest"], False),
+        ([], False),
+    ],
+)
+def test_program_is_known_by_its_imports(words: list[str], expected: bool) -> None:
+    assert mindspore.is_meant(words, Path()) is expected
+
+
+def test_libraries_are_found_through_the_prefix() -> None:
+    built = command.build(["net.py"], Wish(soc="910b4", cards=2), {})
+    place = prefix.default_place({"JUMAR_SOC": "Ascend910B4", "JUMAR_CARDS": "2", "JUMAR_CANN": "9.1.0"})
+    home = f"{place}/ascend-toolkit/latest"
+    assert built.variables["LD_LIBRARY_PATH"].split(":")[0] == f"{home}/lib64"
+    assert f"{home}/python/site-packages" in built.variables["PYTHONPATH"]
+    assert built.argv[0] == sys.executable
+    assert not built.glue
+
+
+def test_prefix_has_hccl_and_no_operator_compiler(tmp_path: Path) -> None:
+    values = {"JUMAR_SOC": "Ascend910B3", "JUMAR_CARDS": "1", "JUMAR_CANN": "9.1.0"}
+    entries = prefix.build(tmp_path, values)
+    assert entries["cann-9.1.0/python/site-packages/hccl/sys_version.py"].text == '__sys_version__ = "9.1.0"\n'
+    assert not [name for name in entries if "/te/" in name]
+
+
+def test_on_cpu_maps_the_device_and_keeps_the_path() -> None:
+    built = command.build(["net.py"], Wish(on="cpu"), {"PYTHONPATH": "/mine"})
+    assert built.variables["JUMAR_MINDSPORE_TARGET"] == "CPU"
+    assert built.variables["DNNL_MAX_CPU_ISA"] == "AVX2"
+    assert built.variables["PYTHONPATH"] == f"{_SITE}:/mine"
+    assert "device_target becomes CPU" in built.where
+
+
+def test_own_choice_of_instructions_is_kept() -> None:
+    assert "DNNL_MAX_CPU_ISA" not in command.build(["net.py"], Wish(on="cpu"), {"DNNL_MAX_CPU_ISA": "AVX512"}).variables
+
+
+def test_numpy_2_is_warned_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mindspore, "installed", lambda python: Installed("2.10.0", "2.4.6"))
+    assert "numpy 2.4.6 breaks MindSpore's PyNative mode" in command.build(["net.py"], Wish(), {}).where
+
+
+def test_missing_mindspore_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mindspore, "installed", lambda python: Installed("", "1.26.4"))
+    with pytest.raises(UserError, match="`mindspore` is not installed for") as caught:
+        command.build(["net.py"], Wish(), {})
+    assert "--python" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(("wish", "said"), [(Wish(cuda=True), "--cuda"), (Wish(ops=Path("o.json")), "--ops")])
+def test_options_of_torch_are_refused(wish: Wish, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        command.build(["net.py"], wish, {})
+
+
+@pytest.mark.parametrize("wish", [Wish(on="cpu"), Wish(python="python3")])
+def test_options_of_mindspore_are_refused_for_torch(wish: Wish) -> None:
+    with pytest.raises(UserError, match="for MindSpore programs"):
+        command.build(["other.py"], wish, {})
+
+
+def test_wrong_interpreter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    with pytest.raises(UserError, match="no such interpreter: `/no/python`"):
+        mindspore.installed("/no/python")
+    with pytest.raises(UserError, match="is not a Python that works"):
+        mindspore.installed("/bin/false")
+
+
+def test_hidden_sitecustomize_still_runs(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('mine')\n")
+    done = subprocess.run(
+        [sys.executable, "-c", "print('program')"],
+        env={"PYTHONPATH": f"{_SITE}:{tmp_path}", "JUMAR_MINDSPORE_TARGET": "CPU"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout.split() == ["mine", "program"]

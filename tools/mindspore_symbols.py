@@ -1,0 +1,172 @@
+"""What MindSpore's Ascend plug-in needs from CANN, and whether the stand-ins have it.
+
+Usage: python tools/mindspore_symbols.py SITE_PACKAGES/mindspore... [--check | --write]
+
+Prints the symbols left undefined, the names looked up at run time and the libraries. With --check, prints what
+native/api does not cover and exits with 1 when that is anything. With --write, adds the missing names to
+native/api/mindspore/*.toml as refusals; what stands there already is kept.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import elf
+import symbols
+
+_OWN = symbols.API / "mindspore"
+_ENTRY = "libmindspore_ascend.so.2"
+# Opened by name only: the HCCL plug-in. What needs packages of their own (ATB, SHMEM, LCAL, DVPP) is left out.
+_OPENED = ("libhccl_plugin.so",)
+_GRAPH = re.compile(r"_ZNK?2ge\d\w+$")
+# Operator primitives and trace labels of MindSpore that look like functions of CANN, and packages that are not there.
+_NOT_A_FUNCTION = re.compile(
+    r"Hcom[A-Z].*|Lc[ac]l.*|shmem_.*|HcclWatchdog.*|HcclMetadataInfo|HcclOpBuild|HcclAllToAll|HcclBatchISendIRecv"
+    r"|HcclZeroCopy.*|acl_\w*|aclrt_\w*|aclDataType|aclnnGenerator|aclnnInit|aclnnFinalize"
+)
+_FUNCTIONS = {"aclnnInit": "nnopbase", "aclnnFinalize": "nnopbase"}
+_PLACES = (
+    (r"_Z", "graph"),
+    (r"aclnn", "opapi"),
+    (r"Hc", "hccl"),
+    (r"rt[A-Z]", "runtime"),
+    (r"hal", "ascend_hal"),
+    (r"aclprof|mstx", "msprofiler"),
+    (r"aclop", "acl_op_compiler"),
+    (r"acltdt", "acl_tdt_channel"),
+    (r"aclSet(AclOp|Dynamic|TensorAddr)", "nnopbase"),
+    (r"", "ascendcl"),
+)
+
+
+def main(arguments: list[str]) -> int:
+    sources = [Path(word) for word in arguments if not word.startswith("--")]
+    if not sources:
+        raise SystemExit(__doc__)
+    found = [read(source) for source in sources]
+    if "--write" in arguments:
+        return _write(found, " and ".join(_version(source) for source in sources))
+    if "--check" in arguments:
+        return _check(sources, found)
+    for title, names in zip(("linked", "by name", "libraries"), found[0], strict=True):
+        print(f"# {title}: {len(names)}")
+        print("\n".join(sorted(names)))
+    return 0
+
+
+def read(package: Path) -> symbols.Needs:
+    """The needs of the plug-in and of every library of the wheel that it pulls in."""
+    files = {path.name: path for path in (package / "lib").rglob("*.so*") if "gpu" not in str(path)}
+    if _ENTRY not in files:
+        raise SystemExit(f"no MindSpore with an Ascend plug-in: {package}")
+    libraries: dict[str, elf.Library] = {}
+    wanted = [_ENTRY, *_OPENED]
+    outside: set[str] = set()
+    while wanted:
+        name = wanted.pop()
+        if name in libraries or name not in files:
+            outside.update({name} - set(libraries))
+            continue
+        libraries[name] = elf.read(files[name])
+        wanted += libraries[name].needed
+    defined = {name for item in libraries.values() for name in item.defined}
+    undefined = {name for item in libraries.values() for name in item.undefined} - defined
+    linked = {name for name in undefined if symbols.VENDOR.match(name) or _GRAPH.match(name)}
+    plugin = [item for name, item in libraries.items() if re.search("ascend|collective|hccl", name)]
+    words = {word for item in plugin for word in item.words} - defined - linked
+    by_name = {word for word in words if symbols.VENDOR.match(word) and not _NOT_A_FUNCTION.fullmatch(word)}
+    by_name |= {name for name in _FUNCTIONS if name in words}
+    return symbols.Needs(frozenset(linked), frozenset(by_name), frozenset(outside))
+
+
+def missing(needs: symbols.Needs, known: set[str]) -> list[str]:
+    """What no list has; of an operator, the call stands for its `…GetWorkspaceSize` too."""
+    open_names = (needs.linked | needs.by_name) - known
+    return sorted(name for name in open_names if name.removesuffix("GetWorkspaceSize") not in known)
+
+
+def _check(sources: list[Path], found: list[symbols.Needs]) -> int:
+    known = symbols.known_names()
+    complete = True
+    for source, needs in zip(sources, found, strict=True):
+        left = missing(needs, known)
+        complete &= not left
+        print("\n".join(left), end="\n" if left else "")
+        counted = f"{len(needs.linked)} linked, {len(needs.by_name)} looked up by name, {len(left)} not covered"
+        print(f"mindspore {_version(source)}: {counted}", file=sys.stderr)
+    return 0 if complete else 1
+
+
+def _write(found: Iterable[symbols.Needs], versions: str) -> int:
+    known = symbols.known_names()
+    new: dict[str, dict[str, str]] = {}
+    for needs in found:
+        for name in missing(needs, known):
+            place = _FUNCTIONS.get(name) or next(place for pattern, place in _PLACES if re.match(pattern, name))
+            new.setdefault(place, {})[name] = "linked" if name in needs.linked else "by name"
+    for place, names in sorted(new.items()):
+        path = _OWN / f"{place}.toml"
+        table = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        _add(table, names)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(_render(place, table, versions), encoding="utf-8")
+        print(f"{path.name}: {len(names)} new", file=sys.stderr)
+    return 0
+
+
+def _add(table: dict[str, Any], names: Mapping[str, str]) -> None:
+    readable = _demangled([name for name in names if name.startswith("_Z")])
+    for name, use in names.items():
+        if name in readable:
+            row = {"name": readable[name], "use": use, "state": "refused"}
+            table.setdefault("symbols", {})[name] = row
+        elif name.startswith("aclnn") and name not in _FUNCTIONS:
+            table["operators"] = sorted({*table.get("operators", ()), name.removesuffix("GetWorkspaceSize")})
+        else:
+            table.setdefault("functions", {})[name] = {"use": use, "state": "refused"}
+
+
+def _demangled(names: list[str]) -> dict[str, str]:
+    tool = shutil.which("c++filt")
+    if tool is None:
+        raise SystemExit("c++filt is not installed: apt install binutils")
+    lines = subprocess.run([tool, *names], capture_output=True, text=True, check=True).stdout.splitlines()
+    return dict(zip(names, lines, strict=True))
+
+
+def _render(place: str, table: Mapping[str, Any], versions: str) -> str:
+    common = tomllib.loads((symbols.API / f"{place}.toml").read_text(encoding="utf-8"))
+    lines = [
+        f"# lib{place}.so: what MindSpore needs beside ../{place}.toml.",
+        f"# Names and use: tools/mindspore_symbols.py on mindspore {versions}; states by hand.",
+    ]
+    if "refusal" in common:
+        lines += [f'refusal = "{common["refusal"]}"', ""]
+    if operators := table.get("operators"):
+        lines += ["operators = [", *(f'  "{name}",' for name in operators), "]"]
+    if works := table.get("works"):
+        lines += ["", "# Written out in native/aclnn and native/aclop; the others refuse."]
+        lines += ["works = [", *(f'  "{name}",' for name in works), "]"]
+    for part in ("functions", "symbols"):
+        if rows := table.get(part):
+            lines += ["", f"[{part}]", *(f"{name} = {_row(row)}" for name, row in sorted(rows.items()))]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join([*lines, ""]))
+
+
+def _row(row: Mapping[str, Any]) -> str:
+    return "{ " + ", ".join(f'{key} = "{value}"' for key, value in row.items()) + " }"
+
+
+def _version(package: Path) -> str:
+    return (package / "version.py").read_text(encoding="utf-8").split("'")[1]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
