@@ -1,0 +1,143 @@
+"""The peak of every pipeline stage, from the profiles of its layers: the closed formula that the search uses."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import NamedTuple
+
+from jumar.parallel.network import BYTES, Network
+from jumar.parallel.plan import Job, Plan
+from jumar.parallel.tape import Profile, Setting, profile
+
+
+class Memory(NamedTuple):
+    """Bytes on a card of one stage at its peak, by what they are."""
+
+    weights: int
+    gradients: int
+    optimizer: int
+    activations: int
+    copies: int
+    """Cast or gathered copies of weights."""
+    buffers: int
+    """Accumulated gradients, constants and inputs."""
+    moment: str
+    """When the peak is reached."""
+    in_flight: int = 1
+
+    @property
+    def total(self) -> int:
+        return self.weights + self.gradients + self.optimizer + self.activations + self.copies + self.buffers
+
+
+class Model:
+    """The memory of plans for one network and job; layer profiles are kept."""
+
+    def __init__(self, net: Network, job: Job) -> None:
+        self.net, self.job = net, job
+        self.profile = cache(self._profile)
+        self.stage = cache(self._stage)
+
+    def setting(self, plan: Plan) -> Setting:
+        net = self.net
+        return Setting(
+            batch=max(1, self.job.global_batch // plan.dp // plan.micro_batches),
+            tp=plan.tp,
+            dp=plan.dp,
+            sequence=plan.sequence,
+            shard=plan.shard > 0,
+            recompute=plan.recompute,
+            kept=BYTES[net.kept],
+            computed=BYTES[net.computed],
+            pipeline=plan.pp > 1 or plan.micro_batches > 1,
+            ep=plan.ep,
+            level=plan.shard,
+        )
+
+    def _profile(self, part: int, at: Setting) -> Profile:
+        if part != self.block:
+            at = at._replace(recompute="none")
+        return profile(self.net.parts[part].tape, at)
+
+    @cached_property
+    def block(self) -> int:
+        """The part that there are most of; only its layers are recomputed, and stages divide them."""
+        parts = self.net.parts
+        return max(range(len(parts)), key=lambda number: parts[number].count)
+
+    def in_flight(self, plan: Plan, stage: int) -> float:
+        """Micro-batches whose activations a stage holds at once."""
+        if plan.pp == 1:
+            return 1
+        if plan.schedule == "gpipe":
+            return plan.micro_batches
+        left = plan.pp - stage
+        if plan.schedule == "interleaved":
+            chunks = min((left - 1) * 2 + (plan.chunks - 1) * plan.pp + 1, plan.micro_batches * plan.chunks)
+            return chunks / plan.chunks
+        return min(plan.micro_batches, left)
+
+    def memory(self, plan: Plan, layers: tuple[int, ...]) -> list[Memory]:
+        """The peak of each stage when stage `s` has `layers[s]` of the repeated layers."""
+        at = self.setting(plan)
+        return [
+            self.stage(at, count, stage == 0, stage == plan.pp - 1, self.in_flight(plan, stage), plan.pp > 1)
+            for stage, count in enumerate(layers)
+        ]
+
+    def _rows(self, at: Setting, count: int, first: bool, last: bool) -> list[tuple[Profile, int]]:
+        """The profiles on a stage in order, each with how many there are in a row."""
+        rows = []
+        for number, part in enumerate(self.net.parts):
+            if number == self.block:
+                rows.append((self.profile(number, at), count))
+            elif (number < self.block and first) or (number > self.block and last):
+                rows.append((self.profile(number, at), part.count))
+        return [row for row in rows if row[1]]
+
+    def _stage(self, at: Setting, count: int, first: bool, last: bool, flight: float, pipeline: bool) -> Memory:
+        rows = self._rows(at, count, first, last)
+        weights = sum(row.weights * n for row, n in rows)
+        state = sum(row.state * n for row, n in rows) * self.job.state_bytes
+        saved = sum(row.saved * n for row, n in rows)
+        copies = sum(row.copies * n for row, n in rows)
+        gradients = sum(row.gradients * n for row, n in rows)
+        buffers = self._buffers(at, first, pipeline)
+        if at.pipeline:
+            elements = sum(row.local * n for row, n in rows)
+            buffers += elements * at.gradient + (2 * elements * at.gradient if pipeline else 0)
+        moments = self._moments(rows, gradients)
+        if at.pipeline:
+            moments.append((sum(row.local * n for row, n in rows) * at.gradient, 0, 0, "optimizer"))
+        waiting = int((flight - 1) * saved)
+        totals = [(waiting * (name != "optimizer") + size, grads, held, name) for size, grads, held, name in moments]
+        size, grads, held, name = max(totals, key=lambda row: row[0] + row[1])
+        if name == "optimizer":
+            return Memory(weights, grads + size, state, 0, 0, buffers, name, int(flight))
+        inside = held + int((flight - 1) * copies)
+        return Memory(weights, grads, state, size - inside, inside, buffers, name, int(flight))
+
+    def _moments(self, rows: list[tuple[Profile, int]], gradients: int) -> list[tuple[int, int, int, str]]:
+        """Activations with copies, gradients and copies alone at each moment that can be the peak."""
+        moments = [(0, gradients, 0, "optimizer")]
+        before = held = done = 0
+        for row, n in rows:
+            for index in {0, n - 1}:
+                saved, copies = before + index * row.saved, held + index * row.copies
+                after = gradients - done - (index + 1) * row.gradients
+                moments.append((saved + row.forward, 0, copies, "forward"))
+                moments.append((saved + row.backward, after, copies + row.copies, "backward"))
+            before, held, done = before + n * row.saved, held + n * row.copies, done + n * row.gradients
+        return moments
+
+    def _buffers(self, at: Setting, first: bool, pipeline: bool) -> int:
+        """The input as it is fed (whole on every card), its slice, and constants such as the mask."""
+        net = self.net
+        fed = self.job.global_batch * net.input_bytes
+        size = fed if first or not pipeline else 0
+        size += at.batch * net.input_bytes if first else 0
+        if net.family == "mlp":
+            size += at.batch * net.input_bytes
+        if net.attention == "plain" and net.heads:
+            size += net.seq * net.seq * 4
+        return size
