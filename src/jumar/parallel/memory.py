@@ -35,10 +35,12 @@ class Model:
 
     def __init__(self, net: Network, job: Job) -> None:
         self.net, self.job = net, job
-        self.profile = cache(self._profile)
+        self.profiles = cache(self._profile)
         self.stage = cache(self._stage)
+        self.setting = cache(self._setting)
+        self.rows = cache(self._rows)
 
-    def setting(self, plan: Plan) -> Setting:
+    def _setting(self, plan: Plan) -> Setting:
         net = self.net
         return Setting(
             batch=max(1, self.job.global_batch // plan.dp // plan.micro_batches),
@@ -54,9 +56,15 @@ class Model:
             level=plan.shard,
         )
 
-    def _profile(self, part: int, at: Setting) -> Profile:
+    def profile(self, part: int, at: Setting) -> Profile:
+        """The profile of a layer; settings that come to the same share one."""
         if part != self.block:
             at = at._replace(recompute="none")
+        if not at.shard:
+            at = at._replace(dp=min(2, at.dp), level=0)
+        return self.profiles(part, at)
+
+    def _profile(self, part: int, at: Setting) -> Profile:
         return profile(self.net.parts[part].tape, at)
 
     @cached_property
@@ -96,7 +104,8 @@ class Model:
         return [row for row in rows if row[1]]
 
     def _stage(self, at: Setting, count: int, first: bool, last: bool, flight: float, pipeline: bool) -> Memory:
-        rows = self._rows(at, count, first, last)
+        at = at._replace(moved=pipeline and flight > 1)
+        rows = self.rows(at, count, first, last)
         weights = sum(row.weights * n for row, n in rows)
         state = sum(row.state * n for row, n in rows) * self.job.state_bytes
         saved = sum(row.saved * n for row, n in rows)

@@ -58,6 +58,7 @@ class Tape:
     """Bytes for one sample that experts exchange in one direction."""
     selective: set[int] = field(default_factory=set)
     """Operators that selective recompute does again: those of the attention scores."""
+    orders: dict[str, Order] = field(default_factory=dict)
 
     def value(self, size: int, split: str = WHOLE) -> int:
         self.values.append(Value(size, split))
@@ -103,7 +104,9 @@ class Setting(NamedTuple):
     computed: int = 2
     """Bytes of a weight as the operators read it."""
     pipeline: bool = False
-    """Gradients are added up over micro-batches, and each micro-batch has its own copies of the weights."""
+    """Gradients are added up over micro-batches."""
+    moved: bool = False
+    """Each micro-batch in flight has its own copies of the weights; a stage that goes straight back has none."""
     ep: int = 1
     gradient: int = 4
     level: int = 0
@@ -143,173 +146,208 @@ def _cards(weight: Weight, at: Setting) -> int:
     return at.tp if weight.split else at.ep if weight.expert else 1
 
 
+@dataclass(frozen=True)
+class Order:
+    """What does not depend on sizes: computed once for a tape and a kind of recompute."""
+
+    again: tuple[int, ...]
+    """Operators that the backward pass does again."""
+    root: tuple[int, ...]
+    """The value whose memory a value shares."""
+    ends: tuple[tuple[int, ...], ...]
+    """Values that are free after each operator of the forward pass."""
+    remade: tuple[tuple[int, bool, tuple[int, ...]], ...]
+    """Recomputed operators: number, does it make a value again, values that are free after it."""
+    kept: frozenset[int]
+    """Values alive when the backward pass begins, without what is remade."""
+    frees: tuple[tuple[int, ...], ...]
+    """Values that are free after the backward pass of each operator."""
+    targets: tuple[tuple[int, ...], ...]
+    """Values into which gradients flow from each operator."""
+    out_needed: bool
+
+
+def order(tape: Tape, recompute: str) -> Order:
+    ops = tape.ops
+    again = {"none": set(), "full": set(range(len(ops))), "selective": tape.selective}[recompute]
+    root = list(range(len(tape.values)))
+    maker = {}
+    for number, op in enumerate(ops):
+        maker[op.output] = number
+        if op.view:
+            root[op.output] = root[op.inputs[0]]
+    out = root[tape.out]
+    kept = {root[v] for n, op in enumerate(ops) if n not in again for v in op.keeps}
+    kept |= {root[v] for n in again for v in ops[n].inputs if maker.get(v, -1) not in again}
+    last: dict[int, int] = {}
+    for number, op in enumerate(ops):
+        for value in (*op.inputs, op.output):
+            last[root[value]] = number
+    ends: list[list[int]] = [[] for _ in ops]
+    for value, number in last.items():
+        if value not in kept and value not in (0, out):
+            ends[number].append(value)
+    remade, made = _remade(tape, again, root, kept | {0, out})
+    first: dict[int, int] = {}
+    for number, op in enumerate(ops):
+        for value in op.keeps:
+            first.setdefault(root[value], number)
+    frees: list[list[int]] = [[] for _ in ops]
+    for value in (kept | made | {out}) - {0}:
+        if value in first:
+            frees[first[value]].append(value)
+        elif value != out:
+            frees[0].append(value)
+    made_by = {root[op.output] for op in ops}
+    targets = tuple(
+        tuple(root[v] for v in op.inputs if tape.values[v].size and (root[v] == 0 or root[v] in made_by)) for op in ops
+    )
+    return Order(
+        tuple(sorted(again)), tuple(root), tuple(map(tuple, ends)), tuple(remade), frozenset(kept - {0, out}),
+        tuple(map(tuple, frees)), targets, out in first,
+    )  # fmt: skip
+
+
+def _remade(
+    tape: Tape, again: set[int], root: list[int], have: set[int]
+) -> tuple[list[tuple[int, bool, tuple[int, ...]]], set[int]]:
+    needed = {root[v] for op in tape.ops for v in op.keeps}
+    last = {root[v]: n for n in sorted(again) for v in (*tape.ops[n].inputs, tape.ops[n].output)}
+    made: set[int] = set()
+    rows = []
+    for number in sorted(again):
+        op = tape.ops[number]
+        value = root[op.output]
+        makes = not op.view and value not in have
+        if makes:
+            made.add(value)
+        done = tuple(v for v in made if last.get(v) == number and v not in needed)
+        made -= set(done)
+        rows.append((number, makes, done))
+    return rows, made
+
+
 def profile(tape: Tape, at: Setting) -> Profile:
     """Walk the operators forward and backward once, and note how much is alive."""
-    return _Walk(tape, at).run()
+    if at.recompute not in tape.orders:
+        tape.orders[at.recompute] = order(tape, at.recompute)
+    return _Walk(tape, at, tape.orders[at.recompute]).run()
 
 
 class _Walk:
-    def __init__(self, tape: Tape, at: Setting) -> None:
-        self.tape, self.at = tape, at
-        divisors = {WHOLE: 1, TENSOR: at.tp, SEQUENCE: at.tp if at.sequence else 1}
-        self.sizes = [value.size * at.batch // divisors[value.split] for value in tape.values]
-        self.divisors = divisors
+    def __init__(self, tape: Tape, at: Setting, known: Order) -> None:
+        self.tape, self.at, self.order = tape, at, known
+        self.divisors = {WHOLE: 1, TENSOR: at.tp, SEQUENCE: at.tp if at.sequence else 1}
+        self.sizes = [value.size * at.batch // self.divisors[value.split] for value in tape.values]
         self.local = [weight.elements // _cards(weight, at) for weight in tape.weights]
+        self.sharded = [is_sharded(weight, at) for weight in tape.weights]
+        self.copy = [self._copy(index) for index in range(len(tape.weights))]
         self.live = self.peak = 0
-        self.held: dict[int, int] = {}
-        """Uses left of each value that is alive."""
-        self.root = list(range(len(tape.values)))
-        for op in tape.ops:
-            if op.view:
-                self.root[op.output] = self.root[op.inputs[0]]
 
     def run(self) -> Profile:
-        tape, at = self.tape, self.at
-        again = {"none": set(), "full": set(range(len(tape.ops))), "selective": tape.selective}[at.recompute]
-        copies, lasting = self._forward(again)
-        forward, saved = self.peak, self.live
+        copies = self._forward()
+        forward, saved, held = self.peak, self.live, sum(copies.values())
         self.peak = self.live
-        gradients = self._backward(again, copies, lasting)
-        backward = self.peak
+        gradients = self._backward(copies)
         weights = state = 0
-        for weight, local in zip(tape.weights, self.local, strict=True):
-            share = at.dp if is_sharded(weight, at) else 1
-            weights += local * at.kept // share
+        for local, sharded in zip(self.local, self.sharded, strict=True):
+            share = self.at.dp if sharded else 1
+            weights += local * self.at.kept // share
             state += local // share
-        return Profile(forward, saved, sum(copies.values()), backward, gradients, weights, state, sum(self.local))
+        return Profile(forward, saved, held, self.peak, gradients, weights, state, sum(self.local))
 
     def _grow(self, size: int) -> None:
         self.live += size
-        self.peak = max(self.peak, self.live)
+        if self.live > self.peak:
+            self.peak = self.live
 
     def _copy(self, index: int) -> int:
         """Bytes of the copy that an operator reads instead of the weight; 0 if it reads the weight."""
         weight, at = self.tape.weights[index], self.at
         cast = weight.cast and at.computed != at.kept
-        if is_sharded(weight, at):
+        if self.sharded[index]:
             return self.local[index] * (at.computed if cast else at.kept)
         if cast:
             return self.local[index] * at.computed
-        return self.local[index] * at.kept if at.pipeline and weight.kept else 0
+        return self.local[index] * at.kept if at.moved and weight.kept else 0
 
-    def _last_uses(self, again: set[int]) -> dict[int, int]:
-        """The last operator of the forward pass that reads a value; values kept for the backward pass are not here."""
-        ops, root = self.tape.ops, self.root
-        kept = {root[v] for n, op in enumerate(ops) if n not in again for v in op.keeps}
-        kept |= {root[v] for n in again for v in ops[n].inputs if self._maker(v) not in again}
-        kept |= {0, root[self.tape.out]}
-        last: dict[int, int] = {}
-        for number, op in enumerate(ops):
-            for value in (*op.inputs, op.output):
-                last[root[value]] = number
-        return {value: number for value, number in last.items() if value not in kept}
+    def _is_regathered(self, index: int) -> bool:
+        return self.sharded[index] and self.at.level == 3
 
-    def _maker(self, value: int) -> int:
-        return next((number for number, op in enumerate(self.tape.ops) if op.output == value), -1)
-
-    def _forward(self, again: set[int]) -> tuple[dict[int, int], set[int]]:
-        """Returns the copies of weights that outlive the forward pass, and which of them are not made again."""
-        ends = self._last_uses(again)
-        by_op: dict[int, list[int]] = {}
-        for value, number in ends.items():
-            by_op.setdefault(number, []).append(value)
+    def _forward(self) -> dict[int, int]:
+        """Returns the copies of weights that outlive the forward pass; a gathered one is not gathered again."""
+        again = set(self.order.again)
         copies: dict[int, int] = {}
-        lasting: set[int] = set()
+        split = self.at.tp > 1
         for number, op in enumerate(self.tape.ops):
             passing = 0
             for index in op.weights:
-                size = self._copy(index)
-                stays = self.tape.weights[index].kept and (number not in again or is_sharded(self.tape.weights[index], self.at))
-                if size and stays:
+                size = self.copy[index]
+                stays = self.tape.weights[index].kept and (number not in again or self.sharded[index])
+                if size and stays and not self._is_regathered(index):
                     copies[index] = size
-                    lasting.add(index)
                 else:
                     passing += size
                 self._grow(size)
             if not op.view:
-                self._grow(self.sizes[op.output] * (2 if op.output in self.tape.reduced and self.at.tp > 1 else 1))
-                if op.output in self.tape.reduced and self.at.tp > 1:
-                    self.live -= self.sizes[op.output]
-            self.live -= passing
-            self.live -= sum(self.sizes[value] for value in by_op.get(number, ()))
-        return copies, lasting
+                size = self.sizes[op.output]
+                self._grow(size)
+                if split and op.output in self.tape.reduced:
+                    self._grow(size)
+                    self.live -= size
+            self.live -= passing + sum(self.sizes[value] for value in self.order.ends[number])
+        return copies
 
-    def _remake(self, again: set[int], copies: dict[int, int], lasting: set[int]) -> set[int]:
+    def _remake(self, copies: dict[int, int]) -> None:
         """Do the recomputed operators again: what they keep is alive from here on."""
-        ops, root = self.tape.ops, self.root
-        needed = {root[v] for op in ops for v in op.keeps}
-        have = {root[v] for n, op in enumerate(ops) if n not in again for v in op.keeps} | {0, root[self.tape.out]}
-        made: set[int] = set()
-        last = {root[v]: n for n in sorted(again) for v in (*ops[n].inputs, ops[n].output)}
-        for number in sorted(again):
-            op = ops[number]
+        for number, makes, done in self.order.remade:
+            op = self.tape.ops[number]
             for index in op.weights:
-                if index not in lasting and self._copy(index):
-                    self._grow(self._copy(index))
+                if index not in copies and self.copy[index]:
+                    self._grow(self.copy[index])
                     if self.tape.weights[index].kept:
-                        copies[index] = self._copy(index)
+                        copies[index] = self.copy[index]
                     else:
-                        self.live -= self._copy(index)
-            value = root[op.output]
-            if op.view or value in have:
-                continue
-            if op.output == self.tape.out:
-                continue
-            self._grow(self.sizes[op.output])
-            made.add(value)
-            for done in [v for v in made if last.get(v) == number and v not in needed]:
-                self.live -= self.sizes[done]
-                made.discard(done)
-        return made
+                        self.live -= self.copy[index]
+            if makes:
+                self._grow(self.sizes[op.output])
+            self.live -= sum(self.sizes[value] for value in done)
 
-    def _backward(self, again: set[int], copies: dict[int, int], lasting: set[int]) -> int:
-        tape, at, root = self.tape, self.at, self.root
-        made = self._remake(again, copies, lasting) if again else set()
-        alive = {root[v] for n, op in enumerate(tape.ops) if n not in again for v in op.keeps} | made
-        alive |= {root[v] for n in again for v in tape.ops[n].inputs if self._maker(v) not in again}
-        alive.add(root[tape.out])
-        alive.discard(0)
-        first = {}
-        for number, op in enumerate(tape.ops):
-            for value in op.keeps:
-                first.setdefault(root[value], number)
-        grads: dict[int, int] = {root[tape.out]: self.sizes[tape.out]}
-        self._grow(self.sizes[tape.out])
-        if root[tape.out] not in first:
-            self.live -= self.sizes[root[tape.out]]
-            alive.discard(root[tape.out])
-        gradients = 0
+    def _backward(self, copies: dict[int, int]) -> int:
+        tape, at, known = self.tape, self.at, self.order
         left = dict(copies)
+        if known.again:
+            self._remake(left)
+        out = known.root[tape.out]
+        grads: dict[int, int] = {out: self.sizes[tape.out]}
+        self._grow(self.sizes[tape.out])
+        if not known.out_needed:
+            self.live -= self.sizes[out]
+        gradients = 0
         for number in range(len(tape.ops) - 1, -1, -1):
             op = tape.ops[number]
             if op.view:
                 continue
-            incoming = grads.pop(root[op.output], 0)
-            extra = op.extra * at.batch // self.divisors[op.split]
+            incoming = grads.pop(known.root[op.output], 0)
             for index in op.weights:
+                if self._is_regathered(index) and tape.weights[index].kept and index not in left:
+                    left[index] = self.copy[index]
+                    self._grow(self.copy[index])
                 gradients += self._weight_gradient(index)
-            for value in op.inputs:
-                target = root[value]
-                if tape.values[value].size == 0 or self._is_leaf(target):
-                    continue
+            for target in known.targets[number]:
                 size = self.sizes[target]
                 self._grow(size)
                 if target in grads:
                     self._grow(size)
                     self.live -= size + grads[target]
                 grads[target] = size
+            extra = op.extra * at.batch // self.divisors[op.split]
             self._grow(extra)
             self.live -= extra + incoming
             for index in op.weights:
                 self.live -= left.pop(index, 0)
-            for value in [v for v in alive if first.get(v) == number]:
-                self.live -= self.sizes[value]
-                alive.discard(value)
+            self.live -= sum(self.sizes[value] for value in known.frees[number])
         return gradients
-
-    def _is_leaf(self, value: int) -> bool:
-        """A constant such as a mask or the token numbers: nothing flows back into it."""
-        return value != 0 and all(self.root[op.output] != value for op in self.tape.ops)
 
     def _weight_gradient(self, index: int) -> int:
         """Make the gradient of a weight; returns the bytes that stay."""
@@ -325,7 +363,7 @@ class _Walk:
             return 0
         kept = whole
         if at.dp > 1:
-            result = whole // at.dp if is_sharded(weight, at) else whole
+            result = whole // at.dp if self.sharded[index] else whole
             self._grow(result)
             kept += result
         return kept
