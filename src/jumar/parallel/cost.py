@@ -11,8 +11,6 @@ from jumar.parallel.network import BYTES
 from jumar.parallel.plan import Plan
 from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Setting
 
-MATRIX = ("matmul", "scores", "context", "flash", "conv")
-
 
 class Time(NamedTuple):
     """Seconds of a step by what they go to."""
@@ -74,7 +72,7 @@ class Clock:
                 continue
             moved = sizes[op.output] + sum(sizes[value] for value in op.inputs)
             moved += sum(tape.weights[i].elements / (at.tp if tape.weights[i].split else 1) * at.computed for i in op.weights)
-            if op.kind in MATRIX:
+            if op.flops:
                 seconds = max(op.flops * at.batch / at.tp / speed, moved / bandwidth)
                 matrix += seconds
             else:

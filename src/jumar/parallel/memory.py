@@ -144,7 +144,8 @@ class Model:
         net = self.net
         fed = self.job.global_batch * net.input_bytes
         size = fed if first or not pipeline else 0
-        size += at.batch * net.input_bytes if first else 0
+        if first and (at.dp > 1 or at.pipeline):
+            size += at.batch * net.input_bytes
         if net.family == "mlp":
             size += at.batch * net.input_bytes
         if net.attention == "plain" and net.heads:
