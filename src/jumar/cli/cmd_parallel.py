@@ -22,11 +22,21 @@ COUNT = click.IntRange(min=1)
 @click.argument("model", metavar="[MODEL | explain [MODE]]", nargs=-1)
 @click.option("--cards", type=COUNT, metavar="N", default=8, show_default=True, help="Cards in all.")
 @click.option("--chip", metavar="NAME", default="910B3", show_default=True, help="Chip, such as 910B3 or 910_9391.")
-@click.option("--global-batch", type=COUNT, metavar="N", help="Samples of a step over all cards; one per card if not given.")
+@click.option(
+    "--global-batch", type=COUNT, metavar="N", help="Samples of a step over all cards; one per card if not given."
+)
 @click.option("--seq", type=COUNT, metavar="N", help="Tokens of a sample.")
 @click.option("--dtype", type=click.Choice(["bfloat16", "float16", "float32"]), help="Dtype that operators compute in.")
-@click.option("--params", type=click.Choice(["float32", "bfloat16", "float16"]), help="Dtype that weights are kept in; float32.")
-@click.option("--optimizer", type=click.Choice(["adam", "adamw", "momentum", "sgd"]), default="adam", show_default=True, help="Its state counts.")
+@click.option(
+    "--params", type=click.Choice(["float32", "bfloat16", "float16"]), help="Dtype that weights are kept in; float32."
+)
+@click.option(
+    "--optimizer",
+    type=click.Choice(["adam", "adamw", "momentum", "sgd"]),
+    default="adam",
+    show_default=True,
+    help="Its state counts.",
+)
 @click.option("--attention", type=click.Choice(["plain", "flash"]), help="Scores as a matrix, or the fused operator.")
 @click.option("--framework", type=click.Choice(["mindspore", "torch"]), help="Whose code and launch line.")
 @click.option("--dp", type=COUNT, metavar="N", help="Fix the data-parallel cards.")
@@ -41,15 +51,25 @@ COUNT = click.IntRange(min=1)
 @click.option("--layers", metavar="N,N…", help="Fix the layers of each stage.")
 @click.option("--equal-stages", is_flag=True, help="Only plans whose stages take equal time.")
 @click.option("--memory", metavar="SIZE", help="Memory of a card, such as 32G.")
-@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Replace a constant of the hardware; see --list.")
+@click.option(
+    "--set", "settings", metavar="NAME=VALUE", multiple=True, help="Replace a constant of the hardware; see --list."
+)
 @click.option("--top", type=COUNT, metavar="N", default=5, show_default=True, help="Plans in the table.")
 @click.option("--list", "listed", is_flag=True, help="List the presets and the constants, and stop.")
 @click.option("--code", type=click.Choice(SPELLINGS), help="Print the code of the best plan instead of the table.")
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write one page with pictures.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option("--prove", type=click.IntRange(min=0), metavar="N", default=0, help="Let MindSpore's compiler check the N best plans.")
+@click.option(
+    "--prove",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    help="Let MindSpore's compiler check the N best plans.",
+)
 @click.option("--prove-layers", type=COUNT, metavar="N", help="Layers of the network in the proof.")
-@click.option("--prove-limit", type=COUNT, metavar="SECONDS", default=900, show_default=True, help="Time for one compilation.")
+@click.option(
+    "--prove-limit", type=COUNT, metavar="SECONDS", default=900, show_default=True, help="Time for one compilation."
+)
 @click.option("--python", metavar="PATH", help="Python with MindSpore or with what `file.py` imports.")
 def command(model: tuple[str, ...], **options: Any) -> int:
     """Find how to share MODEL over cards: a preset, a config.json, or file.py:make_model.
@@ -61,7 +81,9 @@ def command(model: tuple[str, ...], **options: Any) -> int:
     if model[:1] == ("explain",):
         return _explain(model[1:], options["cards"])
     if len(model) != 1:
-        raise UserError("give one model", "`jumar parallel llama-7b --cards 8`; `jumar parallel --list` names the presets")
+        raise UserError(
+            "give one model", "`jumar parallel llama-7b --cards 8`; `jumar parallel --list` names the presets"
+        )
     from jumar.cli import parallel_view
 
     return parallel_view.run(model[0], options)
@@ -87,7 +109,9 @@ def _list(options: dict[str, Any]) -> int:
     rows = [("preset", "source"), *((name, row["source"]) for name, row in models.presets().items())]
     click.echo("\n".join(parallel.grid(rows)) + "\n")
     table = [("constant", "value", "unit", "confidence", "source")]
-    table += [(key, f"{row.value:g}", row.unit, row.confidence, row.source) for key, row in sorted(found.constants.items())]
+    table += [
+        (key, f"{row.value:g}", row.unit, row.confidence, row.source) for key, row in sorted(found.constants.items())
+    ]
     click.echo("\n".join(parallel.grid(table)))
     return EXIT_OK
 
@@ -138,5 +162,17 @@ def exit_code(fits: bool) -> int:
 def wish(options: dict[str, Any]) -> Wish:
     from jumar.parallel.search import Wish
 
-    names = ("cards", "dp", "tp", "pp", "micro_batches", "shard", "recompute", "schedule", "sequence", "ep", "equal_stages")
+    names = (
+        "cards",
+        "dp",
+        "tp",
+        "pp",
+        "micro_batches",
+        "shard",
+        "recompute",
+        "schedule",
+        "sequence",
+        "ep",
+        "equal_stages",
+    )
     return Wish(**{name: options[name] for name in names}, layers=counts(options["layers"]))

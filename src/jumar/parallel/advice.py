@@ -48,12 +48,16 @@ def knobs(search: Search, base: Found) -> list[Knob]:
     if plan.tp > 1 and search.net.heads:
         wanted.append(("sequence", plan._replace(sequence=True)))
     if plan.dp % 2 == 0 and search.can_split(plan.tp * 2):
-        wanted.append(("tensor", plan._replace(dp=plan.dp // 2, tp=plan.tp * 2, shard=plan.shard if plan.dp > 2 else 0)))
+        wanted.append(
+            ("tensor", plan._replace(dp=plan.dp // 2, tp=plan.tp * 2, shard=plan.shard if plan.dp > 2 else 0))
+        )
     if plan.dp % 2 == 0 and plan.pp * 2 <= search.depth:
         rows_left = search.job.global_batch // (plan.dp // 2)
         micro = max((m for m in range(1, rows_left + 1) if rows_left % m == 0 and m <= 4 * plan.pp * 2), default=1)
         if micro >= plan.pp * 2:
-            changed = plan._replace(dp=plan.dp // 2, pp=plan.pp * 2, micro_batches=micro, shard=plan.shard if plan.dp > 2 else 0)
+            changed = plan._replace(
+                dp=plan.dp // 2, pp=plan.pp * 2, micro_batches=micro, shard=plan.shard if plan.dp > 2 else 0
+            )
             wanted.append(("pipeline", changed))
     if plan.pp > 1 and (search.job.global_batch // plan.dp) % (plan.micro_batches * 2) == 0:
         wanted.append(("micro", plan._replace(micro_batches=plan.micro_batches * 2)))
@@ -64,7 +68,9 @@ def knobs(search: Search, base: Found) -> list[Knob]:
         if found:
             rows.append(Knob(name, changed, found.peak, found.time.total, found.fits, WHY[name]))
     if search.net.attention == "plain" and search.net.heads:
-        other = Search(search.net.with_(attention="flash"), search.job, search.hardware).evaluate(plan, search.hardware.usable)
+        other = Search(search.net.with_(attention="flash"), search.job, search.hardware).evaluate(
+            plan, search.hardware.usable
+        )
         if other:
             rows.append(Knob("flash", plan, other.peak, other.time.total, other.fits, WHY["flash"]))
     return sorted(rows, key=lambda row: (not row.fits, row.time if row.fits else row.peak))
@@ -77,13 +83,20 @@ def stages(found: Found) -> list[str]:
     first, last = found.memory[0], found.memory[-1]
     lines = [
         f"stage 0 holds {first.in_flight} micro-batch{'es' if first.in_flight != 1 else ''} in flight, "
-        f"the last stage {last.in_flight}: {_gib(first.activations + first.copies)} against {_gib(last.activations + last.copies)} "
+        f"the last stage {last.in_flight}: {_gib(first.activations + first.copies)} against "
+        f"{_gib(last.activations + last.copies)} "
         "of activations and copies"
     ]
     if found.layers[0] != found.layers[-1]:
-        lines.append(f"stage 0 has {found.layers[0]} layers, the last {found.layers[-1]}: the embedding and the head take time too")
+        lines.append(
+            f"stage 0 has {found.layers[0]} layers, the last {found.layers[-1]}: "
+            "the embedding and the head take time too"
+        )
     if last.weights != first.weights:
-        lines.append(f"weights: {_gib(first.weights)} with the embedding on stage 0, {_gib(last.weights)} with the head on the last")
+        lines.append(
+            f"weights: {_gib(first.weights)} with the embedding on stage 0, "
+            f"{_gib(last.weights)} with the head on the last"
+        )
     return lines
 
 
@@ -96,7 +109,8 @@ def doubled(search: Search, found: Found) -> str:
         more = other.evaluate(plan._replace(micro_batches=plan.micro_batches * 2), search.hardware.usable)
         if more and more.fits:
             return (
-                f"twice the batch as {plan.micro_batches * 2} micro-batches: {_gib(more.peak)} at the peak, it still fits; "
+                f"twice the batch as {plan.micro_batches * 2} micro-batches: {_gib(more.peak)} at the peak, "
+                "it still fits; "
                 f"the step takes {more.time.total / found.time.total:.2f} times as long"
             )
     same = other.evaluate(plan, search.hardware.usable)
@@ -107,7 +121,9 @@ def doubled(search: Search, found: Found) -> str:
     grown = _largest_growth(found.memory, same.memory)
     text = f"twice the batch needs {_gib(same.peak)} and no longer fits in {_gib(search.hardware.usable)}: {grown} grow"
     better = next((row for row in knobs(other, same) if row.fits), None)
-    return text + (f"; `{better.name}` brings it to {_gib(better.peak)}" if better else "; no single knob brings it back")
+    return text + (
+        f"; `{better.name}` brings it to {_gib(better.peak)}" if better else "; no single knob brings it back"
+    )
 
 
 def _largest_growth(old: tuple[Memory, ...], new: tuple[Memory, ...]) -> str:

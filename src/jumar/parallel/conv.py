@@ -42,7 +42,9 @@ def parts(net: Network) -> tuple[Layer, ...]:
     return (*layers, Layer("end", end))
 
 
-def _unit(tape: Tape, x: int, name: str, inner: int, outer: int, kernel: int, edge: int, c: int, relu: bool = True) -> int:
+def _unit(
+    tape: Tape, x: int, name: str, inner: int, outer: int, kernel: int, edge: int, c: int, relu: bool = True
+) -> int:
     size = outer * edge * edge * c
     weight = tape.weight(name, inner * outer * kernel * kernel)
     flops = 2 * inner * outer * kernel * kernel * edge * edge

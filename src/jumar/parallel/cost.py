@@ -59,7 +59,9 @@ class Clock:
     def layer(self, part: int, at: Setting) -> tuple[float, float, float, float]:
         """Forward and backward seconds of one layer for one micro-batch, and those of its collectives."""
         recompute = at.recompute if part == self.model.block else "none"
-        return self.layers(part, Setting(at.batch, at.tp, 1, at.sequence, False, recompute, at.kept, at.computed, ep=at.ep))
+        return self.layers(
+            part, Setting(at.batch, at.tp, 1, at.sequence, False, recompute, at.kept, at.computed, ep=at.ep)
+        )
 
     def _layer(self, part: int, at: Setting) -> tuple[float, float, float, float]:
         tape, hardware = self.model.net.parts[part].tape, self.hardware
@@ -71,7 +73,9 @@ class Clock:
             if op.view:
                 continue
             moved = sizes[op.output] + sum(sizes[value] for value in op.inputs)
-            moved += sum(tape.weights[i].elements / (at.tp if tape.weights[i].split else 1) * at.computed for i in op.weights)
+            moved += sum(
+                tape.weights[i].elements / (at.tp if tape.weights[i].split else 1) * at.computed for i in op.weights
+            )
             if op.flops:
                 seconds = max(op.flops * at.batch / at.tp / speed, moved / bandwidth)
                 matrix += seconds
@@ -112,7 +116,8 @@ class Clock:
         m = plan.micro_batches
         bubble = totals[worst] * (plan.pp - 1) / chunks
         return (
-            Time(compute * m, comm * m, bubble, self._data(plan, at, layers, compute * m * 2 / 3), self._sends(plan, at, chunks), self._optimizer(plan, at, layers)),
+            Time(compute * m, comm * m, bubble, self._data(plan, at, layers, compute * m * 2 / 3),
+                 self._sends(plan, at, chunks), self._optimizer(plan, at, layers)),
             totals,
         )  # fmt: skip
 
@@ -131,7 +136,11 @@ class Clock:
         else:
             gathers = 2 if plan.shard == 3 else 1
             spent = one_pass(local * at.gradient, plan.dp, speed, latency)
-            spent += gathers * one_pass(local * at.computed, plan.dp, speed, latency) * (plan.micro_batches if plan.shard == 3 else 1)
+            spent += (
+                gathers
+                * one_pass(local * at.computed, plan.dp, speed, latency)
+                * (plan.micro_batches if plan.shard == 3 else 1)
+            )
         return max(0.0, spent - backward * self.hardware["overlap"])
 
     def _sends(self, plan: Plan, at: Setting, chunks: int) -> float:
@@ -153,7 +162,9 @@ class Clock:
         tensor = expert = 0
         for number, part in enumerate(self.model.net.parts):
             block = number == self.model.block
-            if not block and not ((number < self.model.block and stage == 0) or (number > self.model.block and stage == plan.pp - 1)):
+            if not block and not (
+                (number < self.model.block and stage == 0) or (number > self.model.block and stage == plan.pp - 1)
+            ):
                 continue
             n = (layers[stage] if block else part.count) * plan.micro_batches * at.batch
             once = sum(part.tape.values[value].size for value in part.tape.reduced) if plan.tp > 1 else 0

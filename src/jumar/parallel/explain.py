@@ -92,9 +92,9 @@ def _pipeline(n: int) -> list[str]:
         chart.append(f"stage {stage}  " + " ".join(cells))
     return [
         *chart,
-        f"forward   Send and Receive of Y between neighbours; {n - 1} slots of each card stay empty while the pipe fills",
+        f"forward   Send and Receive of Y between neighbours; {n - 1} slots of each card stay empty",
         "backward  Send and Receive of dX the other way",
-        f"memory    1/{n} of the layers; 1F1B keeps {n} micro-batches in flight on stage 0 and 1 on the last: stage 0 needs more",
+        f"memory    1/{n} of the layers; 1F1B keeps {n} micro-batches in flight on stage 0, 1 on the last",
     ]
 
 
@@ -103,7 +103,7 @@ def _shard(n: int) -> list[str]:
         *_ranks(n, "rows {r} of {n}", "keeps part {r} of {n}", "rows {r} of {n}"),
         "forward   AllGather of W before the product (in the computed dtype)",
         "backward  ReduceScatter of dW: each card gets the sum of its part",
-        "memory    W and its state 1/n; the gathered W lives until its backward pass (level 3 gathers it again instead)",
+        "memory    W and its state 1/n; the gathered W lives until its backward pass (level 3: gathered again)",
         "MindSpore the input of each ReduceScatter, the whole dW in float32, lives until the optimizer runs",
     ]
 
@@ -129,7 +129,7 @@ def _expert(n: int) -> list[str]:
 def _recompute(_: int) -> list[str]:
     return [
         "without   forward keeps  X ─ XW ─ act ─ …  of every layer until its backward pass",
-        "with      forward keeps  X              of every layer; backward computes the rest of one layer again, then uses it",
+        "with      forward keeps  X              of every layer; backward computes one layer again, then uses it",
         "forward   no collective; a tensor-parallel AllReduce inside the layer is done again",
         "memory    one tensor for each layer, and one whole layer at a time",
     ]

@@ -56,19 +56,27 @@ def find(name: str, changes: dict[str, float]) -> Hardware:
     """The constants of a chip, with those that the user gives."""
     chip = chips.find(name)
     if chip is None:
-        raise UserError(f"unknown chip: `{name}`", did_you_mean(name, chips.chips(), "`jumar plan --list chips` names them"))
+        raise UserError(
+            f"unknown chip: `{name}`", did_you_mean(name, chips.chips(), "`jumar plan --list chips` names them")
+        )
     family = chips.chips()[chip]
     data = table("parallel_hardware.toml")
     row = table("emulated_socs.json")["socs"].get(f"Ascend{chip}")
     if row is None or family not in data["families"]:
-        raise UserError(f"no constants for training on `{chip}`", "910A, 910B1 to 910B4, 910_93xx, 310P and 950 chips have some")
+        raise UserError(
+            f"no constants for training on `{chip}`", "910A, 910B1 to 910B4, 910_93xx, 310P and 950 chips have some"
+        )
     constants = {key: Constant(**value) for key, value in {**data["common"], **data["families"][family]}.items()}
     peak = round(row["cube_core"] * CUBE * row["cube_mhz"] * 1e6 / 1e12, 1)
-    constants["matrix_peak"] = Constant(peak, "TFLOPS, half precision", "derived", "cube cores x 8192 x clock, CANN platform files")
+    constants["matrix_peak"] = Constant(
+        peak, "TFLOPS, half precision", "derived", "cube cores x 8192 x clock, CANN platform files"
+    )
     constants["memory"] = Constant(row["memory_mib"], "MiB", "official", "CANN platform files")
     for key, value in changes.items():
         if key not in constants:
-            raise UserError(f"unknown constant: `{key}`", did_you_mean(key, constants, f"known: {', '.join(sorted(constants))}"))
+            raise UserError(
+                f"unknown constant: `{key}`", did_you_mean(key, constants, f"known: {', '.join(sorted(constants))}")
+            )
         if value <= 0:
             raise UserError(f"`{key}` must be greater than 0, not {value:g}")
         constants[key] = Constant(value, constants[key].unit, "yours", "--set")

@@ -114,7 +114,7 @@ class Model:
         buffers = self._buffers(at, first, pipeline)
         if at.pipeline:
             elements = sum(row.local * n for row, n in rows)
-            buffers += elements * at.gradient + (2 * elements * at.gradient if pipeline else 0)
+            buffers += elements * at.gradient + (elements * at.gradient * (1 if at.shard else 2) if pipeline else 0)
         moments = self._moments(rows, gradients)
         if at.pipeline:
             moments.append((sum(row.local * n for row, n in rows) * at.gradient, 0, 0, "optimizer"))

@@ -1,11 +1,21 @@
-"""Reads the operators of a MindSpore network from the text of its compiled graph (`*_validate_*.ir`, MindSpore 2.7 to 2.10)."""
+"""Reads the operators of a MindSpore network from the text of its compiled graph (`*_validate_*.ir`, 2.10)."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-WIDTHS = {"Float32": 4, "Float16": 2, "BFloat16": 2, "Int32": 4, "Int64": 8, "Bool": 1, "Float64": 8, "Int8": 1, "UInt8": 1}
+WIDTHS = {
+    "Float32": 4,
+    "Float16": 2,
+    "BFloat16": 2,
+    "Int32": 4,
+    "Int64": 8,
+    "Bool": 1,
+    "Float64": 8,
+    "Int8": 1,
+    "UInt8": 1,
+}
 PARAMETER = re.compile(r"^%para(\d+)_([^:]+): <(Ref\[)?Tensor\[(\w+)\]\]?, \(([\d, ]*)\)", re.M)
 NODE = re.compile(r"^  %(\d+)\(.*?\) = (\w+)(?:\[.*?\])?\((.*)$")
 TENSOR = re.compile(r"<(?:Ref\[)?Tensor\[(\w+)\]\]?, \(([\d, ]*)\)")
@@ -42,7 +52,7 @@ def read(text: str) -> dict[str, Any]:
         if kind in ("Cast", "Transpose", "Reshape") and refs and all(what == "weight" for what, _ in refs):
             known[number] = refs[0]
             continue
-        row = {
+        row: dict[str, Any] = {
             "kind": kind, "inputs": [index for what, index in refs if what == "value"],
             "weights": [index for what, index in refs if what == "weight"],
             "outputs": [], "block": block, "flops": _flops(kind, rest, out),

@@ -14,6 +14,7 @@ from jumar.tables.load import table
 GPT = {"norm": "layer", "position": "learned", "activation": "gelu", "bias": True, "vocab": 50257, "tied": True}
 LLAMA = {"norm": "rms", "position": "rope", "activation": "swiglu", "bias": False}
 SEQUENCE = {"gpt": 2048, "llama": 2048}
+PADDING = 128
 PICTURE = 3 * 224 * 224 * 4
 LEARNED = ("gpt2", "opt", "gpt_bigcode", "pangu", "pangu-alpha", "gpt")
 """Model types of config.json that learn their positions."""
@@ -29,7 +30,9 @@ def preset(name: str) -> Network:
     row = dict(presets()[name])
     family = row.pop("family")
     if family == "conv":
-        return Network(name, family, row["source"], 1, row["layers"], computed="float16", input_bytes=PICTURE, sample="picture")
+        return Network(
+            name, family, row["source"], 1, row["layers"], computed="float16", input_bytes=PICTURE, sample="picture"
+        )
     words: dict[str, Any] = {**(GPT if family == "gpt" else LLAMA), **row}
     if family == "mlp":
         return Network(
@@ -40,7 +43,17 @@ def preset(name: str) -> Network:
     words.setdefault("kv_heads", row["heads"])
     words.setdefault("head_dim", row["hidden"] // row["heads"])
     seq = SEQUENCE[family] if "pangu" not in name else 1024
-    return Network(name=name, family=family, seq=seq, input_bytes=seq * 8, **words)
+    return _padded(Network(name=name, family=family, seq=seq, input_bytes=seq * 8, **words))
+
+
+def _padded(net: Network) -> Network:
+    """A vocabulary that cards cannot share is filled up, as training frameworks do."""
+    if net.vocab % 8 == 0:
+        return net
+    wide = -(-net.vocab // PADDING) * PADDING
+    return net.with_(
+        vocab=wide, notes=(*net.notes, f"the vocabulary of {net.vocab} is filled up to {wide}, a multiple of {PADDING}")
+    )
 
 
 def from_config(path: Path) -> Network:
@@ -69,10 +82,10 @@ def from_config(path: Path) -> Network:
     learned = kind in LEARNED or "n_positions" in data
     seq = int(data.get("max_position_embeddings", data.get("n_positions", 2048)))
     experts = int(data.get("num_local_experts", data.get("num_experts", data.get("n_routed_experts", 0))) or 0)
-    inner = data.get("moe_intermediate_size") if experts else None
-    return Network(
+    inner = (data.get("moe_intermediate_size") if experts else None) or data.get("intermediate_size")
+    return _padded(Network(
         name=kind or path.stem, family="llama" if gated else "gpt", source=str(path), seq=seq, layers=layers,
-        hidden=hidden, inner=int(inner or data.get("intermediate_size") or data.get("n_inner") or 4 * hidden),
+        hidden=hidden, inner=int(inner or data.get("n_inner") or 4 * hidden),
         heads=heads, kv_heads=int(data.get("num_key_value_heads") or heads),
         head_dim=int(data.get("head_dim") or hidden // heads), vocab=_number(data, path, "vocab_size"),
         norm="rms" if rms else "layer", position="learned" if learned else "rope",
@@ -80,7 +93,7 @@ def from_config(path: Path) -> Network:
         bias=not gated, tied=bool(data.get("tie_word_embeddings", not gated)), experts=experts,
         active_experts=int(data.get("num_experts_per_tok", 2)) if experts else 0,
         computed=_dtype(data), input_bytes=seq * 8,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _number(data: dict[str, Any], path: Path, *names: str) -> int:
@@ -90,7 +103,9 @@ def _number(data: dict[str, Any], path: Path, *names: str) -> int:
             if value < 1:
                 raise UserError(f"`{path}`: `{name}` must be at least 1, not {value}")
             return value
-    raise UserError(f"`{path}` has no `{names[0]}`", "the file must describe a transformer as Hugging Face's config.json does")
+    raise UserError(
+        f"`{path}` has no `{names[0]}`", "the file must describe a transformer as Hugging Face's config.json does"
+    )
 
 
 def _dtype(data: dict[str, Any]) -> str:
@@ -98,7 +113,7 @@ def _dtype(data: dict[str, Any]) -> str:
     return name if name in BYTES else "bfloat16"
 
 
-def find(word: str, interpreter: str, batch: int | None, seq: int | None) -> Network:
+def find(word: str, interpreter: str, seq: int | None) -> Network:
     """The network that a word of the command line means."""
     if ".py:" in word:
         from jumar.parallel import modules
@@ -113,5 +128,7 @@ def find(word: str, interpreter: str, batch: int | None, seq: int | None) -> Net
         return from_config(path)
     if word.lower() in presets():
         return preset(word.lower())
-    hint = did_you_mean(word, presets(), "`jumar parallel --list` names the presets; or give a config.json or `file.py:make_model`")
+    hint = did_you_mean(
+        word, presets(), "`jumar parallel --list` names the presets; or give a config.json or `file.py:make_model`"
+    )
     raise UserError(f"no such model: `{word}`", hint)

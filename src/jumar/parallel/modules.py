@@ -18,6 +18,8 @@ from jumar.tables.load import table, text
 
 BATCH = 2
 LIMIT = 300
+ALIKE = 0.1
+"""Layers are equal when the bytes that they make differ by no more than this share."""
 
 
 def read(word: str, interpreter: str, seq: int | None) -> Network:
@@ -51,11 +53,15 @@ def _probe(path: Path, function: str, interpreter: str, seq: int, folder: Path) 
     words = [interpreter, str(script), str(path.absolute()), function, str(BATCH), str(seq), str(folder)]
     environment = {**os.environ, **graphs, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     try:
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False, cwd=folder)
+        done = subprocess.run(
+            words, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False, cwd=folder
+        )
     except OSError as error:
         raise UserError(f"cannot start `{interpreter}`: {error.strerror}", "`--python` names another Python") from error
     except subprocess.TimeoutExpired:
-        raise UserError(f"`{path}:{function}` was not built within {LIMIT} s", "build it without loading weights") from None
+        raise UserError(
+            f"`{path}:{function}` was not built within {LIMIT} s", "build it without loading weights"
+        ) from None
     written = folder / "result.json"
     if not written.exists():
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
@@ -67,12 +73,18 @@ def _probe(path: Path, function: str, interpreter: str, seq: int, folder: Path) 
 def _refuse(result: dict[str, Any], path: Path, function: str, interpreter: str) -> None:
     kind = result["kind"]
     if kind == "missing":
-        raise UserError(f"`{path}` needs `{result['name']}`, which `{interpreter}` does not have", "`--python` names a Python that has it")
+        raise UserError(
+            f"`{path}` needs `{result['name']}`, which `{interpreter}` does not have",
+            "`--python` names a Python that has it",
+        )
     if kind == "no-function":
         hint = did_you_mean(function, result["names"], "a function without arguments that returns the model")
         raise UserError(f"`{path}` has no `{function}`", hint)
     if kind == "no-inputs":
-        raise UserError(f"what goes into `{path}:{function}` cannot be guessed", "add `def make_inputs(batch)` that returns its inputs")
+        raise UserError(
+            f"what goes into `{path}:{function}` cannot be guessed",
+            "add `def make_inputs(batch)` that returns its inputs",
+        )
     if kind == "error":
         raise UserError(f"`{path}:{function}` cannot be built: {result['message']}", "try it in Python first")
 
@@ -99,9 +111,9 @@ def build(trace: dict[str, Any], name: str, source: str, framework: str) -> Netw
     layers: list[Layer] = []
     if groups[0]:
         layers.append(Layer("start", tapes[0]))
-    same = len({(len(group), sum(size for row in group for _, size in row["outputs"])) for group in groups[1:-1]}) == 1
-    if same:
-        layers.append(Layer("block", tapes[1], len(numbers)))
+    totals = [sum(size for row in group for _, size in row["outputs"]) for group in groups[1:-1]]
+    if totals and max(totals) - min(totals) <= ALIKE * max(totals):
+        layers.append(Layer("block", tapes[1 + len(numbers) // 2], len(numbers)))
     else:
         layers += [Layer(f"block {number}", tape) for number, tape in zip(numbers, tapes[1:-1], strict=True)]
         notes = (*notes, "the layers differ: they are taken one by one") if numbers else notes

@@ -1,4 +1,4 @@
-"""The proof of a plan: MindSpore's own compiler in its dry run, one process per stage, under a watch on the host's memory."""
+"""The proof of a plan: MindSpore's own compiler in its dry run, one process per stage, with a watch on memory."""
 
 from __future__ import annotations
 
@@ -54,8 +54,11 @@ class Proven(NamedTuple):
 
 
 def shrink(search: Search, found: Found, depth: int | None) -> tuple[Search, Found, bool]:
-    """The same plan with fewer layers where the whole depth would be too much for the host."""
+    """The same plan with fewer layers where the whole depth would be too much; the head has its own weight."""
     plan, limit = found.plan, search.hardware.usable
+    if search.net.tied:
+        search = Search(search.net.with_(tied=False), search.job, search.hardware)
+        found = search.evaluate(plan, limit, found.layers) or found
     wanted = depth or (SHRUNK * plan.pp if plan.pp > 1 and search.net.layers > SHRUNK * plan.pp else search.net.layers)
     if wanted >= search.net.layers:
         return search, found, False
@@ -68,7 +71,9 @@ def shrink(search: Search, found: Found, depth: int | None) -> tuple[Search, Fou
     return small, other, True
 
 
-def prove(search: Search, found: Found, starter: Sequence[str], *, depth: int | None = None, limit: float = 600) -> Proven:
+def prove(
+    search: Search, found: Found, starter: Sequence[str], *, depth: int | None = None, limit: float = 600
+) -> Proven:
     """Compile the plan for the first rank of each stage and compare."""
     reason = code.can_generate(search.net, found)
     if reason:
@@ -80,7 +85,9 @@ def prove(search: Search, found: Found, starter: Sequence[str], *, depth: int | 
         (folder / code.SCRIPT).write_text(code.network(search.net, search.job, found), encoding="utf-8")
         at_once = max(1, min(plan.pp, (os.cpu_count() or 1) // 2, (_available() - SPARE) // EACH))
         with ThreadPoolExecutor(at_once) as pool:
-            stages = list(pool.map(lambda stage: _stage(search, found, stage, folder, starter, limit, at_once), range(plan.pp)))
+            stages = list(
+                pool.map(lambda stage: _stage(search, found, stage, folder, starter, limit, at_once), range(plan.pp))
+            )
     return Proven(plan.name, found.layers, shrunk, stages)
 
 
@@ -100,7 +107,9 @@ def _stage(
     output = watched(words, place, variables, limit, (_available() - SPARE) // at_once)
     match = PEAK.search(output)
     if match is None:
-        raise UserError(f"MindSpore did not compile `{plan.name}`: {_reason(output)}", "`jumar run --print` shows what is started")
+        raise UserError(
+            f"MindSpore did not compile `{plan.name}`: {_reason(output)}", "`jumar run --print` shows what is started"
+        )
     predicted = found.memory[stage].total
     volume = sum(search.clock.volume(plan, found.layers, stage))
     return Proof(stage, rank, predicted, int(match[1]) << 20, volume, _volume(place), time.monotonic() - began)

@@ -96,16 +96,31 @@ class Search:
             if rows % m or (pp > 1 and m < pp and wish.micro_batches is None) or (pp == 1 and m > 1):
                 continue
             for shard in _choices(wish.shard, [0, 1, 3] if dp > 1 else [0]):
-                for recompute in _choices(wish.recompute, ["none", "selective", "full"] if net.heads else ["none", "full"]):
+                for recompute in _choices(
+                    wish.recompute, ["none", "selective", "full"] if net.heads else ["none", "full"]
+                ):
                     if recompute == "selective" and (net.attention == "flash" or not net.heads):
                         continue
                     for schedule in _choices(wish.schedule, schedules):
                         for sequence in _choices(wish.sequence, sequences):
-                            for ep in _choices(wish.ep, [e for e in _divisors(dp) if net.experts and net.experts % e == 0] or [1]):
+                            for ep in _choices(
+                                wish.ep, [e for e in _divisors(dp) if net.experts and net.experts % e == 0] or [1]
+                            ):
                                 chunks = 2 if schedule == "interleaved" and pp > 1 else 1
                                 if chunks > 1 and self.depth < pp * chunks:
                                     continue
-                                yield Plan(dp, tp, pp, m, shard if dp > 1 else 0, recompute, schedule, chunks, sequence and tp > 1, ep)
+                                yield Plan(
+                                    dp,
+                                    tp,
+                                    pp,
+                                    m,
+                                    shard if dp > 1 else 0,
+                                    recompute,
+                                    schedule,
+                                    chunks,
+                                    sequence and tp > 1,
+                                    ep,
+                                )
 
     @property
     def depth(self) -> int:
@@ -210,7 +225,10 @@ class Search:
         if wish.tp and not self.can_split(wish.tp):
             raise UserError(*self._unsplittable(wish.tp))
         if wish.pp and wish.pp > self.depth:
-            raise UserError(f"{wish.pp} stages need at least {wish.pp} layers; `{self.net.name}` has {self.depth}", "use fewer stages")
+            raise UserError(
+                f"{wish.pp} stages need at least {wish.pp} layers; `{self.net.name}` has {self.depth}",
+                "use fewer stages",
+            )
         if wish.layers and (wish.pp != len(wish.layers) or sum(wish.layers) != self.depth):
             raise UserError(f"`--layers` must give one count per stage, together {self.depth}", "also give `--pp`")
 
@@ -227,7 +245,7 @@ class Search:
         batch = self.job.global_batch
         return (
             f"no plan for {wish.cards} cards and a global batch of {batch} meets these wishes",
-            "the batch must be divisible by dp x micro-batches, and micro-batches must be at least the number of stages",
+            "the batch must be divisible by dp x micro-batches, and there must be a micro-batch for each stage",
         )
 
 

@@ -194,12 +194,10 @@ def _end(net: Network) -> Tape:
     x = tape.value(net.seq * net.hidden * BYTES[net.computed], SEQUENCE)
     y = _norm(tape, net, x, "norm")
     rows, size = net.seq * FLOAT, net.seq * net.vocab * FLOAT
-    way = "out"
     head = tape.weight("head", 0 if net.tied else net.hidden * net.vocab, split=True)
     flops = 2 * net.seq * net.hidden * net.vocab
     logits = net.seq * net.vocab * BYTES[net.computed]
     y = tape.op("matmul", (y,), logits, TENSOR, keeps=(y,), weights=(head,), flops=flops)
-    del way
     if logits != size:
         y = tape.op("cast", (y,), size, TENSOR)
     most = tape.op("max", (y,), rows, own=True, keeps=())
