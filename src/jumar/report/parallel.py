@@ -96,7 +96,7 @@ def data(result: Result) -> dict[str, Any]:
         "constants": {key: value._asdict() for key, value in sorted(result.constants.items())},
         "times_are": "modelled", "fits": result.fits, "plans_looked_at": result.looked, "fewest_cards": result.fewest,
         "plans": [_plan(item) for item in result.shown], "front": [_plan(item) for item in result.front],
-        "answers": {title: sentences for title, sentences in result.answers}, "launch": result.launch,
+        "answers": dict(result.answers), "launch": result.launch,
         "proofs": [
             {"plan": proven.plan, "layers": list(proven.layers), "shrunk": proven.shrunk,
              "stages": [{**row._asdict(), "error": round(row.error, 4)} for row in proven.stages]}
