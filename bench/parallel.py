@@ -1,7 +1,7 @@
 """Predicted against compiled memory of plans: `python bench/parallel.py [--prove PYTHON]`.
 
-Without `--prove` the compiled figures are the recorded ones of tests/parallel/compiled.json; with it each row is compiled
-again by the MindSpore of that Python, one at a time. The last line is the speed of the search.
+Without `--prove` the compiled figures are those recorded in tests/parallel/compiled.json; with it each row is
+compiled again by the MindSpore of that Python, one at a time. The last line is the speed of the search.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from jumar.parallel.search import Search, Wish
 ROWS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "tests" / "parallel" / "compiled.json").read_text()
 )["rows"]
-NAMES = ("family", "layers", "hidden", "inner", "heads", "kv_heads", "head_dim", "vocab", "norm", "position", "activation",
-         "attention", "computed")  # fmt: skip
+NAMES = (
+    "family", "layers", "hidden", "inner", "heads", "kv_heads", "head_dim", "vocab", "norm", "position", "activation",
+    "attention", "computed",
+)  # fmt: skip
 
 
 def network(row: dict[str, Any]) -> Network:
@@ -52,7 +54,8 @@ def main() -> None:
         if given.prove:
             starter = [sys.executable, "-m", "jumar", "run", "--python", given.prove]
             compiled = prove.prove(search, found, starter, depth=net.layers).stages[stage].compiled
-        what = f"{net.family} {net.layers} x {net.hidden}, {plan.name}, batch {search.job.global_batch}, rank {row['rank']}"
+        what = f"{net.family} {net.layers} x {net.hidden}, {plan.name}, batch {search.job.global_batch}"
+        what += f", rank {row['rank']}"
         print(f"{predicted >> 20:>9} {compiled >> 20:>9} {100 * (predicted / compiled - 1):>+6.1f}%  {what}")
     search = Search(models.preset("gpt3-175b"), Job(3072), machine)
     began = time.process_time()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from jumar.cli.main import main
 
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "parallel.md"
 BASE = ["parallel", "llama-7b", "--cards", "8", "--global-batch", "16"]
 
 
@@ -46,12 +49,30 @@ def test_page_is_one_file_with_pictures(capsys: pytest.CaptureFixture[str], tmp_
     path = tmp_path / "plan.html"
     assert _run(capsys, *BASE, "--html", str(path))[0] == 0
     page = path.read_text()
-    assert page.count("<svg") == 2 and "GiB usable" in page and "http" not in page.partition("<h2>Code")[0].replace("http-equiv", "")
+    assert (
+        page.count("<svg") == 2
+        and "GiB usable" in page
+        and "http" not in page.partition("<h2>Code")[0].replace("http-equiv", "")
+    )
 
 
 @pytest.mark.parametrize("kind", ["mindspore", "mindspore-old", "torch", "network"])
 def test_code_is_python(capsys: pytest.CaptureFixture[str], kind: str) -> None:
-    words = ["--pp", "2", "--tp", "2", "--dp", "2", "--recompute", "full", "--shard", "1", "--no-sequence", "--schedule", "1f1b"]
+    words = [
+        "--pp",
+        "2",
+        "--tp",
+        "2",
+        "--dp",
+        "2",
+        "--recompute",
+        "full",
+        "--shard",
+        "1",
+        "--no-sequence",
+        "--schedule",
+        "1f1b",
+    ]
     code, out, _ = _run(capsys, *BASE, *words, "--code", kind)
     assert code == 0
     ast.parse(out)
@@ -96,3 +117,28 @@ def test_mistakes_say_what_is_wrong(capsys: pytest.CaptureFixture[str], words: l
     code, out, err = _run(capsys, *words)
     assert code == 2
     assert message in err and "Traceback" not in err and out == ""
+
+
+def _blocks(path: Path) -> list[str]:
+    return re.findall(r"^```(?:sh|text)\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S)
+
+
+COMMANDS = [
+    line
+    for block in re.findall(r"^```sh\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.M | re.S)
+    for line in block.splitlines()
+]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_commands_of_the_guide_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = _run(capsys, *shlex.split(line)[1:])
+    assert code in (0, 1), err
+    assert out
+
+
+def test_both_languages_of_the_guide_have_the_same_commands() -> None:
+    assert _blocks(GUIDE) == _blocks(GUIDE.with_name("parallel.zh-CN.md"))

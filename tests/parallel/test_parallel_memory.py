@@ -31,7 +31,9 @@ def _network(row: dict[str, Any]) -> Network:
     return Network(name="recorded", source="", bias=bool(row.get("bias", 0)), **words)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(f"{k}={v}" for k, v in row.items() if k != "compiled_mib"))
+@pytest.mark.parametrize(
+    "row", ROWS, ids=lambda row: " ".join(f"{k}={v}" for k, v in row.items() if k != "compiled_mib")
+)
 def test_prediction_is_within_ten_percent_of_the_compiled_peak(row: dict[str, Any]) -> None:
     net = _network(row)
     plan = Plan(

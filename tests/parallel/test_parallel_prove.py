@@ -74,7 +74,9 @@ def test_too_much_time_ends_the_dry_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("JUMAR_MINDSPORE_PYTHON" not in os.environ, reason="JUMAR_MINDSPORE_PYTHON names no Python with MindSpore")
+@pytest.mark.skipif(
+    "JUMAR_MINDSPORE_PYTHON" not in os.environ, reason="JUMAR_MINDSPORE_PYTHON names no Python with MindSpore"
+)
 @pytest.mark.parametrize(("name", "plan", "batch"), [
     ("mlp-8x1024", Plan(8, 1, 1), 65536),
     ("mlp-8x1024", Plan(4, 1, 2, 4), 65536),

@@ -30,7 +30,9 @@ def test_pruning_loses_nothing(memory: int) -> None:
     every = _everything(search, Wish(8))
     fitting = sorted((item.time.total, item.peak) for item in every if item.fits)
     assert [(item.time.total, item.peak) for item in answer.fitting] == fitting[:5]
-    front = {point for point in fitting if not any(o[0] <= point[0] and o[1] <= point[1] and o != point for o in fitting)}
+    front = {
+        point for point in fitting if not any(o[0] <= point[0] and o[1] <= point[1] and o != point for o in fitting)
+    }
     assert {(item.time.total, item.peak) for item in answer.front} == front
     assert answer.leanest is not None
     if not fitting:

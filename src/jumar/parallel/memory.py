@@ -104,40 +104,41 @@ class Model:
         return [row for row in rows if row[1]]
 
     def _stage(self, at: Setting, count: int, first: bool, last: bool, flight: float, pipeline: bool) -> Memory:
-        at = at._replace(moved=pipeline and flight > 1)
+        if pipeline and flight > 1:
+            at = at._replace(moved=True)
         rows = self.rows(at, count, first, last)
-        weights = sum(row.weights * n for row, n in rows)
-        state = sum(row.state * n for row, n in rows) * self.job.state_bytes
-        saved = sum(row.saved * n for row, n in rows)
-        copies = sum(row.copies * n for row, n in rows)
-        gradients = sum(row.gradients * n for row, n in rows)
+        weights = state = saved = copies = gradients = local = 0
+        for row, n in rows:
+            weights, state, local = weights + row.weights * n, state + row.state * n, local + row.local * n
+            saved, copies, gradients = saved + row.saved * n, copies + row.copies * n, gradients + row.gradients * n
         buffers = self._buffers(at, first, pipeline)
         if at.pipeline:
-            elements = sum(row.local * n for row, n in rows)
-            buffers += elements * at.gradient + (elements * at.gradient * (1 if at.shard else 2) if pipeline else 0)
-        moments = self._moments(rows, gradients)
-        if at.pipeline:
-            moments.append((sum(row.local * n for row, n in rows) * at.gradient, 0, 0, "optimizer"))
-        waiting = int((flight - 1) * saved)
-        totals = [(waiting * (name != "optimizer") + size, grads, held, name) for size, grads, held, name in moments]
-        size, grads, held, name = max(totals, key=lambda row: row[0] + row[1])
-        if name == "optimizer":
-            return Memory(weights, grads + size, state, 0, 0, buffers, name, int(flight))
-        inside = held + int((flight - 1) * copies)
-        return Memory(weights, grads, state, size - inside, inside, buffers, name, int(flight))
+            zeros = (1 if at.shard else 2) if pipeline else 0
+            buffers += local * at.gradient * (1 + zeros)
+        size, grads, held, name = self._highest(rows, gradients, int((flight - 1) * saved))
+        if at.pipeline and local * at.gradient > size + grads:
+            size, grads, held, name = 0, local * at.gradient, 0, "optimizer"
+        inside = held + (int((flight - 1) * copies) if name != "optimizer" else 0)
+        return Memory(
+            weights, grads, state * self.job.state_bytes, size - inside, inside, buffers, name, int(flight)
+        )  # fmt: skip
 
-    def _moments(self, rows: list[tuple[Profile, int]], gradients: int) -> list[tuple[int, int, int, str]]:
-        """Activations with copies, gradients and copies alone at each moment that can be the peak."""
-        moments = [(0, gradients, 0, "optimizer")]
+    def _highest(self, rows: list[tuple[Profile, int]], gradients: int, waiting: int) -> tuple[int, int, int, str]:
+        """Activations with copies, gradients, and copies alone at the moment when they are most."""
+        best, most = (0, gradients, 0, "optimizer"), gradients
         before = held = done = 0
         for row, n in rows:
-            for index in {0, n - 1}:
-                saved, copies = before + index * row.saved, held + index * row.copies
+            for index in (0, n - 1) if n > 1 else (0,):
+                size = waiting + before + index * row.saved
+                if size + row.forward > most:
+                    most = size + row.forward
+                    best = (most, 0, held + index * row.copies, "forward")
                 after = gradients - done - (index + 1) * row.gradients
-                moments.append((saved + row.forward, 0, copies, "forward"))
-                moments.append((saved + row.backward, after, copies + row.copies, "backward"))
+                if size + row.backward + after > most:
+                    most = size + row.backward + after
+                    best = (size + row.backward, after, held + (index + 1) * row.copies, "backward")
             before, held, done = before + n * row.saved, held + n * row.copies, done + n * row.gradients
-        return moments
+        return best
 
     def _buffers(self, at: Setting, first: bool, pipeline: bool) -> int:
         """The input as it is fed (whole on every card), its slice, and constants such as the mask."""

@@ -82,7 +82,9 @@ def from_config(path: Path) -> Network:
     learned = kind in LEARNED or "n_positions" in data
     seq = int(data.get("max_position_embeddings", data.get("n_positions", 2048)))
     experts = int(data.get("num_local_experts", data.get("num_experts", data.get("n_routed_experts", 0))) or 0)
-    inner = (data.get("moe_intermediate_size") if experts else 0) or data.get("intermediate_size") or data.get("n_inner")
+    inner = (
+        (data.get("moe_intermediate_size") if experts else 0) or data.get("intermediate_size") or data.get("n_inner")
+    )
     return _padded(Network(
         name=kind or path.stem, family="llama" if gated else "gpt", source=str(path), seq=seq, layers=layers,
         hidden=hidden, inner=int(inner or 4 * hidden),

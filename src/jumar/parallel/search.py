@@ -143,6 +143,9 @@ class Search:
         for stage in range(plan.pp):
             first, last, flight = stage == 0, stage == plan.pp - 1, self.model.in_flight(plan, stage)
             low, high = 0, self.depth - plan.pp + 1
+            guess = min(high, 2 * -(-self.depth // plan.pp))
+            if self.model.stage(at, guess, first, last, flight, plan.pp > 1).total > limit:
+                high = guess - 1
             while low < high:
                 middle = (low + high + 1) // 2
                 if self.model.stage(at, middle, first, last, flight, plan.pp > 1).total <= limit:
