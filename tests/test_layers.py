@@ -20,7 +20,9 @@ LOWER = {
     **{feature: {feature, "tables", "core", "data"} for feature in FEATURES},
 }
 """What each part may import."""
-VALUES = tuple(f"jumar.{name}.result." for name in ("compare", "migrate", "machine.explain", "machine.smi", "perf"))
+VALUES = tuple(
+    f"jumar.{name}.result." for name in ("compare", "migrate", "machine.explain", "machine.smi", "parallel", "perf")
+)
 """Modules of features with nothing but values, which reports may read."""
 HEAVY = {"torch", "torch_npu", "numpy", "mindspore", "obs", "boto3", "onnx", "onnxruntime"}
 HEAVY_PLACES = ("emulate", "compare", "cloud/store", "launch/backends", "export", "perf/record")

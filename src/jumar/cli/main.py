@@ -23,6 +23,7 @@ VERBS = {
     "launch": "Start a program on many cards, here or on other machines",
     "migrate": "Show or make the changes that take CUDA code to Ascend NPUs",
     "net": "Plan, set and check the addresses of the cards",
+    "parallel": "Which parallel plan fits on these cards, and its code",
     "perf": "Where the time goes on the card, and what to change first",
     "plan": "Which versions fit together, and the exact steps to install them",
     "ranktable": "Make, check and convert rank tables",

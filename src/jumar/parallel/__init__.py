@@ -1,0 +1,1 @@
+"""Which data, tensor, pipeline, optimizer-shard and recompute plan fits on these cards, and which is fastest."""

@@ -1,0 +1,179 @@
+"""The modelled time of one step: rooflines, alpha-beta collectives, the pipeline's bubble. No hardware confirmed it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from jumar.parallel.hardware import Hardware
+from jumar.parallel.memory import Model
+from jumar.parallel.network import BYTES
+from jumar.parallel.plan import Plan
+from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Setting
+
+
+class Time(NamedTuple):
+    """Seconds of a step by what they go to."""
+
+    compute: float
+    tensor: float
+    """Collectives of tensor and expert parallel."""
+    bubble: float
+    data: float
+    """Gradient collectives that the backward pass does not hide."""
+    pipeline: float
+    optimizer: float
+
+    @property
+    def total(self) -> float:
+        return sum(self)
+
+
+class Volume(NamedTuple):
+    """Bytes that one card hands to collectives in a step, by kind."""
+
+    tensor: int
+    data: int
+    pipeline: int
+    expert: int
+
+
+def all_reduce(size: float, cards: int, speed: float, latency: float) -> float:
+    """A ring: two passes over the cards."""
+    return 0.0 if cards < 2 else 2 * (cards - 1) * (size / cards / speed + latency)
+
+
+def one_pass(size: float, cards: int, speed: float, latency: float) -> float:
+    """All-gather, reduce-scatter or all-to-all of `size` bytes in all."""
+    return 0.0 if cards < 2 else (cards - 1) * (size / cards / speed + latency)
+
+
+class Clock:
+    """Times of plans for one network, job and machine."""
+
+    def __init__(self, model: Model, hardware: Hardware) -> None:
+        self.model, self.hardware = model, hardware
+        self.layers = cache(self._layer)
+        self.stage = cache(self._stage)
+
+    def layer(self, part: int, at: Setting) -> tuple[float, float, float, float]:
+        """Forward and backward seconds of one layer for one micro-batch, and those of its collectives."""
+        recompute = at.recompute if part == self.model.block else "none"
+        return self.layers(
+            part, Setting(at.batch, at.tp, 1, at.sequence, False, recompute, at.kept, at.computed, ep=at.ep)
+        )
+
+    def _layer(self, part: int, at: Setting) -> tuple[float, float, float, float]:
+        tape, hardware = self.model.net.parts[part].tape, self.hardware
+        divisors = {WHOLE: 1, TENSOR: at.tp, SEQUENCE: at.tp if at.sequence else 1}
+        speed, bandwidth = hardware.flops(BYTES[self.model.net.computed]), hardware.bandwidth()
+        sizes = [value.size * at.batch / divisors[value.split] for value in tape.values]
+        matrix = vector = again = 0.0
+        for number, op in enumerate(tape.ops):
+            if op.view:
+                continue
+            moved = sizes[op.output] + sum(sizes[value] for value in op.inputs)
+            moved += sum(
+                tape.weights[i].elements / (at.tp if tape.weights[i].split else 1) * at.computed for i in op.weights
+            )
+            if op.flops:
+                seconds = max(op.flops * at.batch / at.tp / speed, moved / bandwidth)
+                matrix += seconds
+            else:
+                seconds = moved / bandwidth
+                vector += seconds
+            if at.recompute == "full" or (at.recompute == "selective" and number in tape.selective):
+                again += seconds
+        rate, latency = hardware.link(at.tp, 1)
+        once = sum(all_reduce(tape.values[value].size * at.batch, at.tp, rate, latency) for value in tape.reduced)
+        if at.ep > 1:
+            rate, latency = hardware.link(at.ep, at.tp)
+            once += 2 * one_pass(tape.exchanged * at.batch, at.ep, rate, latency)
+        redone = once if at.recompute == "full" else 0.0
+        forward = matrix + vector
+        return forward, 2 * forward + again, once, once + redone
+
+    def _stage(self, at: Setting, count: int, first: bool, last: bool) -> tuple[float, float]:
+        """Seconds of one micro-batch on a stage: compute and collectives."""
+        compute = comm = 0.0
+        for number, part in enumerate(self.model.net.parts):
+            block = number == self.model.block
+            if not block and not ((number < self.model.block and first) or (number > self.model.block and last)):
+                continue
+            n = count if block else part.count
+            row = self.layer(number, at)
+            compute, comm = compute + n * (row[0] + row[1]), comm + n * (row[2] + row[3])
+        return compute, comm
+
+    def time(self, plan: Plan, layers: tuple[int, ...]) -> tuple[Time, list[float]]:
+        """The parts of a step, and the seconds of each stage for one micro-batch."""
+        at = self.model.setting(plan)
+        rows = [self.stage(at, count, s == 0, s == plan.pp - 1) for s, count in enumerate(layers)]
+        totals = [sum(row) for row in rows]
+        worst = max(range(plan.pp), key=totals.__getitem__)
+        compute, comm = rows[worst]
+        chunks = plan.chunks if plan.schedule == "interleaved" else 1
+        m = plan.micro_batches
+        bubble = totals[worst] * (plan.pp - 1) / chunks
+        return (
+            Time(compute * m, comm * m, bubble, self._data(plan, at, layers, compute * m * 2 / 3),
+                 self._sends(plan, at, chunks), self._optimizer(plan, at, layers)),
+            totals,
+        )  # fmt: skip
+
+    def _local(self, plan: Plan, at: Setting, layers: tuple[int, ...]) -> tuple[int, int]:
+        """The most elements on one card before and after the optimizer shard."""
+        found = [self.model.rows(at, n, s == 0, s == plan.pp - 1) for s, n in enumerate(layers)]
+        return max((sum(r.local * n for r, n in rows), sum(r.state * n for r, n in rows)) for rows in found)
+
+    def _data(self, plan: Plan, at: Setting, layers: tuple[int, ...], backward: float) -> float:
+        if plan.dp == 1:
+            return 0.0
+        local, _ = self._local(plan, at, layers)
+        speed, latency = self.hardware.link(plan.dp, plan.tp)
+        if not plan.shard:
+            spent = all_reduce(local * at.gradient, plan.dp, speed, latency)
+        else:
+            gathers = 2 if plan.shard == 3 else 1
+            spent = one_pass(local * at.gradient, plan.dp, speed, latency)
+            spent += (
+                gathers
+                * one_pass(local * at.computed, plan.dp, speed, latency)
+                * (plan.micro_batches if plan.shard == 3 else 1)
+            )
+        return max(0.0, spent - backward * self.hardware["overlap"])
+
+    def _sends(self, plan: Plan, at: Setting, chunks: int) -> float:
+        if plan.pp == 1:
+            return 0.0
+        speed, latency = self.hardware.link(plan.pp, plan.dp * plan.tp)
+        tape = self.model.net.parts[self.model.block].tape
+        return 2 * chunks * (plan.pp - 1) * (tape.values[tape.out].size * at.batch / speed + latency)
+
+    def _optimizer(self, plan: Plan, at: Setting, layers: tuple[int, ...]) -> float:
+        local, owned = self._local(plan, at, layers)
+        del local
+        return owned * (2 * (at.kept + self.model.job.state_bytes) + at.gradient) / self.hardware.bandwidth()
+
+    def volume(self, plan: Plan, layers: tuple[int, ...], stage: int) -> Volume:
+        """Bytes that a card of the stage gives to collectives in one step."""
+        at = self.model.setting(plan)
+        rows = self.model.rows(at, layers[stage], stage == 0, stage == plan.pp - 1)
+        tensor = expert = 0
+        for number, part in enumerate(self.model.net.parts):
+            block = number == self.model.block
+            if not block and not (
+                (number < self.model.block and stage == 0) or (number > self.model.block and stage == plan.pp - 1)
+            ):
+                continue
+            n = (layers[stage] if block else part.count) * plan.micro_batches * at.batch
+            once = sum(part.tape.values[value].size for value in part.tape.reduced) if plan.tp > 1 else 0
+            tensor += n * once * (3 if block and plan.recompute == "full" else 2)
+            expert += n * part.tape.exchanged * 4 if plan.ep > 1 else 0
+        local, owned = sum(r.local * n for r, n in rows), sum(r.state * n for r, n in rows)
+        data = 0
+        if plan.dp > 1:
+            data = local * at.gradient + (owned * at.computed if plan.shard else 0)
+        tape = self.model.net.parts[self.model.block].tape
+        ends = (stage > 0) + (stage < plan.pp - 1)
+        return Volume(tensor, data, ends * plan.micro_batches * at.batch * tape.values[tape.out].size, expert)

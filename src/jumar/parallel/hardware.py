@@ -1,0 +1,83 @@
+"""The constants of a chip and its links, each with source and confidence; any can be replaced by the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from jumar.core.errors import UserError
+from jumar.core.nearest import did_you_mean
+from jumar.tables import chips
+from jumar.tables.load import table
+
+CUBE = 16 * 16 * 16 * 2
+"""Operations of a cube core in one cycle, half precision."""
+MIB, GIGA, MICRO = 1 << 20, 1e9, 1e-6
+
+
+class Constant(NamedTuple):
+    value: float
+    unit: str
+    confidence: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """One chip and the machine around it."""
+
+    chip: str
+    constants: dict[str, Constant]
+
+    def __getitem__(self, name: str) -> float:
+        return self.constants[name].value
+
+    @property
+    def usable(self) -> int:
+        """Bytes that a framework can give to tensors."""
+        return int((self["memory"] - self["framework_reserve"]) * MIB)
+
+    def flops(self, width: int) -> float:
+        """Operations in a second that products of this many bytes per element reach."""
+        peak = self["matrix_peak"] * 1e12 * self["matrix_share"]
+        return peak if width == 2 else peak / 4
+
+    def bandwidth(self) -> float:
+        return self["hbm"] * GIGA * self["vector_share"]
+
+    def link(self, cards: int, stride: int) -> tuple[float, float]:
+        """Bytes in a second and latency of a group of cards that are `stride` ranks apart."""
+        inside = cards * stride <= min(self["cards_per_node"], self["hccs_group"])
+        name = "hccs" if inside else "roce"
+        return self[name] * GIGA * self["link_share"], self[f"{name}_latency"] * MICRO
+
+
+def find(name: str, changes: dict[str, float]) -> Hardware:
+    """The constants of a chip, with those that the user gives."""
+    chip = chips.find(name)
+    if chip is None:
+        raise UserError(
+            f"unknown chip: `{name}`", did_you_mean(name, chips.chips(), "`jumar plan --list chips` names them")
+        )
+    family = chips.chips()[chip]
+    data = table("parallel_hardware.toml")
+    row = table("emulated_socs.json")["socs"].get(f"Ascend{chip}")
+    if row is None or family not in data["families"]:
+        raise UserError(
+            f"no constants for training on `{chip}`", "910A, 910B1 to 910B4, 910_93xx, 310P and 950 chips have some"
+        )
+    constants = {key: Constant(**value) for key, value in {**data["common"], **data["families"][family]}.items()}
+    peak = round(row["cube_core"] * CUBE * row["cube_mhz"] * 1e6 / 1e12, 1)
+    constants["matrix_peak"] = Constant(
+        peak, "TFLOPS, half precision", "derived", "cube cores x 8192 x clock, CANN platform files"
+    )
+    constants["memory"] = Constant(row["memory_mib"], "MiB", "official", "CANN platform files")
+    for key, value in changes.items():
+        if key not in constants:
+            raise UserError(
+                f"unknown constant: `{key}`", did_you_mean(key, constants, f"known: {', '.join(sorted(constants))}")
+            )
+        if value <= 0:
+            raise UserError(f"`{key}` must be greater than 0, not {value:g}")
+        constants[key] = Constant(value, constants[key].unit, "yours", "--set")
+    return Hardware(chip, constants)

@@ -1,0 +1,154 @@
+"""The peak of every pipeline stage, from the profiles of its layers: the closed formula that the search uses."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import NamedTuple
+
+from jumar.parallel.network import BYTES, Network
+from jumar.parallel.plan import Job, Plan
+from jumar.parallel.tape import Profile, Setting, profile
+
+
+class Memory(NamedTuple):
+    """Bytes on a card of one stage at its peak, by what they are."""
+
+    weights: int
+    gradients: int
+    optimizer: int
+    activations: int
+    copies: int
+    """Cast or gathered copies of weights."""
+    buffers: int
+    """Accumulated gradients, constants and inputs."""
+    moment: str
+    """When the peak is reached."""
+    in_flight: int = 1
+
+    @property
+    def total(self) -> int:
+        return self.weights + self.gradients + self.optimizer + self.activations + self.copies + self.buffers
+
+
+class Model:
+    """The memory of plans for one network and job; layer profiles are kept."""
+
+    def __init__(self, net: Network, job: Job) -> None:
+        self.net, self.job = net, job
+        self.profiles = cache(self._profile)
+        self.stage = cache(self._stage)
+        self.setting = cache(self._setting)
+        self.rows = cache(self._rows)
+
+    def _setting(self, plan: Plan) -> Setting:
+        net = self.net
+        return Setting(
+            batch=max(1, self.job.global_batch // plan.dp // plan.micro_batches),
+            tp=plan.tp,
+            dp=plan.dp,
+            sequence=plan.sequence,
+            shard=plan.shard > 0,
+            recompute=plan.recompute,
+            kept=BYTES[net.kept],
+            computed=BYTES[net.computed],
+            pipeline=plan.pp > 1 or plan.micro_batches > 1,
+            ep=plan.ep,
+            level=plan.shard,
+        )
+
+    def profile(self, part: int, at: Setting) -> Profile:
+        """The profile of a layer; settings that come to the same share one."""
+        if part != self.block:
+            at = at._replace(recompute="none")
+        if not at.shard:
+            at = at._replace(dp=min(2, at.dp), level=0)
+        return self.profiles(part, at)
+
+    def _profile(self, part: int, at: Setting) -> Profile:
+        return profile(self.net.parts[part].tape, at)
+
+    @cached_property
+    def block(self) -> int:
+        """The part that there are most of; only its layers are recomputed, and stages divide them."""
+        parts = self.net.parts
+        return max(range(len(parts)), key=lambda number: parts[number].count)
+
+    def in_flight(self, plan: Plan, stage: int) -> float:
+        """Micro-batches whose activations a stage holds at once."""
+        if plan.pp == 1:
+            return 1
+        if plan.schedule == "gpipe":
+            return plan.micro_batches
+        left = plan.pp - stage
+        if plan.schedule == "interleaved":
+            chunks = min((left - 1) * 2 + (plan.chunks - 1) * plan.pp + 1, plan.micro_batches * plan.chunks)
+            return chunks / plan.chunks
+        return min(plan.micro_batches, left)
+
+    def memory(self, plan: Plan, layers: tuple[int, ...]) -> list[Memory]:
+        """The peak of each stage when stage `s` has `layers[s]` of the repeated layers."""
+        at = self.setting(plan)
+        return [
+            self.stage(at, count, stage == 0, stage == plan.pp - 1, self.in_flight(plan, stage), plan.pp > 1)
+            for stage, count in enumerate(layers)
+        ]
+
+    def _rows(self, at: Setting, count: int, first: bool, last: bool) -> list[tuple[Profile, int]]:
+        """The profiles on a stage in order, each with how many there are in a row."""
+        rows = []
+        for number, part in enumerate(self.net.parts):
+            if number == self.block:
+                rows.append((self.profile(number, at), count))
+            elif (number < self.block and first) or (number > self.block and last):
+                rows.append((self.profile(number, at), part.count))
+        return [row for row in rows if row[1]]
+
+    def _stage(self, at: Setting, count: int, first: bool, last: bool, flight: float, pipeline: bool) -> Memory:
+        if pipeline and flight > 1:
+            at = at._replace(moved=True)
+        rows = self.rows(at, count, first, last)
+        weights = state = saved = copies = gradients = local = 0
+        for row, n in rows:
+            weights, state, local = weights + row.weights * n, state + row.state * n, local + row.local * n
+            saved, copies, gradients = saved + row.saved * n, copies + row.copies * n, gradients + row.gradients * n
+        buffers = self._buffers(at, first, pipeline)
+        if at.pipeline:
+            zeros = (1 if at.shard else 2) if pipeline else 0
+            buffers += local * at.gradient * (1 + zeros)
+        size, grads, held, name = self._highest(rows, gradients, int((flight - 1) * saved))
+        if at.pipeline and local * at.gradient > size + grads:
+            size, grads, held, name = 0, local * at.gradient, 0, "optimizer"
+        inside = held + (int((flight - 1) * copies) if name != "optimizer" else 0)
+        return Memory(
+            weights, grads, state * self.job.state_bytes, size - inside, inside, buffers, name, int(flight)
+        )  # fmt: skip
+
+    def _highest(self, rows: list[tuple[Profile, int]], gradients: int, waiting: int) -> tuple[int, int, int, str]:
+        """Activations with copies, gradients, and copies alone at the moment when they are most."""
+        best, most = (0, gradients, 0, "optimizer"), gradients
+        before = held = done = 0
+        for row, n in rows:
+            for index in (0, n - 1) if n > 1 else (0,):
+                size = waiting + before + index * row.saved
+                if size + row.forward > most:
+                    most = size + row.forward
+                    best = (most, 0, held + index * row.copies, "forward")
+                after = gradients - done - (index + 1) * row.gradients
+                if size + row.backward + after > most:
+                    most = size + row.backward + after
+                    best = (size + row.backward, after, held + (index + 1) * row.copies, "backward")
+            before, held, done = before + n * row.saved, held + n * row.copies, done + n * row.gradients
+        return best
+
+    def _buffers(self, at: Setting, first: bool, pipeline: bool) -> int:
+        """The input as it is fed (whole on every card), its slice, and constants such as the mask."""
+        net = self.net
+        fed = self.job.global_batch * net.input_bytes
+        size = fed if first or not pipeline else 0
+        if first and (at.dp > 1 or at.pipeline):
+            size += at.batch * net.input_bytes
+        if net.family == "mlp":
+            size += at.batch * net.input_bytes
+        if net.attention == "plain" and net.heads:
+            size += net.seq * net.seq * 4
+        return size

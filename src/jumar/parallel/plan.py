@@ -1,0 +1,61 @@
+"""A plan: how the cards are used; and the wishes that a plan must meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+RECOMPUTE = ("none", "selective", "full")
+SCHEDULES = ("1f1b", "gpipe", "interleaved")
+
+
+class Plan(NamedTuple):
+    """Data x tensor x pipeline cards; experts and the optimizer shard lie on the data-parallel ones."""
+
+    dp: int
+    tp: int
+    pp: int
+    micro_batches: int = 1
+    shard: int = 0
+    """Optimizer shard level: 0 none, 1 to 3 as in MindSpore's `hsdp`."""
+    recompute: str = "none"
+    schedule: str = "1f1b"
+    chunks: int = 1
+    """Pieces of a stage with the interleaved schedule."""
+    sequence: bool = False
+    ep: int = 1
+
+    @property
+    def cards(self) -> int:
+        return self.dp * self.tp * self.pp
+
+    @property
+    def name(self) -> str:
+        words = [f"{key}{value}" for key, value in (("dp", self.dp), ("tp", self.tp), ("pp", self.pp)) if value > 1]
+        words = words or ["one card"]
+        if self.pp > 1 or self.micro_batches > 1:
+            words.append(f"mb{self.micro_batches}")
+        if self.schedule != "1f1b" and self.pp > 1:
+            words.append(self.schedule)
+        if self.shard:
+            words.append("shard" if self.shard == 1 else f"shard{self.shard}")
+        if self.ep > 1:
+            words.append(f"ep{self.ep}")
+        if self.sequence:
+            words.append("sequence")
+        if self.recompute != "none":
+            words.append("recompute" if self.recompute == "full" else self.recompute)
+        return " ".join(words)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is trained: global batch in samples, optimizer, dtype of the gradients."""
+
+    global_batch: int
+    optimizer: str = "adam"
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of optimizer state for each weight: two moments, one, or none, in float32."""
+        return {"adam": 8, "adamw": 8, "momentum": 4, "sgd": 0}[self.optimizer]

@@ -1,0 +1,183 @@
+"""The proof of a plan: MindSpore's own compiler in its dry run, one process per stage, with a watch on memory."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from jumar.core.errors import UserError
+from jumar.parallel import code
+from jumar.parallel.search import Found, Search
+
+GIB = 1 << 30
+EACH = 4 * GIB
+"""Memory that one dry run is taken to need when it is decided how many run at once."""
+SPARE = GIB
+"""Memory of the host that is left to others."""
+SHRUNK = 2
+"""Layers of each stage in the dry run of a pipeline; the whole depth took a host of 24 GB down."""
+PEAK = re.compile(r"Used peak memory usage \(without fragments\): (\d+)M")
+
+
+class Proof(NamedTuple):
+    """One stage: bytes as predicted and as compiled, and the bytes that it gives to collectives."""
+
+    stage: int
+    rank: int
+    predicted: int
+    compiled: int
+    predicted_volume: int
+    compiled_volume: int
+    seconds: float
+
+    @property
+    def error(self) -> float:
+        return self.predicted / self.compiled - 1 if self.compiled else 0.0
+
+
+class Proven(NamedTuple):
+    plan: str
+    layers: tuple[int, ...]
+    shrunk: bool
+    stages: list[Proof]
+
+
+def shrink(search: Search, found: Found, depth: int | None) -> tuple[Search, Found, bool]:
+    """The same plan with fewer layers where the whole depth would be too much; the head has its own weight."""
+    plan, limit = found.plan, search.hardware.usable
+    if search.net.tied:
+        search = Search(search.net.with_(tied=False), search.job, search.hardware)
+        found = search.evaluate(plan, limit, found.layers) or found
+    wanted = depth or (SHRUNK * plan.pp if plan.pp > 1 and search.net.layers > SHRUNK * plan.pp else search.net.layers)
+    if wanted >= search.net.layers:
+        return search, found, False
+    if wanted < plan.pp:
+        raise UserError(f"{plan.pp} stages need at least {plan.pp} layers, not {wanted}", "raise `--prove-layers`")
+    small = Search(search.net.with_(layers=wanted), search.job, search.hardware)
+    layers = tuple(wanted // plan.pp + (stage >= plan.pp - wanted % plan.pp) for stage in range(plan.pp))
+    other = small.evaluate(plan, limit, layers)
+    assert other is not None
+    return small, other, True
+
+
+def prove(
+    search: Search, found: Found, starter: Sequence[str], *, depth: int | None = None, limit: float = 600
+) -> Proven:
+    """Compile the plan for the first rank of each stage and compare."""
+    reason = code.can_generate(search.net, found)
+    if reason:
+        raise UserError(f"cannot prove `{found.plan.name}`: {reason}", "choose another plan, or leave out `--prove`")
+    search, found, shrunk = shrink(search, found, depth)
+    plan = found.plan
+    with tempfile.TemporaryDirectory(prefix="jumar-prove-") as name:
+        folder = Path(name)
+        (folder / code.SCRIPT).write_text(code.network(search.net, search.job, found), encoding="utf-8")
+        at_once = max(1, min(plan.pp, (os.cpu_count() or 1) // 2, (_available() - SPARE) // EACH))
+        with ThreadPoolExecutor(at_once) as pool:
+            stages = list(
+                pool.map(lambda stage: _stage(search, found, stage, folder, starter, limit, at_once), range(plan.pp))
+            )
+    return Proven(plan.name, found.layers, shrunk, stages)
+
+
+def _stage(
+    search: Search, found: Found, stage: int, folder: Path, starter: Sequence[str], limit: float, at_once: int
+) -> Proof:
+    plan = found.plan
+    rank = stage * plan.dp * plan.tp
+    place = folder / f"rank_{rank}"
+    place.mkdir()
+    variables = {
+        "MS_SIMULATION_LEVEL": "1", "RANK_SIZE": str(plan.cards), "RANK_ID": str(rank), "GLOG_v": "2",
+        "MS_DEV_SAVE_GRAPHS": "2", "MS_DEV_SAVE_GRAPHS_PATH": str(place / "graphs"),
+    }  # fmt: skip
+    words = [*starter, str(folder / code.SCRIPT), json.dumps(code.words(search.net, search.job, found))]
+    began = time.monotonic()
+    output = watched(words, place, variables, limit, (_available() - SPARE) // at_once)
+    match = PEAK.search(output)
+    if match is None:
+        raise UserError(
+            f"MindSpore did not compile `{plan.name}`: {_reason(output)}", "`jumar run --print` shows what is started"
+        )
+    predicted = found.memory[stage].total
+    volume = sum(search.clock.volume(plan, found.layers, stage))
+    return Proof(stage, rank, predicted, int(match[1]) << 20, volume, _volume(place), time.monotonic() - began)
+
+
+def watched(words: Sequence[str], folder: Path, variables: dict[str, str], limit: float, most: int) -> str:
+    """Run a program and return what it says; it is ended when it takes too long or too much of the host's memory."""
+    log = folder / "log"
+    with log.open("wb") as file:
+        try:
+            process = subprocess.Popen(
+                list(words), cwd=folder, env={**os.environ, **variables}, stdout=file, stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise UserError(f"cannot start `{words[0]}`: {error.strerror}") from error
+        end = time.monotonic() + limit
+        try:
+            while process.poll() is None:
+                used = _used(process.pid)
+                if used > most or _available() < SPARE // 2:
+                    raise UserError(
+                        f"the dry run was stopped: it used {used / GIB:.1f} GiB of this machine's memory",
+                        "prove fewer layers (`--prove-layers 4`), or use a machine with more memory",
+                    )
+                if time.monotonic() > end:
+                    raise UserError(f"the dry run was stopped after {limit:.0f} s", "raise `--prove-limit`")
+                time.sleep(0.2)
+        finally:
+            if process.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    return log.read_text(encoding="utf-8", errors="replace")
+
+
+def _used(group: int) -> int:
+    """Resident bytes of the processes of a group."""
+    total = 0
+    page = os.sysconf("SC_PAGE_SIZE")
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                fields = Path(entry.path, "stat").read_text().rpartition(")")[2].split()
+                if int(fields[2]) == group:
+                    total += int(fields[21]) * page
+    return total
+
+
+def _available() -> int:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 8 * GIB
+
+
+def _volume(place: Path) -> int:
+    """Bytes that went into collectives, from MindSpore's own list."""
+    total = 0
+    for path in place.glob("graphs/**/comm_execute_order.csv"):
+        with path.open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                if row.get("primitive") not in ("Receive", "Barrier"):
+                    total += int(row.get("input_size") or 0)
+    return total
+
+
+def _reason(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines()]
+    told = [line for line in lines if re.match(r"(\w+Error|error)\b", line)]
+    return (told or [line for line in lines if line] or ["no output"])[-1][:300]

@@ -1,0 +1,30 @@
+"""Everything that one run of `jumar parallel` found; values only, for the reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from jumar.parallel.hardware import Constant
+from jumar.parallel.prove import Proven
+from jumar.parallel.search import Found
+
+
+@dataclass
+class Result:
+    model: dict[str, Any]
+    chip: str
+    cards: int
+    usable: int
+    constants: dict[str, Constant]
+    head: list[str]
+    shown: list[Found]
+    """The plans of the table, the best first; one that does not fit if none does."""
+    front: list[Found]
+    looked: int
+    fits: bool
+    fewest: int | None
+    answers: list[tuple[str, list[str]]]
+    launch: str
+    codes: list[tuple[str, str]] = field(default_factory=list)
+    proofs: list[Proven] = field(default_factory=list)

@@ -1,0 +1,213 @@
+"""Tapes of a transformer and of a plain stack of layers, operator by operator as the generated network has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jumar.parallel.network import BYTES, Layer
+from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape
+
+if TYPE_CHECKING:
+    from jumar.parallel.network import Network
+
+FLOAT = 4
+FLASH_STATISTICS = 8
+"""The fused attention keeps a maximum and a sum of 8 floats for each row of the scores."""
+
+
+def parts(net: Network) -> tuple[Layer, ...]:
+    """Embedding, blocks, and norm with head and loss."""
+    return (Layer("start", _start(net)), Layer("block", _block(net), net.layers), Layer("end", _end(net)))
+
+
+def stack(net: Network) -> tuple[Layer, ...]:
+    """Blocks of two products, and the mean of squares."""
+    tape = Tape()
+    x = tape.value(net.hidden * BYTES[net.computed])
+    _feed_forward(tape, net, x, WHOLE)
+    return (Layer("block", tape, net.layers), Layer("end", _squares(net)))
+
+
+def _squares(net: Network) -> Tape:
+    tape, size = Tape(), net.hidden * BYTES[net.computed]
+    x = tape.value(size)
+    tape.op("square", (x,), size, keeps=(x,), extra=size)
+    tape.op("mean", (tape.out,), 0, extra=size)
+    return tape
+
+
+def _start(net: Network) -> Tape:
+    tape = Tape()
+    tape.value(0)
+    table = tape.weight("table", net.vocab * net.hidden, split=True, kept=False, cast=False)
+    size = net.seq * net.hidden
+    ids = tape.value(net.seq * 4)
+    x = tape.op("gather", (ids,), size * FLOAT, keeps=(ids,), weights=(table,))
+    tape.reduced.append(x)
+    if net.position == "learned":
+        places = tape.weight("places", net.seq * net.hidden, kept=False, cast=False)
+        x = tape.op("add", (x,), size * FLOAT, weights=(places,))
+    if BYTES[net.computed] != FLOAT:
+        x = tape.op("cast", (x,), size * BYTES[net.computed], SEQUENCE)
+    tape.op("reshape", (x,), tape.values[x].size, tape.values[x].split, view=True)
+    return tape
+
+
+def _linear(
+    tape: Tape, net: Network, x: int, name: str, inner: int, outer: int, way: str, *, rows: int | None = None
+) -> int:
+    """A product; `way` is "out" for columns on the cards, "in" for rows, "" for the whole weight everywhere."""
+    rows = net.seq if rows is None else rows
+    size = rows * outer * BYTES[net.computed]
+    split = TENSOR if way == "out" else SEQUENCE if way == "in" else WHOLE
+    weight = tape.weight(name, inner * outer, split=bool(way))
+    y = tape.op("matmul", (x,), size, split, keeps=(x,), weights=(weight,), flops=2 * rows * inner * outer)
+    if way == "in":
+        tape.reduced.append(y)
+    if net.bias:
+        bias = tape.weight(f"{name}.bias", outer, split=way == "out", kept=False)
+        y = tape.op("add", (y,), size, split, weights=(bias,))
+    return y
+
+
+def _norm(tape: Tape, net: Network, x: int, name: str) -> int:
+    size = net.seq * net.hidden * BYTES[net.computed]
+    weights = [tape.weight(f"{name}.gamma", net.hidden)]
+    if net.norm != "rms":
+        weights.append(tape.weight(f"{name}.beta", net.hidden, kept=False))
+    statistics = tape.op("statistics", (), net.seq * FLOAT * (1 if net.norm == "rms" else 2), SEQUENCE, own=True)
+    return tape.op("norm", (x,), size, SEQUENCE, keeps=(x, statistics), weights=tuple(weights))
+
+
+def _block(net: Network) -> Tape:
+    tape = Tape()
+    size = net.seq * net.hidden * BYTES[net.computed]
+    x = tape.value(size, SEQUENCE)
+    y = _attention(tape, net, _norm(tape, net, x, "norm1"))
+    x = tape.op("add", (x, y), size, SEQUENCE)
+    normed = _norm(tape, net, x, "norm2")
+    y = _experts(tape, net, normed) if net.experts else _feed_forward(tape, net, normed, SEQUENCE)
+    tape.op("add", (x, y), size, SEQUENCE)
+    return tape
+
+
+def _attention(tape: Tape, net: Network, x: int) -> int:
+    c, s = BYTES[net.computed], net.seq
+    queries, groups = net.heads * net.head_dim, net.kv_heads * net.head_dim
+    made = []
+    for name, width in (("q", queries), ("k", groups), ("v", groups)):
+        y = _linear(tape, net, x, name, net.hidden, width, "out")
+        made.append(tape.op("transpose", (y,), s * width * c, TENSOR))
+    q, k, v = made
+    if net.position == "rope":
+        q, k = _rotate(tape, q, s * queries * c), _rotate(tape, k, s * groups * c)
+    if net.heads != net.kv_heads and net.framework == "mindspore":
+        k, v = (tape.op("tile", (y,), s * queries * c, TENSOR) for y in (k, v))
+    if net.attention == "flash":
+        y = _flash(tape, net, q, k, v)
+    else:
+        y = _plain(tape, net, q, k, v)
+    y = tape.op("transpose", (y,), s * queries * c, TENSOR)
+    return _linear(tape, net, y, "o", queries, net.hidden, "in")
+
+
+def _rotate(tape: Tape, x: int, size: int) -> int:
+    low = tape.op("slice", (x,), size // 2, TENSOR)
+    high = tape.op("slice", (x,), size // 2, TENSOR)
+    turned = tape.op("concat", (tape.op("neg", (high,), size // 2, TENSOR), low), size, TENSOR)
+    one = tape.op("mul", (x,), size, TENSOR)
+    two = tape.op("mul", (turned,), size, TENSOR)
+    return tape.op("add", (one, two), size, TENSOR)
+
+
+def _plain(tape: Tape, net: Network, q: int, k: int, v: int) -> int:
+    """Scores as a matrix: the product in the computed dtype, the softmax in float32."""
+    c, squares = BYTES[net.computed], net.heads * net.seq * net.seq
+    flops = 2 * net.seq * net.seq * net.heads * net.head_dim
+    y = tape.op("scores", (q, k), squares * c, TENSOR, keeps=(q, k), flops=flops, again=True)
+    y = tape.op("mul", (y,), squares * c, TENSOR, again=True)
+    if c != FLOAT:
+        y = tape.op("cast", (y,), squares * FLOAT, TENSOR, again=True)
+    y = tape.op("mask", (y,), squares * FLOAT, TENSOR, again=True)
+    y = tape.op("softmax", (y,), squares * FLOAT, TENSOR, own=True, again=True)
+    if c != FLOAT:
+        y = tape.op("cast", (y,), squares * c, TENSOR, again=True)
+    size = net.seq * net.heads * net.head_dim * c
+    return tape.op("context", (y, v), size, TENSOR, keeps=(y, v), flops=flops, again=True)
+
+
+def _flash(tape: Tape, net: Network, q: int, k: int, v: int) -> int:
+    size = net.seq * net.heads * net.head_dim * BYTES[net.computed]
+    rows = net.heads * net.seq * FLASH_STATISTICS * FLOAT * 2
+    statistics = tape.op("statistics", (), rows, TENSOR, own=True)
+    flops = 4 * net.seq * net.seq * net.heads * net.head_dim
+    return tape.op("flash", (q, k, v), size, TENSOR, keeps=(q, k, v, statistics), own=True, flops=flops)
+
+
+def _feed_forward(tape: Tape, net: Network, x: int, split: str, prefix: str = "") -> int:
+    size = net.seq * net.inner * BYTES[net.computed]
+    if net.activation == "swiglu":
+        gate = _linear(tape, net, x, f"{prefix}gate", net.hidden, net.inner, "out")
+        act = tape.op("silu", (gate,), size, TENSOR, keeps=(gate,))
+        up = _linear(tape, net, x, f"{prefix}up", net.hidden, net.inner, "out")
+        y = tape.op("mul", (act, up), size, TENSOR, keeps=(act, up))
+    else:
+        up = _linear(tape, net, x, f"{prefix}up", net.hidden, net.inner, "out")
+        y = tape.op(net.activation, (up,), size, TENSOR, keeps=(up,) if net.activation == "gelu" else (), own=True)
+    return _linear(tape, net, y, f"{prefix}down", net.inner, net.hidden, "in")
+
+
+def _experts(tape: Tape, net: Network, x: int) -> int:
+    """Each token goes to some experts: their tokens are gathered, computed and scattered; all experts hold weights."""
+    c, active = BYTES[net.computed], net.active_experts
+    size = net.seq * net.hidden * c
+    router = tape.weight("router", net.hidden * net.experts)
+    tape.op("route", (x,), net.seq * net.experts * FLOAT, own=True, keeps=(x,), weights=(router,),
+            flops=2 * net.seq * net.hidden * net.experts)  # fmt: skip
+    sent = tape.op("dispatch", (x,), size * active)
+    tape.exchanged += size * active
+    wide = net.seq * active * net.inner * c
+    names = ("gate", "up") if net.activation == "swiglu" else ("up",)
+    flops = 2 * net.seq * active * net.hidden * net.inner
+    made = []
+    for name in names:
+        weight = _expert_weight(tape, name, net)
+        made.append(tape.op("matmul", (sent,), wide, TENSOR, keeps=(sent,), weights=(weight,), flops=flops))
+    act = tape.op("silu", (made[0],), wide, TENSOR, keeps=(made[0],), own=True)
+    if len(made) == 2:
+        act = tape.op("mul", (act, made[1]), wide, TENSOR, keeps=(act, made[1]))
+    weight = _expert_weight(tape, "down", net)
+    y = tape.op("matmul", (act,), size * active, keeps=(act,), weights=(weight,), flops=flops)
+    tape.reduced.append(y)
+    return tape.op("combine", (y,), size, SEQUENCE, keeps=(y,))
+
+
+def _expert_weight(tape: Tape, name: str, net: Network) -> int:
+    index = tape.weight(f"experts.{name}", net.experts * net.hidden * net.inner, split=True)
+    tape.weights[index] = tape.weights[index]._replace(expert=True)
+    return index
+
+
+def _end(net: Network) -> Tape:
+    """Norm, head and cross entropy, all of the loss in float32."""
+    tape = Tape()
+    x = tape.value(net.seq * net.hidden * BYTES[net.computed], SEQUENCE)
+    y = _norm(tape, net, x, "norm")
+    rows, size = net.seq * FLOAT, net.seq * net.vocab * FLOAT
+    head = tape.weight("head", 0 if net.tied else net.hidden * net.vocab, split=True)
+    flops = 2 * net.seq * net.hidden * net.vocab
+    logits = net.seq * net.vocab * BYTES[net.computed]
+    y = tape.op("matmul", (y,), logits, TENSOR, keeps=(y,), weights=(head,), flops=flops)
+    if logits != size:
+        y = tape.op("cast", (y,), size, TENSOR)
+    most = tape.op("max", (y,), rows, own=True, keeps=())
+    equal = tape.op("equal", (), size, TENSOR, own=True)
+    less = tape.op("sub", (y, most), size, TENSOR)
+    exp = tape.op("exp", (less,), size, TENSOR, own=True)
+    total = tape.op("sum", (exp,), rows, own=True)
+    share = tape.op("div", (exp, total), size, TENSOR, keeps=(total,), own=True, extra=size)
+    log = tape.op("log", (share,), size, TENSOR, keeps=(share,))
+    hot = tape.op("one_hot", (), size, TENSOR, own=True)
+    y = tape.op("mul", (log,), size, TENSOR, keeps=(hot, equal))
+    tape.op("sum", (y,), rows)
+    return tape

@@ -1,0 +1,91 @@
+"""The proof: what is started, how it is read, and that it can never take the machine down."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from jumar.core.errors import UserError
+from jumar.parallel import hardware, models, prove
+from jumar.parallel.plan import Job, Plan
+from jumar.parallel.search import Search
+
+STANDIN = """\
+import json, os, sys
+given = json.loads(sys.argv[-1])
+folder = os.path.join(os.environ["MS_DEV_SAVE_GRAPHS_PATH"], "rank_0", "execute_order")
+os.makedirs(folder)
+with open(os.path.join(folder, "comm_execute_order.csv"), "w") as file:
+    file.write('index,primitive,input_size\\n"1","AllReduce","1048576"\\n"2","Receive","99"\\n')
+assert os.environ["MS_SIMULATION_LEVEL"] == "1"
+print("Used peak memory usage (without fragments): %dM" % (1000 + int(os.environ["RANK_ID"]) + given["layers"]))
+"""
+
+
+def _search(name: str = "llama-7b", batch: int = 8) -> Search:
+    return Search(models.preset(name), Job(batch), hardware.find("910B3", {}))
+
+
+def _program(tmp_path: Path, text: str) -> list[str]:
+    path = tmp_path / "standin.py"
+    path.write_text(text)
+    return [sys.executable, str(path)]
+
+
+def test_each_stage_is_compiled_for_its_first_rank(tmp_path: Path) -> None:
+    search = _search()
+    found = search.evaluate(Plan(2, 2, 2, 4), search.hardware.usable)
+    assert found is not None
+    proven = prove.prove(search, found, _program(tmp_path, STANDIN))
+    assert proven.shrunk and proven.layers == (2, 2)
+    assert [(row.rank, row.compiled >> 20, row.compiled_volume) for row in proven.stages] == [
+        (0, 1004, 1 << 20), (4, 1008, 1 << 20),
+    ]  # fmt: skip
+
+
+def test_network_that_does_not_compile_is_told(tmp_path: Path) -> None:
+    search = _search()
+    found = search.evaluate(Plan(1, 8, 1), search.hardware.usable)
+    assert found is not None
+    with pytest.raises(UserError, match="MindSpore did not compile `tp8`: RuntimeError: bad shard"):
+        prove.prove(search, found, _program(tmp_path, "raise RuntimeError('bad shard')"))
+
+
+def test_plans_that_the_network_cannot_follow_are_refused(tmp_path: Path) -> None:
+    search = _search("resnet-50")
+    found = search.evaluate(Plan(8, 1, 1), search.hardware.usable)
+    assert found is not None
+    with pytest.raises(UserError, match="cannot prove `dp8`"):
+        prove.prove(search, found, _program(tmp_path, STANDIN))
+
+
+def test_too_much_memory_ends_the_dry_run(tmp_path: Path) -> None:
+    hog = "import time\nkept = bytearray(300 << 20)\ntime.sleep(600)\n"
+    with pytest.raises(UserError, match="the dry run was stopped: it used 0"):
+        prove.watched(_program(tmp_path, hog), tmp_path, {}, 600, 100 << 20)
+
+
+def test_too_much_time_ends_the_dry_run(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="the dry run was stopped after 0 s"):
+        prove.watched(_program(tmp_path, "import time\ntime.sleep(600)\n"), tmp_path, {}, 0.1, 1 << 40)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    "JUMAR_MINDSPORE_PYTHON" not in os.environ, reason="JUMAR_MINDSPORE_PYTHON names no Python with MindSpore"
+)
+@pytest.mark.parametrize(("name", "plan", "batch"), [
+    ("mlp-8x1024", Plan(8, 1, 1), 65536),
+    ("mlp-8x1024", Plan(4, 1, 2, 4), 65536),
+    ("llama-7b", Plan(2, 4, 1, 1, 1), 2),
+])  # fmt: skip
+def test_prediction_holds_against_the_real_compiler(name: str, plan: Plan, batch: int) -> None:
+    search = _search(name, batch)
+    found = search.evaluate(plan, search.hardware.usable)
+    assert found is not None
+    starter = [sys.executable, "-m", "jumar", "run", "--python", os.environ["JUMAR_MINDSPORE_PYTHON"]]
+    proven = prove.prove(search, found, starter, depth=None if name.startswith("mlp") else 2)
+    assert all(abs(row.error) < 0.10 for row in proven.stages)
