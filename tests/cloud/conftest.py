@@ -110,7 +110,8 @@ def store(request: pytest.FixtureRequest, loopback: Loopback) -> Any:
 def _own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the user's keys or the user's stand-in."""
     for name in ("HUAWEICLOUD_SDK_AK", "HUAWEICLOUD_SDK_SK", "OBS_ACCESS_KEY_ID", "OBS_SECRET_ACCESS_KEY",
-                 "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "HW_ACCESS_KEY", "HW_SECRET_KEY"):  # fmt: skip
+                 "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "HW_ACCESS_KEY", "HW_SECRET_KEY",
+                 "HUAWEICLOUD_SDK_AUTH_TOKEN", "OS_AUTH_TOKEN"):  # fmt: skip
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("JUMAR_CLOUD_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -87,6 +87,42 @@ def test_a_missing_bucket_starts_nothing(jumar: Jumar, pair: tuple[str, str], tm
     assert not list((tmp_path / "elsewhere" / "jobs").iterdir())
 
 
+def _login(endpoint: str, name: str, password: str) -> str:
+    """As support.huaweicloud.com describes it: POST /v3/auth/tokens, the token is in a header of the answer."""
+    import urllib.request
+
+    user = {"name": name, "password": password, "domain": {"name": name}}
+    body = {"auth": {"identity": {"methods": ["password"], "password": {"user": user}}}}
+    request = urllib.request.Request(f"{endpoint}/v3/auth/tokens", json.dumps(body).encode(), method="POST")
+    with urllib.request.urlopen(request) as answer:
+        return str(answer.headers["X-Subject-Token"])
+
+
+def test_a_token_is_enough_for_modelarts_and_not_for_obs(
+    jumar: Jumar, pair: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import tomllib
+    import urllib.error
+
+    table = tomllib.loads(Path("jumar.toml").read_text())["cloud"]["targets"]["centre"]
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        _login(table["modelarts_endpoint"], pair[0], "wrong")
+    assert refused.value.code == 401
+    refused.value.close()
+    token = _login(table["modelarts_endpoint"], *pair)
+    (tmp_path / "credentials.toml").unlink()
+    monkeypatch.setenv("HUAWEICLOUD_SDK_AUTH_TOKEN", token)
+    assert jumar("cloud", "ls-jobs").code == 0
+    without = jumar("cloud", "submit")
+    assert without.code == 2
+    assert "no key pair for the target `centre`" in without.err
+    monkeypatch.setenv("HUAWEICLOUD_SDK_AUTH_TOKEN", "another")
+    wrong = jumar("cloud", "ls-jobs")
+    assert wrong.code == 2
+    assert "ModelArts refuses the request: APIGW.0301" in wrong.err
+    assert "another" not in wrong.err
+
+
 def test_serve_says_where_and_ends_with_an_interrupt(tmp_path: Path) -> None:
     import signal
     import subprocess

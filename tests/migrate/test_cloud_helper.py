@@ -262,3 +262,31 @@ def test_old_links_are_replaced(platform: Platform) -> None:
     (work / "data").mkdir(parents=True)
     (work / "data" / "one.ckpt").symlink_to("/gone")
     assert platform.run("own.py")[0][:2] == (0, "state\n")
+
+
+SHIPPED = """
+import argparse, jumar_cloud
+parser = argparse.ArgumentParser()
+parser.add_argument("--data_path", default="missing.lst")
+parser.add_argument("--auxiliary_dir", default="auxiliary")
+parser.add_argument("--other_dir", default="train")
+parser.add_argument("--arch", default="auxiliary")
+jumar_cloud.add_arguments(parser, data=["data_path"], results=[])
+args = jumar_cloud.stage(parser.parse_known_args())[0]
+print("ARGS", args.data_path, args.auxiliary_dir, args.other_dir, args.arch, flush=True)
+"""
+
+
+def test_paths_beside_the_script_are_found_in_a_job_and_left_alone_outside(platform: Platform) -> None:
+    (platform.code / "shipped.py").write_text(SHIPPED)
+    (platform.code / "auxiliary").mkdir()
+    (platform.code / "missing.lst").write_text("x")
+    [(code, out, err)] = platform.run("shipped.py", *V1)
+    assert code == 0, err
+    _, data, auxiliary, other, arch = out.split()
+    assert data == str(platform.code / "missing.lst")
+    assert auxiliary == str(platform.code / "auxiliary")
+    assert other.endswith("/train") and other.startswith("/")
+    assert arch == "auxiliary"
+    [(_, out, _)] = platform.run("shipped.py")
+    assert out.split() == ["ARGS", "missing.lst", "auxiliary", "train", "auxiliary"]

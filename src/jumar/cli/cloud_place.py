@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 from collections.abc import Iterator
@@ -20,24 +21,36 @@ class Place:
     def __init__(self, name: str | None) -> None:
         self.config = targets.load_config(Path())
         self.target = targets.find(name, self.config)
-        self.store: Any = targets.open_store(self.target)
         self.extra: dict[str, str] = {}
         self.python = ""
+
+    @functools.cached_property
+    def store(self) -> Any:
+        """Opened on first use: a token is enough for ModelArts, and not for OBS."""
+        return targets.open_store(self.target)
+
+    def close(self) -> None:
+        if "store" in self.__dict__:
+            self.store.close()
 
     def platform(self) -> Any:
         """ModelArts, or the stand-in without a server between."""
         if not self.target.is_local:
-            from jumar.cloud.rest import Rest
+            from jumar.cloud import rest
 
-            pair = credentials.find(self.target.name)
-            return Rest(self.target.modelarts_endpoint, self.target.project_id, pair)
+            pair = None if rest.token() else credentials.find(self.target.name)
+            return rest.Rest(self.target.modelarts_endpoint, self.target.project_id, pair)
         from jumar.cloud.standin.jobs import Jobs
         from jumar.cloud.standin.modelarts_server import Api
 
         return _Local(Api(Jobs(targets.home(), self.extra, self.python)))
 
     def secrets(self) -> list[str]:
-        return [] if self.target.is_local else [credentials.find(self.target.name).secret_key]
+        from jumar.cloud import rest
+
+        if self.target.is_local:
+            return []
+        return [credentials.find(self.target.name).secret_key, *filter(None, [rest.token()])]
 
     def prepare(self, framework: str, devices: int, python: str) -> None:
         """On the stand-in PyTorch runs on emulated NPUs and MindSpore on its CPU device, unless there are real NPUs."""
@@ -111,6 +124,5 @@ class _Local:
 
 @contextlib.contextmanager
 def opened_place(name: str | None) -> Iterator[Place]:
-    place = Place(name)
-    with contextlib.closing(place.store):
+    with contextlib.closing(Place(name)) as place:
         yield place

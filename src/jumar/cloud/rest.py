@@ -55,11 +55,10 @@ class Rest:
         path = f"/v2/{self.project}/{rest}"
         data = json.dumps(body).encode() if body is not None else b""
         host = urlsplit(self.endpoint).netloc
-        token = os.environ.get("HUAWEICLOUD_SDK_AUTH_TOKEN") or os.environ.get("OS_AUTH_TOKEN")
         if self.pair is not None:
             headers = signing.sign(self.pair, method, host, path, [], data, self.project)
-        elif token:
-            headers = {"Content-Type": "application/json", "X-Auth-Token": token}
+        elif known := token():
+            headers = {"Content-Type": "application/json", "X-Auth-Token": known}
         else:
             raise UserError(
                 "neither a key pair nor a token is there", "set `HUAWEICLOUD_SDK_AK` and `HUAWEICLOUD_SDK_SK`"
@@ -74,6 +73,11 @@ class Rest:
         except (OSError, ValueError) as error:
             raise UserError(f"cannot reach ModelArts at `{self.endpoint}`: {error}", "check the endpoint") from None
         return found if isinstance(found, dict) else {}
+
+
+def token() -> str:
+    """A token of IAM, if the environment has one; it goes before a key pair."""
+    return os.environ.get("HUAWEICLOUD_SDK_AUTH_TOKEN") or os.environ.get("OS_AUTH_TOKEN") or ""
 
 
 def _refused(status: int, raw: bytes) -> UserError:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import re
+import secrets
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -86,11 +88,15 @@ class Server:
 
     def __init__(self, jobs: Jobs, keys: Mapping[str, str], obs: str = "") -> None:
         self.api, self.keys, self.obs = Api(jobs), keys, obs
+        self.tokens: set[str] = set()
 
     def __call__(self, request: Request) -> Answer:
         body = request.body.read()
         query = [(name, value or "") for name, value in request.query]
-        if not signing.verify(self.keys, request.method, request.raw_path, query, request.headers, body):
+        if (request.method, request.path) == ("POST", "/v3/auth/tokens"):
+            return self._login(body)
+        known = request.headers.get("x-auth-token", "") in self.tokens
+        if not known and not signing.verify(self.keys, request.method, request.raw_path, query, request.headers, body):
             return _error("APIGW.0301", "Incorrect IAM authentication information: verify aksk signature fail", 401)
         match = _PATH.fullmatch(request.path)
         if match is None:
@@ -103,6 +109,21 @@ class Server:
             return self._do(request, match["rest"].strip("/").split("/"), value)
         except Rejected as error:
             return _error(error.code, error.message, error.status)
+
+    def _login(self, body: bytes) -> Answer:
+        """IAM's token for a name and a password: here those of the generated key pair, access key and secret key."""
+        try:
+            user = json.loads(body)["auth"]["identity"]["password"]["user"]
+            right = self.keys.get(str(user["name"]), "")
+            fits = bool(right) and hmac.compare_digest(right.encode(), str(user["password"]).encode())
+        except (ValueError, KeyError, TypeError):
+            return _error("IAM.0011", "the request has no name and password", 400)
+        if not fits:
+            return _error("IAM.0001", "The username or password is wrong.", 401)
+        token = secrets.token_urlsafe(32)
+        self.tokens.add(token)
+        answer = _json({"token": {"methods": ["password"]}}, 201)
+        return answer._replace(headers={**answer.headers, "X-Subject-Token": token})
 
     def _do(self, request: Request, words: list[str], body: Any) -> Answer:
         api = self.api
