@@ -27,7 +27,7 @@ from torch.optim.optimizer import (
 from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode
 
 from jumar import __version__
-from jumar.compare import noise, store
+from jumar.compare import noise, precision, store
 from jumar.compare.recorder import Recorder
 from jumar.core.errors import UserError
 
@@ -278,7 +278,7 @@ class Session:
             "device": _device(self.recorder.devices),
             "emulated": "npu" in self.recorder.devices and os.environ.get("JUMAR_EMULATE", "1") != "0"
             and not os.path.exists("/dev/davinci_manager"),
-            "dtype": " ".join(sorted(self.recorder.dtypes & set(noise.UNIT))),
+            "dtype": " ".join(sorted(self.recorder.dtypes & set(precision.UNIT))),
             "altered": self._altered,
             "cut": self.recorder.cut,
             "complete": complete,
