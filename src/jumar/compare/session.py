@@ -170,9 +170,9 @@ class Session:
             if self._mine():
                 for root in roots:
                     if isinstance(root, torch.Tensor) and root.numel() == 1:
-                        value: torch.Tensor = self._unscaled.get(id(root), root).detach()
+                        value: Any = self._unscaled.get(id(root), root)
                         with torch.no_grad(), _disable_current_modes():
-                            self._losses.append(value.clone())
+                            self._losses.append(value.detach().clone())
             return plain(tensors, *args, **kwargs)
 
         torch.autograd.backward = backward
