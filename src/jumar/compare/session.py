@@ -205,7 +205,7 @@ class Session:
 
     def _enter(self) -> None:
         # Compiled code would show nothing, and compiling would look into the recorder itself.
-        torch.compiler.set_stance("force_eager")
+        _stance("force_eager")
         self.recorder.__enter__()
         self._entered = True
 
@@ -214,7 +214,7 @@ class Session:
             return
         self._entered = False
         self.recorder.active = False
-        torch.compiler.set_stance("default")
+        _stance("default")
         # Another mode on top of ours must not be popped in its place; ours then stays and does nothing.
         if _get_current_dispatch_mode() is self.recorder:
             self.recorder.__exit__(None, None, None)
@@ -285,6 +285,13 @@ class Session:
             "command": sys.argv,
             **_environment(),
         })  # fmt: skip
+
+
+def _stance(name: str) -> None:
+    """How torch.compile behaves; torch before 2.6 has no such switch, and leaves code alone under a mode by itself."""
+    change = getattr(torch.compiler, "set_stance", None)
+    if change is not None:
+        change(name)
 
 
 def _weights(optimizer: Optimizer) -> Iterator[torch.Tensor]:
