@@ -158,11 +158,13 @@ def _base(place: Path, name: str) -> Path:
     """The reference of a model with two noise runs of each size."""
     folder = place / f"base-{name}"
     if not folder.exists():
+        plain = models.task(name)
         with Session(folder, 2):
-            models.train(models.task(name))
+            models.train(plain)
         for number, size in enumerate([*floor.SIZES, *floor.SIZES], 1):
+            noisy = models.task(name)
             with Session(folder / f"{floor.FLOORS}{number}", 2, noise_unit=size, seed=number):
-                models.train(models.task(name))
+                models.train(noisy)
     return folder
 
 

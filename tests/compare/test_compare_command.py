@@ -24,8 +24,12 @@ def _program(*words: object, **variables: str) -> subprocess.CompletedProcess[st
     machine = f"test-{uuid.uuid4().hex[:12]}"
     done = subprocess.run(
         [sys.executable, "-m", "jumar", "compare", *map(str, words)],
-        env={**os.environ, "JUMAR_MACHINE": machine, **variables}, capture_output=True, text=True, check=False, timeout=600,
-    )  # fmt: skip
+        env={**os.environ, "JUMAR_MACHINE": machine, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
     for path in Path("/dev/shm").glob(f"jumar-*-{machine}"):
         path.unlink()
     return done

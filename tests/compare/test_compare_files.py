@@ -36,7 +36,7 @@ def test_no_damage_ends_in_a_traceback(record: Path, tmp_path: Path) -> None:
             place = chance.choice([chance.randrange(40), chance.randrange(len(data))])
             damaged[place] ^= 1 << chance.randrange(8)
         step.write_bytes(damaged)
-        with pytest.raises(UserError, match="is damaged or cut|is not a step"):
+        with pytest.raises(UserError, match=r"is damaged or cut|is not a step"):
             compare(record, copy)
 
 
@@ -111,7 +111,7 @@ def test_a_dump_with_modules_parameters_and_gradients_is_read(tmp_path: Path) ->
                                    {"data": {"a.b.0.forward": {"output": [{"shape": ["x"]}]}}}])  # fmt: skip
 def test_a_damaged_dump_is_refused(value: object, tmp_path: Path) -> None:
     folder = _dump(tmp_path / "dump", value)
-    with pytest.raises(UserError, match="damaged|not a dump"):
+    with pytest.raises(UserError, match=r"damaged|not a dump"):
         compare(folder, folder)
 
 

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from jumar.compare import measure
+from jumar.compare.folding import WIDTH, fold, signs
 from jumar.compare.result import STATS
-from jumar.compare.sketch import CHUNK, WIDTH, Sketcher, fold, signs
+from jumar.compare.sketch import CHUNK, Sketcher
 
 
 def _rows(*tensors: torch.Tensor) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,8 +47,6 @@ FAULTS: list[tuple[Change, str, str]] = [
 
 @pytest.mark.parametrize(("change", "kind", "message"), FAULTS, ids=lambda value: getattr(value, "__name__", ""))
 def test_faults_are_named(change: Change, kind: str, message: str, reference: Path, tmp_path: Path) -> None:
-    import re
-
     verdict = compare(reference, run(tmp_path / "b", change)).verdict
     assert verdict.kind == kind, verdict.message
     assert re.search(message, verdict.message)
@@ -96,7 +96,8 @@ def test_random_numbers_are_told_apart_from_faults(tmp_path: Path) -> None:
     assert result.verdict.kind == "random", result.verdict.message
 
 
-def test_the_reproducer_runs_alone(reference: Path, tmp_path: Path) -> None:
+def test_the_reproducer_runs_alone(reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["reproduce.py", "cpu"])
     result = compare(reference, run(tmp_path / "b", _eps))
     assert "torch.ops.aten.native_layer_norm.default(" in result.reproducer
     said: list[str] = []

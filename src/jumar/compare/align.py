@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cache
 
-from jumar.compare.noise import short
+from jumar.compare.precision import short
 from jumar.compare.result import Entry
 from jumar.tables.load import table
 

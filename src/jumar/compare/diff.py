@@ -8,7 +8,7 @@ from typing import NamedTuple
 from jumar.compare import arguments, floor, measure
 from jumar.compare.align import align, left_over
 from jumar.compare.floor import Floor
-from jumar.compare.noise import UNIT
+from jumar.compare.precision import UNIT
 from jumar.compare.reader import read_step
 from jumar.compare.result import Entry, Pair
 from jumar.compare.store import Rank, Step

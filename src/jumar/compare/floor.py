@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from jumar.compare import measure, reader
 from jumar.compare.align import align
-from jumar.compare.noise import UNIT, is_product
+from jumar.compare.precision import UNIT, is_product
 from jumar.compare.result import Entry
 from jumar.compare.store import Rank, Step
 

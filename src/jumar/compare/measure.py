@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from jumar.compare.folding import fold
 from jumar.compare.result import STATS, Entry, Error
-from jumar.compare.sketch import fold
 from jumar.compare.store import Step
 
 HEAD = len(STATS)

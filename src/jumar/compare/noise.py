@@ -7,11 +7,8 @@ from typing import Any
 
 import torch
 
-UNIT = {"float64": 2.0**-53, "float32": 2.0**-24, "hf32": 2.0**-12, "float16": 2.0**-11, "bfloat16": 2.0**-8,
-        "float8_e4m3fn": 2.0**-4, "float8_e5m2": 2.0**-3}  # fmt: skip
-"""Largest relative error of one rounding. hf32 keeps 11 bits of the mantissa of float32."""
-PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward", "_scaled_dot_product", "addmv",
-            "mv", "dot", "npu_fusion_attention", "npu_conv", "npu_linear", "_trilinear", "mkldnn")  # fmt: skip
+from jumar.compare.precision import is_product, short
+
 _MOVES = ("copy_", "_to_copy", "clone", "cat", "stack", "index_select", "embedding", "gather", "where", "masked_fill",
           "fill", "zero", "ones", "full", "arange", "scalar_tensor", "empty", "native_dropout", "dropout", "bernoulli",
           "rand", "normal_", "uniform_", "tril", "triu", "constant_pad_nd", "slice_backward", "select_backward",
@@ -19,16 +16,6 @@ _MOVES = ("copy_", "_to_copy", "clone", "cat", "stack", "index_select", "embeddi
           "maximum", "minimum", "max", "min", "amax", "amin", "sort", "topk", "clamp", "resize_", "set_", "isnan",
           "_foreach_copy", "nan_to_num", "sign", "reflection_pad", "replication_pad")  # fmt: skip
 """Operators that only move values: no rounding happens in them."""
-
-
-def short(name: str) -> str:
-    """The operator's plain name: `addmm` of `aten.addmm.default`."""
-    parts = name.split(".")
-    return parts[1] if len(parts) > 1 else name
-
-
-def is_product(name: str) -> bool:
-    return short(name).startswith(PRODUCTS)
 
 
 class Noise:

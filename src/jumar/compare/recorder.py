@@ -15,9 +15,10 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from jumar.compare.folding import WIDTH
 from jumar.compare.naming import Lines, Modules
 from jumar.compare.origin import Origins
-from jumar.compare.sketch import HEAD, WIDTH, Sketcher
+from jumar.compare.sketch import HEAD, Sketcher
 
 MOST_ENTRIES = 50_000
 """Operators of one step; a program without steps must not fill the memory."""

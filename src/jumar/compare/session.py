@@ -27,7 +27,7 @@ from torch.optim.optimizer import (
 from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode
 
 from jumar import __version__
-from jumar.compare import noise, store
+from jumar.compare import noise, precision, store
 from jumar.compare.recorder import Recorder
 from jumar.core.errors import UserError
 
@@ -170,9 +170,9 @@ class Session:
             if self._mine():
                 for root in roots:
                     if isinstance(root, torch.Tensor) and root.numel() == 1:
-                        value: torch.Tensor = self._unscaled.get(id(root), root).detach()
+                        value: Any = self._unscaled.get(id(root), root)
                         with torch.no_grad(), _disable_current_modes():
-                            self._losses.append(value.clone())
+                            self._losses.append(value.detach().clone())
             return plain(tensors, *args, **kwargs)
 
         torch.autograd.backward = backward
@@ -205,7 +205,7 @@ class Session:
 
     def _enter(self) -> None:
         # Compiled code would show nothing, and compiling would look into the recorder itself.
-        torch.compiler.set_stance("force_eager")
+        _stance("force_eager")
         self.recorder.__enter__()
         self._entered = True
 
@@ -214,7 +214,7 @@ class Session:
             return
         self._entered = False
         self.recorder.active = False
-        torch.compiler.set_stance("default")
+        _stance("default")
         # Another mode on top of ours must not be popped in its place; ours then stays and does nothing.
         if _get_current_dispatch_mode() is self.recorder:
             self.recorder.__exit__(None, None, None)
@@ -278,13 +278,20 @@ class Session:
             "device": _device(self.recorder.devices),
             "emulated": "npu" in self.recorder.devices and os.environ.get("JUMAR_EMULATE", "1") != "0"
             and not os.path.exists("/dev/davinci_manager"),
-            "dtype": " ".join(sorted(self.recorder.dtypes & set(noise.UNIT))),
+            "dtype": " ".join(sorted(self.recorder.dtypes & set(precision.UNIT))),
             "altered": self._altered,
             "cut": self.recorder.cut,
             "complete": complete,
             "command": sys.argv,
             **_environment(),
         })  # fmt: skip
+
+
+def _stance(name: str) -> None:
+    """How torch.compile behaves; torch before 2.6 has no such switch, and leaves code alone under a mode by itself."""
+    change = getattr(torch.compiler, "set_stance", None)
+    if change is not None:
+        change(name)
 
 
 def _weights(optimizer: Optimizer) -> Iterator[torch.Tensor]:

@@ -13,26 +13,15 @@ from typing import Any
 import numpy as np
 import torch
 
+from jumar.compare.folding import WIDTH, signs
 from jumar.compare.result import STATS
 
-WIDTH = 256
 HEAD = len(STATS)
 CHUNK = 1 << 16
 """Elements that are worked on at a time: they stay in the cache, and a sketch needs little memory."""
 _NATIVE = (torch.float32, torch.float16, torch.bfloat16)
 _BLOCK = 256
 """Rows that are added at a time."""
-
-
-def signs(count: int, salt: int) -> Any:
-    """+1 or -1 for each of 0 … count-1, from a 32-bit integer hash."""
-    value = np.arange(count, dtype=np.uint32) + np.uint32((salt * 0x9E3779B9) & 0xFFFFFFFF)
-    value ^= value >> np.uint32(16)
-    value *= np.uint32(0x7FEB352D)
-    value ^= value >> np.uint32(15)
-    value *= np.uint32(0x846CA68B)
-    value ^= value >> np.uint32(16)
-    return 1 - 2 * (value & np.uint32(1)).astype(np.float32)
 
 
 class Sketcher:
@@ -122,9 +111,3 @@ def _on_host(flat: torch.Tensor) -> list[float]:
         return [*ends, total, math.sqrt(square), 0, 0]
     low, high = torch.aminmax(flat)
     return [low.item(), high.item(), total, math.sqrt(square), flat.isnan().sum().item(), flat.isinf().sum().item()]
-
-
-def fold(rows: np.ndarray[Any, Any], width: int) -> np.ndarray[Any, Any]:
-    """The same sketches with fewer buckets: bucket j gets all that are j modulo the new width."""
-    count, have = rows.shape
-    return rows if have <= width else rows.reshape(count, have // width, width).sum(1)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jumar.compare.folding import WIDTH, fold
 from jumar.compare.result import STATS, Curve, Entry, Out
-from jumar.compare.sketch import WIDTH, fold
 from jumar.core.errors import UserError
 from jumar.core.write import replace
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jumar.compare.align import canonical
 from jumar.compare.diff import Stepped
-from jumar.compare.noise import short
+from jumar.compare.precision import short
 from jumar.compare.result import Entry, Pair, Verdict
 
 LIMIT = 4.0
