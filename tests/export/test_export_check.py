@@ -51,6 +51,20 @@ def test_operators_are_looked_up_by_opset(save: Save) -> None:
     assert "`LayerNormalization` is parsed at opset 17 to 18, not at 16" in found(save(swish))["EX103"]
 
 
+def test_an_operator_that_onnx_defines_by_others_is_written_out(save: Save, jumar: Jumar, tmp_path: Path) -> None:
+    gelu = graph_model([node("Gelu", ["x"], ["y"])], [value("x", [2, 5])], [value("y", [2, 5])], opset=20)
+    done = jumar("export", "check", save(gelu), "--fix", "-o", tmp_path / "fixed.onnx")
+    assert done.code == 0, done.out
+    assert "wrote `Gelu` out with the operators that define it\nopset 20 became 18" in done.err
+    assert "computes the same as the original" in done.err
+    scan = graph_model([node("STFT", ["x", "s", "", "l"], ["y"])], [value("x", [1, 64, 1])], [value("y", [1, 9, 9, 2])])
+    path = tmp_path / "scan.onnx"
+    for name, number in (("s", 4), ("l", 16)):
+        scan.graph.initializer.append(onnx.helper.make_tensor(name, onnx.TensorProto.INT64, [], [number]))
+    done = jumar("export", "check", save(scan), "--fix", "-o", path)
+    assert done.code == 1 and "EX102" in done.out
+
+
 def test_other_domains_and_functions_are_refused_and_written_out(save: Save) -> None:
     foreign = graph_model([node("FusedConv", ["x"], ["y"], domain="com.microsoft")], [value("x", [2])],
                           [value("y", [2])], domains=["com.microsoft"])  # fmt: skip

@@ -70,14 +70,23 @@ def test_overflow_is_found_and_kept_nodes_cure_it(jumar: Jumar, save: Save, tmp_
     assert done.code == 1
     assert "16 elements infinite or no number: over the tolerance" in done.out
     assert "overflow  Mul                  n_a: values up to 1.5e+05, float16 ends at 65504" in done.out
-    done = jumar("export", "run", *words, "--keep-dtype", tmp_path / "keep.cfg")
+    done = jumar("export", "run", *words, "--find-keep", tmp_path / "keep.cfg")
     assert done.code == 0, done.out
     assert (tmp_path / "keep.cfg").read_text() == "n_a\nn_b\n"
     assert "with 2 nodes kept in float32" in done.out
-    again = result(jumar, *words, "--keep", tmp_path / "keep.cfg")
+    again = result(jumar, *words, "--keep-dtype", tmp_path / "keep.cfg")
     assert again["outputs"][0]["relative"] < 1e-3
     (tmp_path / "types.cfg").write_text("# by type\nOpType::Mul\nOpType::Div\n")
-    assert result(jumar, *words, "--keep", tmp_path / "types.cfg")["outputs"][0]["relative"] < 1e-3
+    assert result(jumar, *words, "--keep-dtype", tmp_path / "types.cfg")["outputs"][0]["relative"] < 1e-3
+
+
+def test_nodes_without_a_name_cannot_be_listed(jumar: Jumar, save: Save, tmp_path: Path) -> None:
+    model = overflowing()
+    for one in model.graph.node:
+        one.name = ""
+    numpy.save(tmp_path / "x.npy", numpy.full(16, 5, "float32"))
+    done = jumar("export", "run", save(model), "--input", tmp_path / "x.npy", "--find-keep", tmp_path / "keep.cfg")
+    assert "2 of them have no name in the model: list them after `check --fix`" in done.err
 
 
 def test_chips_without_infinity_clamp(jumar: Jumar, save: Save, tmp_path: Path) -> None:
@@ -155,7 +164,7 @@ def test_aipp_does_what_its_keys_say(jumar: Jumar, save: Save, tmp_path: Path) -
         (["--input", "x=nothing.npy"], "cannot read `nothing.npy`"),
         (["--precision", "fp17"], "unknown precision mode: `fp17`"),
         (["--precision", "mixed_bfloat16"], "does not compute in `mixed_bfloat16`"),
-        (["--keep", "nothing.cfg"], "cannot read `nothing.cfg`"),
+        (["--keep-dtype", "nothing.cfg"], "cannot read `nothing.cfg`"),
         (["--shape", "x:1,3,9,9"], "axis 2 of `x` is 8"),
     ],
 )

@@ -23,9 +23,13 @@ _PATH = click.Path(path_type=Path)
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of random inputs.")
 @click.option("--precision", metavar="MODE", help="ATC's precision mode; force_fp16 if not given.")
 @click.option("--soc", metavar="NAME", help="Chip: one without an inf/nan mode clamps what is too large.")
-@click.option("--keep", type=_PATH, metavar="FILE", help="Keep-dtype list to apply.")
+@click.option("--keep-dtype", "keep", type=_PATH, metavar="FILE", help="Keep-dtype list to apply.")
 @click.option(
-    "--keep-dtype", "listed", type=_PATH, metavar="FILE", help="Search nodes that must keep float32, write the list."
+    "--find-keep",
+    "listed",
+    type=_PATH,
+    metavar="FILE",
+    help="Search nodes that must keep float32, write the keep-dtype list.",
 )
 @click.option(
     "--tolerance",
@@ -97,6 +101,8 @@ def _show(subject: Any, result: Result, better: Result | None, options: dict[str
         _outputs(f"with {names} kept in float32", better, options["tolerance"])
         if 2 * len(better.kept) > len(result.nodes):
             click.echo("that is more than half of the nodes: `must_keep_origin_dtype` is simpler", err=True)
+        if nameless := subject.unnamed & set(better.kept):
+            click.echo(f"{len(nameless)} of them have no name in the model: list them after `check --fix`", err=True)
         click.echo(f"wrote `{options['listed']}`: atc --keep_dtype={options['listed']}", err=True)
 
 

@@ -187,7 +187,7 @@ def _precision(wish: Wish, family: str) -> str:
             raise UserError(f"`{name}` needs {chips}, which {socs.known(wish.soc)} does not have")
     if wish.keep is not None:
         if not wish.keep.is_file():
-            raise UserError(f"no such file: `{wish.keep}`", "`jumar export run MODEL --keep-dtype FILE` writes one")
+            raise UserError(f"no such file: `{wish.keep}`", "`jumar export run MODEL --find-keep FILE` writes one")
         if name in ("must_keep_origin_dtype", "origin"):
             raise UserError(f"`--keep-dtype` does nothing with `{name}`", "everything keeps its type already")
     return name

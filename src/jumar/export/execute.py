@@ -8,6 +8,7 @@ import os
 import resource
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -135,20 +136,34 @@ def _said(error: BaseException) -> str:
     return text.removeprefix("[ONNXRuntimeError] : ")
 
 
+@dataclass
+class _Limit:
+    """How many runs are under way, and the limit from before the first of them."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    runs: int = 0
+    before: tuple[int, int] = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+
+
+_LIMIT = _Limit()
+
+
 @contextlib.contextmanager
 def _limited() -> Iterator[None]:
     """Keep this process from taking the memory of the whole machine: what asks for more fails alone."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = _used() + _available()
-    if hard != resource.RLIM_INFINITY:
-        limit = min(limit, hard)
-    if soft != resource.RLIM_INFINITY:
-        limit = min(limit, soft)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    with _LIMIT.lock:
+        if _LIMIT.runs == 0:
+            _LIMIT.before = resource.getrlimit(resource.RLIMIT_AS)
+            known = [limit for limit in _LIMIT.before if limit != resource.RLIM_INFINITY]
+            resource.setrlimit(resource.RLIMIT_AS, (min([_used() + _available(), *known]), _LIMIT.before[1]))
+        _LIMIT.runs += 1
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+        with _LIMIT.lock:
+            _LIMIT.runs -= 1
+            if _LIMIT.runs == 0:
+                resource.setrlimit(resource.RLIMIT_AS, _LIMIT.before)
 
 
 def _used() -> int:

@@ -25,12 +25,18 @@ class Fixed(NamedTuple):
 
 
 def fix(path: Path) -> Fixed:
-    """The model of a file with functions written out, at an opset that ATC parses, and with names."""
+    """The model of a file with functions and defined operators written out, at an opset that ATC parses, with names."""
     proto = models.whole(path)
     done: list[str] = []
     if proto.functions:
         proto = _called("inliner", proto, lambda: onnx().inliner.inline_local_functions(proto, True))
         done.append("wrote the model's own functions out")
+    defined = _defined(proto)
+    if defined:
+        pairs = [("", name) for name in defined]
+        inline = onnx().inliner.inline_selected_functions
+        proto = _called("inliner", proto, lambda: inline(proto, pairs, inline_schema_functions=True))
+        done += [f"wrote `{name}` out with the operators that define it" for name in defined]
     opset, target = models.opset(proto), _target(proto)
     if target != opset:
         proto = _called("version converter", proto, lambda: onnx().version_converter.convert_version(proto, target))
@@ -51,6 +57,20 @@ def save(fixed: Fixed, path: Path) -> None:
             "the result has more than 2 GiB and does not fit one file", "keep its weights external"
         ) from error
     write.replace(path, data)
+
+
+def _defined(proto: Any) -> list[str]:
+    """Operators without a parser that ONNX itself defines by others."""
+    used = {node.op_type for graph in models.graphs(proto.graph) for node in graph.node if node.domain in OWN}
+    found = []
+    for name in sorted(used - set(atc.parsed()) - set(atc.options()["bypass"])):
+        try:
+            schema = onnx().defs.get_schema(name, models.opset(proto), "")
+        except Exception:
+            continue  # not an operator of this opset: the check says so
+        if schema.has_function or schema.has_context_dependent_function:
+            found.append(name)
+    return found
 
 
 def _target(proto: Any) -> int:

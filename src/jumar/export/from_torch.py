@@ -8,6 +8,7 @@ import io
 import logging
 import sys
 import warnings
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,11 @@ def is_torch(source: str) -> bool:
 def export(source: str, shapes: Mapping[str, tuple[int, ...]], target: Path) -> int:
     """Write the ONNX model of `source` to `target`; returns its opset."""
     opset = atc.newest_opset()
+    file = Path(source if source.endswith(".pt2") else source.rpartition(":")[0])
+    if not file.is_file():
+        raise UserError(f"no such file: `{file}`")
+    if file.suffix == ".pt2" and not zipfile.is_zipfile(file):
+        raise UserError(f"`{file}` is not a program of `torch.export.save`: it is no archive")
     if importlib.util.find_spec("torch") is None:
         raise UserError("`torch` is not installed in this environment", "pip install torch==2.13.0")
     if importlib.util.find_spec("onnxscript") is None:
@@ -55,8 +61,7 @@ def export(source: str, shapes: Mapping[str, tuple[int, ...]], target: Path) -> 
 
 
 def _program(torch: Any, path: Path) -> Any:
-    if not path.is_file():
-        raise UserError(f"no such file: `{path}`")
+    logging.getLogger("torch.export").setLevel(logging.CRITICAL)
     try:
         return torch.export.load(path)
     except Exception as error:
@@ -88,8 +93,6 @@ def _module(
 def _make(source: str) -> Any:
     file, _, name = source.rpartition(":")
     path = Path(file)
-    if not path.is_file():
-        raise UserError(f"no such file: `{file}`")
     spec = importlib.util.spec_from_file_location(f"jumar_export_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -28,6 +28,8 @@ class Subject:
     policy: half.Policy
     mode: str
     random: bool
+    unnamed: frozenset[str]
+    """Names that nodes got here, since the file gives them none."""
 
 
 def subject(path: Path, options: Mapping[str, Any]) -> Subject:
@@ -49,7 +51,7 @@ def subject(path: Path, options: Mapping[str, Any]) -> Subject:
     if proto.functions:
         proto = model.onnx().inliner.inline_local_functions(proto, True)
     proto = _new_enough(proto)
-    _name_nodes(proto)
+    unnamed = _name_nodes(proto)
     rows = graph.inputs(proto)
     settled = _settled(rows, given)
     feeds = execute.random_feeds([row for row in rows if row.name not in _names(options["files"], rows)], settled,
@@ -61,7 +63,7 @@ def subject(path: Path, options: Mapping[str, Any]) -> Subject:
     if options["keep"] is not None:
         kept += om.kept_names(options["keep"])
     return Subject(proto, graph.view(light), {**feeds, **loaded}, _policy(mode, soc, kept, proto),
-                   mode or "force_fp16", bool(feeds) and len(loaded) < len(rows))  # fmt: skip
+                   mode or "force_fp16", bool(feeds), unnamed)  # fmt: skip
 
 
 def save(folder: Path, result: Result) -> None:
@@ -134,10 +136,13 @@ def _new_enough(proto: Any) -> Any:
         raise UserError(f"opset {model.opset(proto)} is too old to run here: {model.first_line(error)}") from error
 
 
-def _name_nodes(proto: Any) -> None:
-    """Nodes without a name get one; a keep-dtype list can only name those that the file itself names."""
+def _name_nodes(proto: Any) -> frozenset[str]:
+    """Give nodes without a name one, as `check --fix` does; returns those names."""
     seen: set[str] = set()
+    given = set()
     for number, node in enumerate(proto.graph.node):
         if not node.name or node.name in seen:
             node.name = f"{node.op_type}_{number}"
+            given.add(node.name)
         seen.add(node.name)
+    return frozenset(given)
