@@ -23,6 +23,8 @@ import symbols
 
 _OWN = symbols.API / "mindspore"
 _ENTRY = "libmindspore_ascend.so.2"
+# The libraries that call CANN; what else they need of the wheel is MindSpore's own.
+_PLUGIN = re.compile("ascend|collective|hccl|shmem|libmf_")
 # Opened by name only: the HCCL plug-in. What needs packages of their own (ATB, SHMEM, LCAL, DVPP) is left out.
 _OPENED = ("libhccl_plugin.so",)
 _GRAPH = re.compile(r"_ZNK?2ge\d\w+$")
@@ -71,16 +73,17 @@ def read(package: Path) -> symbols.Needs:
     outside: set[str] = set()
     while wanted:
         name = wanted.pop()
-        if name in libraries or name not in files:
-            outside.update({name} - set(libraries))
+        if name not in files:
+            outside.add(name)
+        if name in libraries or name not in files or not _PLUGIN.search(name):
             continue
         libraries[name] = elf.read(files[name])
         wanted += libraries[name].needed
     defined = {name for item in libraries.values() for name in item.defined}
     undefined = {name for item in libraries.values() for name in item.undefined} - defined
     linked = {name for name in undefined if symbols.VENDOR.match(name) or _GRAPH.match(name)}
-    plugin = [item for name, item in libraries.items() if re.search("ascend|collective|hccl", name)]
-    words = {word for item in plugin for word in item.words} - defined - linked
+    own = [item for name, item in libraries.items() if "mindspore" in name or "coll" in name or "hccl" in name]
+    words = {word for item in own for word in item.words} - defined - linked
     by_name = {word for word in words if symbols.VENDOR.match(word) and not _NOT_A_FUNCTION.fullmatch(word)}
     by_name |= {name for name in _FUNCTIONS if name in words}
     return symbols.Needs(frozenset(linked), frozenset(by_name), frozenset(outside))

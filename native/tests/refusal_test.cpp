@@ -17,8 +17,8 @@ int main() {
   CHECK(std::strstr(text, "jumar emulate coverage") != nullptr);
   CHECK(aclnnAcosGetWorkspaceSize() == ACLNN_ERR_INNER_OPP_KERNEL_PKG_NOT_FOUND);
   CHECK(std::strstr(aclGetRecentErrMsg(), "aclnnAcosGetWorkspaceSize") != nullptr);
-  CHECK(aclopCompileAndExecute("Cast", 0, nullptr, nullptr, 0, nullptr, nullptr, nullptr, 0, 0, nullptr, nullptr) ==
+  CHECK(aclopCompileAndExecute("Acos", 0, nullptr, nullptr, 0, nullptr, nullptr, nullptr, 0, 0, nullptr, nullptr) ==
         ACL_ERROR_OP_NOT_FOUND);
-  CHECK(std::strstr(aclGetRecentErrMsg(), "`Cast`") != nullptr);
+  CHECK(std::strstr(aclGetRecentErrMsg(), "`Acos`") != nullptr);
   return 0;
 }

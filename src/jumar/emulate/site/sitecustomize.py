@@ -4,6 +4,8 @@ Python reads this at start because its folder is first in PYTHONPATH; it belongs
 it uses the standard library only, and hands on to the `sitecustomize` it hides.
 """
 
+from __future__ import annotations
+
 import atexit
 import functools
 import importlib.machinery
@@ -11,50 +13,54 @@ import importlib.util
 import os
 import sys
 import time
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
 
 _TARGET = os.environ.get("JUMAR_MINDSPORE_TARGET", "")
 _GRACE = 2.0
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def _hand_on():
+def _hand_on() -> None:
     rest = [path for path in sys.path if os.path.abspath(path or ".") != _HERE]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
     if spec is not None and spec.loader is not None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-def _target(name):
+def _target(name: str) -> str:
     return _TARGET if name in ("Ascend", "GPU", "Davinci") else name
 
 
-def _context(module):
+def _context(module: Any) -> None:
     """`set_context` and `Context` both go through one setter of the class."""
     own = module._Context.set_device_target
 
-    def set_device_target(self, target):
+    def set_device_target(self: Any, target: str) -> None:
         own(self, _target(target))
 
     module._Context.set_device_target = set_device_target
     module._Context.setters["device_target"] = set_device_target
 
 
-def _device(module):
+def _device(module: Any) -> None:
     own = module.set_device
 
     @functools.wraps(own)
-    def set_device(device_target, device_id=None):
+    def set_device(device_target: str, device_id: int | None = None) -> None:
         # The CPU has one device: the number of a card has no meaning there.
-        return own(_target(device_target), None if _target(device_target) == "CPU" else device_id)
+        own(_target(device_target), None if _target(device_target) == "CPU" else device_id)
 
     module.set_device = set_device
 
 
-def _communication(module):
+def _communication(module: Any) -> None:
     own = module.init
 
     @functools.wraps(own)
-    def init(backend_name=None):
+    def init(backend_name: str | None = None) -> None:
         own(None if backend_name in ("hccl", "nccl") else backend_name)
         # MindSpore has no barrier on the CPU: a rank that ends at once cuts off one that still receives.
         atexit.register(time.sleep, _GRACE)
@@ -69,18 +75,18 @@ _CHANGES = {
 }
 
 
-class _Loader:
-    def __init__(self, loader):
+class _Loader(Loader):
+    def __init__(self, loader: Loader) -> None:
         self._loader = loader
 
-    def create_module(self, spec):
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)
 
-    def exec_module(self, module):
+    def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
         _CHANGES[module.__name__](module)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
 
 
@@ -88,7 +94,7 @@ class _Watch:
     """Waits for the modules of MindSpore that choose a device."""
 
     @staticmethod
-    def find_spec(name, path=None, target=None):
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name not in _CHANGES:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)

@@ -65,7 +65,7 @@ def _convolution(host: Host, version: str) -> list[Finding]:
     """On the CPU target, oneDNN takes its reference code where it finds AVX-512."""
     if host.environ.get("DNNL_MAX_CPU_ISA") or host.has_npus():
         return []
-    if "avx512f" not in host.probe.read("/proc/cpuinfo").text:
+    if "avx512f" not in (host.probe.read("/proc/cpuinfo").text or ""):
         return []
     message = f"MindSpore {version} computes convolutions on this CPU up to a hundred times slower than it could"
     return [note(CHECK, message, "export DNNL_MAX_CPU_ISA=AVX2   # `jumar run --on cpu` does it")]
