@@ -99,6 +99,8 @@ class Search:
                 for recompute in _choices(
                     wish.recompute, ["none", "selective", "full"] if net.heads else ["none", "full"]
                 ):
+                    if shard == 3 and recompute != "full" and net.framework == "mindspore" and wish.shard is None:
+                        continue
                     if recompute == "selective" and (net.attention == "flash" or not net.heads):
                         continue
                     for schedule in _choices(wish.schedule, schedules):

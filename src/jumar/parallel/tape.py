@@ -110,7 +110,7 @@ class Setting(NamedTuple):
     ep: int = 1
     gradient: int = 4
     level: int = 0
-    """Optimizer shard level: at 3 gathered weights are gathered again in the backward pass."""
+    """Optimizer shard level: at 3 weights are gathered again in the backward pass; MindSpore does so with recompute."""
 
 
 class Profile(NamedTuple):
