@@ -110,7 +110,7 @@ def test_list_names_presets_and_constants(capsys: pytest.CaptureFixture[str]) ->
         (["parallel", "resnet-50", "--prove", "1"], "not for `resnet-50`"),
         ([*BASE, "--framework", "torch", "--prove", "1"], "plans for PyTorch cannot be proved yet"),
         (["parallel", "explain", "--cards", "1"], "one card shares nothing"),
-        (["parallel", "llama-7b", "--cards", "7", "--global-batch", "16"], "no plan for 7 cards"),
+        (["parallel", "llama-7b", "--cards", "7", "--global-batch", "3"], "no plan for 7 cards"),
     ],
 )
 def test_mistakes_say_what_is_wrong(capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:

@@ -91,10 +91,12 @@ subgraph @net() {
   %4(y) = PrimFunc_MatMul(%2, %3, Bool(0), Bool(1)) {instance name: mm}
       : (<Tensor[Float32], (2, 256)>, <Tensor[Float32], (256, 256)>, <Bool, NoShape>) -> (<Tensor[Float32], (2, 256)>)
       # Fullname with scope: (Default/bs-CellList/1-B/d-Dense/MatMul-op0)
-  %5(m) = PrimFunc_ReduceMean(%4, (), Bool(0))
+  %5(g) = PrimFunc_GeLU(%4)
+      : (<Tensor[Float32], (2, 256)>) -> (<Tensor[Float32], (2, 256)>)
+  %6(m) = PrimFunc_ReduceMean(%5, (), Bool(0))
       : (<Tensor[Float32], (2, 256)>, <Tuple[], TupleShape()>, <Bool, NoShape>) -> (<Tensor[Float32], ()>)
       # Fullname with scope: (Default/ReduceMean-op0)
-  Return(%5)
+  Return(%6)
 }
 """
 
@@ -102,7 +104,8 @@ subgraph @net() {
 def test_graph_of_mindspore_is_read() -> None:
     trace = mindir.read(IR)
     assert [(row["kind"], row["block"], row["weights"]) for row in trace["ops"]] == [
-        ("MatMul", 0, ["bs.0.d.weight"]), ("GeLU", 0, []), ("MatMul", 1, ["bs.1.d.weight"]), ("ReduceMean", -1, []),
+        ("MatMul", 0, ["bs.0.d.weight"]), ("GeLU", 0, []), ("MatMul", 1, ["bs.1.d.weight"]), ("GeLU", 1, []),
+        ("ReduceMean", -1, []),
     ]  # fmt: skip
     assert trace["ops"][0]["flops"] == 2 * 2 * 256 * 64
     net = modules.build({**trace, "batch": 2, "fed": 512}, "net", "net.py:make", "mindspore")

@@ -59,8 +59,11 @@ def test_balance_is_optimal(layers: int, fixed: list[float], most: list[int]) ->
 
 
 def test_stages_of_equal_time_are_a_hard_wish() -> None:
-    answer = _search().run(Wish(8, equal_stages=True, pp=2))
-    assert all(min(item.stages) >= 0.98 * max(item.stages) for item in answer.fitting)
+    answer = _search().run(Wish(8, equal_stages=0.3, pp=2))
+    assert answer.fitting
+    assert all(min(item.stages) >= 0.7 * max(item.stages) for item in answer.fitting)
+    with pytest.raises(UserError, match="no plan has stages within 0 % of each other: the closest differ by"):
+        _search().run(Wish(8, equal_stages=0.0, pp=2))
 
 
 @pytest.mark.parametrize(

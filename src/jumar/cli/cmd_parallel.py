@@ -49,7 +49,8 @@ COUNT = click.IntRange(min=1)
 @click.option("--schedule", type=click.Choice(["1f1b", "gpipe", "interleaved"]), help="Fix the pipeline's schedule.")
 @click.option("--sequence/--no-sequence", default=None, help="Fix sequence parallel.")
 @click.option("--layers", metavar="N,N…", help="Fix the layers of each stage.")
-@click.option("--equal-stages", is_flag=True, help="Only plans whose stages take equal time.")
+@click.option("--equal-stages", type=click.FloatRange(0, 100), metavar="PERCENT",
+              help="Only plans whose stages take equal time, to within this much.")  # fmt: skip
 @click.option("--memory", metavar="SIZE", help="Memory of a card, such as 32G.")
 @click.option(
     "--set", "settings", metavar="NAME=VALUE", multiple=True, help="Replace a constant of the hardware; see --list."
@@ -162,17 +163,10 @@ def exit_code(fits: bool) -> int:
 def wish(options: dict[str, Any]) -> Wish:
     from jumar.parallel.search import Wish
 
-    names = (
-        "cards",
-        "dp",
-        "tp",
-        "pp",
-        "micro_batches",
-        "shard",
-        "recompute",
-        "schedule",
-        "sequence",
-        "ep",
-        "equal_stages",
+    names = ("cards", "dp", "tp", "pp", "micro_batches", "shard", "recompute", "schedule", "sequence", "ep")
+    equal = options["equal_stages"]
+    return Wish(
+        **{name: options[name] for name in names},
+        layers=counts(options["layers"]),
+        equal_stages=None if equal is None else equal / 100,
     )
-    return Wish(**{name: options[name] for name in names}, layers=counts(options["layers"]))

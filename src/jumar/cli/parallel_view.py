@@ -28,7 +28,7 @@ def run(word: str, options: dict[str, Any]) -> int:
     answer = search.run(wanted, keep=max(KEEP, options["top"], options["prove"]))
     best = answer.best or answer.leanest
     if best is None:
-        raise UserError("no plan meets these wishes", "leave out `--equal-stages`, or fix less")
+        raise UserError("no plan meets these wishes", "fix less")
     if options["code"]:
         click.echo(_code(options["code"], search, best), nl=False)
         return exit_code(best.fits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 from jumar.core.errors import UserError
@@ -17,6 +18,12 @@ SCRIPT = "train.py"
 def words(net: Network, job: Job, found: Found) -> dict[str, Any]:
     """What the generated MindSpore network is told."""
     plan = found.plan
+    if net.family == "traced":
+        name, _, function = net.source.rpartition(":")
+        return {
+            "file": os.path.abspath(name), "function": function, "optimizer": job.optimizer, "seq": net.fed_seq,
+            "global_batch": job.global_batch, "optimizer_shard": plan.shard, "recompute": plan.recompute == "full",
+        }  # fmt: skip
     stage_of = [stage for stage, count in enumerate(found.layers) for _ in range(count)]
     return {
         **{name: getattr(net, name) for name in (
@@ -31,6 +38,8 @@ def words(net: Network, job: Job, found: Found) -> dict[str, Any]:
 
 def can_generate(net: Network, found: Found) -> str:
     """Why there is no whole generated MindSpore network for this plan; empty if there is one."""
+    if net.family == "traced" and net.framework == "mindspore":
+        return "" if found.plan.pp == 1 else "your own cell is compiled with data parallel, shard and recompute only"
     if net.family in ("conv", "traced"):
         return f"Jumar writes a whole MindSpore network for transformers and plain stacks, not for `{net.name}`"
     if net.experts:
@@ -47,6 +56,8 @@ def network(net: Network, job: Job, found: Found) -> str:
     reason = can_generate(net, found)
     if reason:
         raise UserError(reason, "`--code` still prints the settings for your own network")
+    if net.family == "traced":
+        return text("parallel_own.py.txt").decode()
     given = json.dumps(words(net, job, found))
     return (
         text("parallel_network.py.txt")

@@ -86,12 +86,14 @@ class Clock:
                 again += seconds
         rate, latency = hardware.link(at.tp, 1)
         once = sum(all_reduce(tape.values[value].size * at.batch, at.tp, rate, latency) for value in tape.reduced)
+        back = sum(all_reduce(tape.values[value].size * at.batch, at.tp, rate, latency) for value in tape.returned)
         if at.ep > 1:
             rate, latency = hardware.link(at.ep, at.tp)
-            once += 2 * one_pass(tape.exchanged * at.batch, at.ep, rate, latency)
+            moved = 2 * one_pass(tape.exchanged * at.batch, at.ep, rate, latency)
+            once, back = once + moved, back + moved
         redone = once if at.recompute == "full" else 0.0
         forward = matrix + vector
-        return forward, 2 * forward + again, once, once + redone
+        return forward, 2 * forward + again, once, back + redone
 
     def _stage(self, at: Setting, count: int, first: bool, last: bool) -> tuple[float, float]:
         """Seconds of one micro-batch on a stage: compute and collectives."""
@@ -168,7 +170,8 @@ class Clock:
                 continue
             n = (layers[stage] if block else part.count) * plan.micro_batches * at.batch
             once = sum(part.tape.values[value].size for value in part.tape.reduced) if plan.tp > 1 else 0
-            tensor += n * once * (3 if block and plan.recompute == "full" else 2)
+            back = sum(part.tape.values[value].size for value in part.tape.returned) if plan.tp > 1 else 0
+            tensor += n * (once * (2 if block and plan.recompute == "full" else 1) + back)
             expert += n * part.tape.exchanged * 4 if plan.ep > 1 else 0
         local, owned = sum(r.local * n for r, n in rows), sum(r.state * n for r, n in rows)
         data = 0

@@ -53,7 +53,7 @@ class Model:
             computed=BYTES[net.computed],
             pipeline=plan.pp > 1 or plan.micro_batches > 1,
             ep=plan.ep,
-            level=plan.shard,
+            level=plan.shard if net.framework == "torch" or plan.recompute == "full" else min(plan.shard, 1),
         )
 
     def profile(self, part: int, at: Setting) -> Profile:

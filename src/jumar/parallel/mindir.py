@@ -19,9 +19,8 @@ WIDTHS = {
 PARAMETER = re.compile(r"^%para(\d+)_([^:]+): <(Ref\[)?Tensor\[(\w+)\]\]?, \(([\d, ]*)\)", re.M)
 NODE = re.compile(r"^  %(\d+)\(.*?\) = (\w+)(?:\[.*?\])?\((.*)$")
 TENSOR = re.compile(r"<(?:Ref\[)?Tensor\[(\w+)\]\]?, \(([\d, ]*)\)")
-TUPLE = re.compile(r"<Tuple\[(.*?)\], TupleShape\((.*?)\)[,>]")
-SCOPE = re.compile(r"Fullname with scope: \((.*?)\)")
-BLOCK = re.compile(r"([\w.]+)-(?:CellList|SequentialCell)/(\d+)-")
+TUPLE = re.compile(r"<Tuple\[(.*?)\], TupleShape\(((?:\([\d, ]*\)(?:, )?)+)\)")
+BLOCK = re.compile(r"(?:^|(.*)\.)(\d+)\.")
 REFERENCE = re.compile(r"%(?:para(\d+)_[\w.\-]*|(\d+))")
 
 
@@ -41,11 +40,13 @@ def read(text: str) -> dict[str, Any]:
             count += 1
     inputs = count
     ops: list[dict[str, Any]] = []
-    for number, kind, rest, out, scope in _nodes(text):
-        block = _block(scope)
+    for number, kind, rest, out in _nodes(text):
         refs = [known[key] for key in _references(rest) if key in known]
         shapes = _sizes(out)
-        if kind in ("Load", "Depend", "TupleGetItem", "Return", "return", "UpdateState", "StopGradient") or not shapes:
+        if (
+            kind in ("Load", "Depend", "MakeTuple", "TupleGetItem", "Return", "return", "UpdateState", "StopGradient")
+            or not shapes
+        ):
             if refs:
                 known[number] = refs[0]
             continue
@@ -55,7 +56,7 @@ def read(text: str) -> dict[str, Any]:
         row: dict[str, Any] = {
             "kind": kind, "inputs": [index for what, index in refs if what == "value"],
             "weights": [index for what, index in refs if what == "weight"],
-            "outputs": [], "block": block, "flops": _flops(kind, rest, out),
+            "outputs": [], "block": None, "flops": _flops(kind, rest, out),
         }  # fmt: skip
         for size in shapes:
             row["outputs"].append([count, size])
@@ -64,28 +65,25 @@ def read(text: str) -> dict[str, Any]:
         ops.append(row)
     most = max(kinds, key=lambda kind: kinds[kind], default="Float32")
     dtype = {"Float32": "float32", "Float16": "float16", "BFloat16": "bfloat16"}.get(most, "float32")
-    _number_blocks(ops)
+    _number_blocks(ops, weights)
     return {"ops": ops, "weights": weights, "inputs": inputs, "dtype": dtype}
 
 
-def _nodes(text: str) -> list[tuple[str, str, str, str, str]]:
-    """Number, operator, arguments, types and scope of each node of the largest graph."""
+def _nodes(text: str) -> list[tuple[str, str, str, str]]:
+    """Number, operator, arguments and types of each node of the largest graph."""
     graphs = re.split(r"^subgraph @", text, flags=re.M)
     body = max(graphs[1:], key=len, default="")
-    rows: list[tuple[str, str, str, str, str]] = []
+    rows: list[tuple[str, str, str, str]] = []
     now: list[str] | None = None
     for line in body.splitlines():
         match = NODE.match(line)
         if match:
             if now:
                 rows.append(tuple(now))  # type: ignore[arg-type]
-            now = [match[1], match[2].removeprefix("PrimFunc_"), match[3], "", ""]
+            now = [match[1], match[2].removeprefix("PrimFunc_"), match[3], ""]
         elif now and line.startswith("      : ") and not now[3]:
             now[3] = line.rpartition("->")[2]
             now[2] += line.partition("->")[0]
-        elif now and "Fullname with scope" in line and not now[4]:
-            found = SCOPE.search(line)
-            now[4] = found[1] if found else ""
     if now:
         rows.append(tuple(now))  # type: ignore[arg-type]
     return rows
@@ -129,22 +127,34 @@ def _flops(kind: str, rest: str, out: str) -> int:
     return 0
 
 
-def _block(scope: str) -> tuple[str, int] | None:
-    found = BLOCK.search(scope)
-    return (found[1], int(found[2])) if found else None
+def _number_blocks(ops: list[dict[str, Any]], weights: dict[str, int]) -> None:
+    """Give each operator the number of its layer, from the names of the weights (`blocks.3.norm.gamma`).
 
-
-def _number_blocks(ops: list[dict[str, Any]]) -> None:
-    """Keep the longest list of cells as the blocks; operators after the last block get -1."""
-    lengths: dict[str, int] = {}
-    for row in ops:
-        if row["block"]:
-            name, number = row["block"]
-            lengths[name] = max(lengths.get(name, 0), number + 1)
-    longest = max(lengths, key=lambda name: lengths[name], default=None)
-    last = max((n for n, row in enumerate(ops) if row["block"] and row["block"][0] == longest), default=-1)
+    Scopes are no help: operators of one line of code carry the scope of the first layer. Operators without a weight
+    belong to the layer before them; after the last layer to the end, as many as its forerunners have excepted.
+    """
+    lengths: dict[str, set[str]] = {}
+    for name in weights:
+        found = BLOCK.match(name)
+        if found:
+            lengths.setdefault(found[1] or "", set()).add(found[2])
+    longest = max(lengths, key=lambda name: len(lengths[name]), default=None)
+    if longest is None or len(lengths[longest]) < 2:
+        return
+    places: list[tuple[int, int]] = []
+    for place, row in enumerate(ops):
+        for name in row["weights"]:
+            found = BLOCK.match(name)
+            if found and (found[1] or "") == longest:
+                places.append((place, int(found[2])))
     now: int | None = None
-    for n, row in enumerate(ops):
-        if row["block"] and row["block"][0] == longest:
-            now = row["block"][1]
-        row["block"] = -1 if n > last and longest else now
+    marks = dict(places)
+    for place, row in enumerate(ops):
+        now = marks.get(place, now)
+        row["block"] = now
+    last = max(number for _, number in places)
+    before = [place for place, number in places if number == last - 1]
+    start = min(place for place, number in places if number == last)
+    trailing = start - max(before) - 1 if before else 0
+    for place in range(max(place for place, _ in places) + trailing + 1, len(ops)):
+        ops[place]["block"] = -1

@@ -14,6 +14,7 @@ from jumar.tables.load import table
 GPT = {"norm": "layer", "position": "learned", "activation": "gelu", "bias": True, "vocab": 50257, "tied": True}
 LLAMA = {"norm": "rms", "position": "rope", "activation": "swiglu", "bias": False}
 SEQUENCE = {"gpt": 2048, "llama": 2048}
+EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts")
 PADDING = 128
 PICTURE = 3 * 224 * 224 * 4
 LEARNED = ("gpt2", "opt", "gpt_bigcode", "pangu", "pangu-alpha", "gpt")
@@ -80,14 +81,13 @@ def from_config(path: Path) -> Network:
     gated = str(data.get("hidden_act", data.get("activation_function", "gelu"))) in ("silu", "swish", "swiglu")
     rms = "rms_norm_eps" in data or gated
     learned = kind in LEARNED or "n_positions" in data
-    seq = int(data.get("max_position_embeddings", data.get("n_positions", 2048)))
-    experts = int(data.get("num_local_experts", data.get("num_experts", data.get("n_routed_experts", 0))) or 0)
-    inner = (
-        (data.get("moe_intermediate_size") if experts else 0) or data.get("intermediate_size") or data.get("n_inner")
-    )
+    seq = next((int(data[key]) for key in ("max_position_embeddings", "n_positions") if data.get(key)), 2048)
+    experts = next((int(data[key]) for key in EXPERTS if data.get(key)), 0)
+    names = ("moe_intermediate_size", "intermediate_size", "n_inner") if experts else ("intermediate_size", "n_inner")
+    inner = next((int(data[key]) for key in names if data.get(key)), 4 * hidden)
     return _padded(Network(
         name=kind or path.stem, family="llama" if gated else "gpt", source=str(path), seq=seq, layers=layers,
-        hidden=hidden, inner=int(inner or 4 * hidden),
+        hidden=hidden, inner=inner,
         heads=heads, kv_heads=int(data.get("num_key_value_heads") or heads),
         head_dim=int(data.get("head_dim") or hidden // heads), vocab=_number(data, path, "vocab_size"),
         norm="rms" if rms else "layer", position="learned" if learned else "rope",

@@ -43,7 +43,7 @@ def read(word: str, interpreter: str, seq: int | None) -> Network:
         if result["kind"] == "ir":
             result |= mindir.read(_graph(Path(folder)))
             framework = "mindspore"
-    return build(result, path.stem, word, framework)
+    return build(result, path.stem, word, framework).with_(fed_seq=seq or 0)
 
 
 def _probe(path: Path, function: str, interpreter: str, seq: int, folder: Path) -> dict[str, Any]:
@@ -112,7 +112,8 @@ def build(trace: dict[str, Any], name: str, source: str, framework: str) -> Netw
     if groups[0]:
         layers.append(Layer("start", tapes[0]))
     totals = [sum(size for row in group for _, size in row["outputs"]) for group in groups[1:-1]]
-    if totals and max(totals) - min(totals) <= ALIKE * max(totals):
+    same = len({tape.elements() for tape in tapes[1:-1]}) == 1
+    if same and max(totals) - min(totals) <= ALIKE * max(totals):
         layers.append(Layer("block", tapes[1 + len(numbers) // 2], len(numbers)))
     else:
         layers += [Layer(f"block {number}", tape) for number, tape in zip(numbers, tapes[1:-1], strict=True)]

@@ -51,6 +51,8 @@ class Network:
     input_bytes: int = 4
     """Bytes of one sample as it is fed."""
     sample: str = "sequence"
+    fed_seq: int = 0
+    """Tokens that a traced model was fed, 0 if it was not asked for."""
     notes: tuple[str, ...] = ()
     traced: tuple[Layer, ...] = field(default=(), repr=False, compare=False)
 

@@ -59,6 +59,8 @@ def shrink(search: Search, found: Found, depth: int | None) -> tuple[Search, Fou
     if search.net.tied:
         search = Search(search.net.with_(tied=False), search.job, search.hardware)
         found = search.evaluate(plan, limit, found.layers) or found
+    if search.net.family == "traced":
+        return search, found, False
     wanted = depth or (SHRUNK * plan.pp if plan.pp > 1 and search.net.layers > SHRUNK * plan.pp else search.net.layers)
     if wanted >= search.net.layers:
         return search, found, False

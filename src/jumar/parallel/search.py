@@ -15,8 +15,6 @@ from jumar.parallel.network import Network
 from jumar.parallel.plan import Job, Plan
 
 T = TypeVar("T")
-EQUAL = 0.02
-"""Stages are of equal time when none is faster than the slowest by more than this share."""
 
 
 class Found(NamedTuple):
@@ -48,7 +46,8 @@ class Wish:
     schedule: str | None = None
     sequence: bool | None = None
     ep: int | None = None
-    equal_stages: bool = False
+    equal_stages: float | None = None
+    """No stage may be faster than the slowest by more than this share."""
     layers: tuple[int, ...] | None = None
 
 
@@ -99,6 +98,8 @@ class Search:
                 for recompute in _choices(
                     wish.recompute, ["none", "selective", "full"] if net.heads else ["none", "full"]
                 ):
+                    if shard == 3 and recompute != "full" and net.framework == "mindspore" and wish.shard is None:
+                        continue
                     if recompute == "selective" and (net.attention == "flash" or not net.heads):
                         continue
                     for schedule in _choices(wish.schedule, schedules):
@@ -180,14 +181,19 @@ class Search:
         limit = self.hardware.usable
         answer = Answer(None, None, [])
         ranked: list[Found] = []
+        closest = 1.0
         for plan in self.plans(wish):
             answer.looked += 1
-            if not wish.equal_stages and self._hopeless(plan, answer, ranked, keep, limit):
+            if wish.equal_stages is None and self._hopeless(plan, answer, ranked, keep, limit):
                 answer.pruned += 1
                 continue
             found = self.evaluate(plan, limit, wish.layers)
-            if found is None or (wish.equal_stages and min(found.stages) < (1 - EQUAL) * max(found.stages)):
+            if found is None:
                 continue
+            if wish.equal_stages is not None:
+                closest = min(closest, 1 - min(found.stages) / max(found.stages))
+                if min(found.stages) < (1 - wish.equal_stages) * max(found.stages):
+                    continue
             if answer.leanest is None or found.peak < answer.leanest.peak:
                 answer.leanest = found
             if not found.fits:
@@ -199,6 +205,12 @@ class Search:
         answer.fitting = ranked
         if answer.looked == 0:
             raise UserError(*self._impossible(wish))
+        if answer.leanest is None and wish.equal_stages is not None:
+            raise UserError(
+                f"no plan has stages within {100 * wish.equal_stages:g} % of each other: the closest differ by "
+                f"{100 * closest:.1f} %",
+                "embedding and head take time too: allow more, or take another number of stages",
+            )
         return answer
 
     def _hopeless(self, plan: Plan, answer: Answer, ranked: list[Found], keep: int, limit: int) -> bool:

@@ -84,6 +84,14 @@ class Tape:
     def out(self) -> int:
         return self.ops[-1].output
 
+    @property
+    def returned(self) -> list[int]:
+        """Values whose gradients tensor parallel adds up: the input of every product with its columns on the cards.
+
+        MindSpore adds up once for each product, also when several read the same value.
+        """
+        return [value for op in self.ops if op.kind == "matmul" and op.split == TENSOR for value in op.inputs]
+
     def elements(self) -> int:
         return sum(weight.elements for weight in self.weights)
 
@@ -110,7 +118,7 @@ class Setting(NamedTuple):
     ep: int = 1
     gradient: int = 4
     level: int = 0
-    """Optimizer shard level: at 3 gathered weights are gathered again in the backward pass."""
+    """Optimizer shard level: at 3 weights are gathered again in the backward pass; MindSpore does so with recompute."""
 
 
 class Profile(NamedTuple):
