@@ -1,6 +1,7 @@
 // Events: a point in a stream, and the time at which it was reached.
 #include "acl/event.h"
 
+#include <cstring>
 #include <memory>
 #include <mutex>
 
@@ -11,13 +12,21 @@
 
 using namespace jumar;
 
+struct aclrtIpcEventHandle {
+  char bytes[64];
+};
+
 namespace {
+
+constexpr uint32_t kBetweenProcesses = 0x40;
+constexpr char kHandle[] = "jumar-event";
 
 struct Event {
   std::mutex mutex;
   std::shared_ptr<Queue> queue;
   std::shared_ptr<Mark> mark;  // none when never recorded
   uint32_t capture = 0;        // in which it was recorded
+  bool shared = false;         // between processes
 };
 
 std::shared_ptr<Mark> mark_of(void* event) {
@@ -69,10 +78,28 @@ uint32_t capture_of_event(void* event) {
 
 }  // namespace jumar
 
-int32_t aclrtCreateEventExWithFlag(void** event, uint32_t) {
+int32_t aclrtCreateEventExWithFlag(void** event, uint32_t flag) {
   if (event == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtCreateEventExWithFlag: no output");
-  *event = new Event;
+  auto* made = new Event;
+  made->shared = (flag & kBetweenProcesses) != 0;
+  *event = made;
   return ACL_SUCCESS;
+}
+
+// Work is done before the record of such an event returns: whoever learns of the event later finds it reached.
+int32_t aclrtIpcGetEventHandle(void* event, void* handle) {
+  if (event == nullptr || handle == nullptr || !static_cast<Event*>(event)->shared)
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtIpcGetEventHandle: no output, or not an event between processes");
+  if (int32_t code = finish_event("aclrtIpcGetEventHandle", event)) return code;
+  *static_cast<aclrtIpcEventHandle*>(handle) = {};
+  std::memcpy(handle, kHandle, sizeof kHandle);
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle, void** event) {
+  if (event == nullptr || std::memcmp(handle.bytes, kHandle, sizeof kHandle) != 0)
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtIpcOpenEventHandle: no output, or not a handle of an event");
+  return aclrtCreateEventExWithFlag(event, kBetweenProcesses);
 }
 
 int32_t aclrtCreateEvent(void** event) { return aclrtCreateEventExWithFlag(event, 0); }
@@ -86,6 +113,8 @@ int32_t aclrtDestroyEvent(void* event) {
 
 int32_t aclrtRecordEvent(void* event, void* stream) {
   if (event == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtRecordEvent: no event");
+  if (static_cast<Event*>(event)->shared)
+    if (int32_t code = finish_stream("aclrtRecordEvent", stream)) return code;
   std::shared_ptr<Queue> queue = queue_of(stream);
   std::shared_ptr<Mark> mark = queue->mark();
   return put_mark(event, std::move(queue), std::move(mark), capture_of(stream));

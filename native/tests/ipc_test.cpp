@@ -4,12 +4,17 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 #include "api.h"
 #include "machine/codes.h"
 #include "tests/check.h"
 
 using namespace jumar;
+
+struct aclrtIpcEventHandle {
+  char bytes[64];
+};
 
 namespace {
 
@@ -55,6 +60,17 @@ int main(int count, char** arguments) {
   CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
   CHECK(static_cast<char*>(memory)[0] == 8);
   CHECK(aclrtIpcMemClose(key) == ACL_SUCCESS && aclrtFree(memory) == ACL_SUCCESS);
+  void *plain = nullptr, *event = nullptr, *opened = nullptr, *stream = nullptr;
+  aclrtIpcEventHandle handle{};
+  CHECK(aclrtCreateEvent(&plain) == ACL_SUCCESS && aclrtCreateEventExWithFlag(&event, 0x40) == ACL_SUCCESS);
+  CHECK(aclrtIpcOpenEventHandle(handle, &opened) == ACL_ERROR_RT_PARAM_INVALID);
+  CHECK(aclrtIpcGetEventHandle(plain, &handle) == ACL_ERROR_RT_PARAM_INVALID);
+  CHECK(aclrtCreateStream(&stream) == ACL_SUCCESS && aclrtRecordEvent(event, stream) == ACL_SUCCESS);
+  CHECK(aclrtIpcGetEventHandle(event, &handle) == ACL_SUCCESS);
+  CHECK(aclrtIpcOpenEventHandle(handle, &opened) == ACL_SUCCESS);
+  CHECK(aclrtStreamWaitEvent(stream, opened) == ACL_SUCCESS && aclrtSynchronizeEvent(opened) == ACL_SUCCESS);
+  for (void* each : {plain, event, opened}) CHECK(aclrtDestroyEvent(each) == ACL_SUCCESS);
+  CHECK(aclrtDestroyStream(stream) == ACL_SUCCESS);
   void* gone = nullptr;
   CHECK(aclrtIpcMemImportByKey(&gone, key, 0) == ACL_ERROR_RT_PARAM_INVALID);
   return 0;

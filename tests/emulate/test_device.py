@@ -114,9 +114,12 @@ def test_bfloat16_is_refused_where_the_chip_has_none(run: Run) -> None:
 
 
 def test_a_call_nobody_wrote_refuses_by_name(run: Run) -> None:
-    program = "import torch; torch.npu.Event(interprocess=True).ipc_handle()"
+    program = (
+        "import torch\ngraph = torch.npu.NPUGraph()\ngraph.enable_debug_mode()\n"
+        "with torch.npu.graph(graph): torch.ones(1, device='npu')\ngraph.debug_dump('graph.json')"
+    )
     done = run(program, check=False)
-    assert "`aclrtIpcGetEventHandle` is not emulated" in done.stderr
+    assert "`aclmdlRIDebugJsonPrint` is not emulated" in done.stderr
     assert "`jumar emulate coverage`" in done.stderr
 
 
