@@ -99,6 +99,13 @@ def test_item_of_a_tensor_of_the_host_is_no_wait(tmp_path: Path) -> None:
     assert len(found) == 1 and "1 time" in found[0].message
 
 
+def test_waits_are_known_from_the_table_of_operators_alone(tmp_path: Path) -> None:
+    place = folder(tmp_path, [*chain("mm"), item(), item()])
+    (place / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").unlink()
+    found = [one for one in analyse.report(place).advice if one.id == "PF104"]
+    assert len(found) == 1 and found[0].where == "train.py:7" and "2 calls" in found[0].message
+
+
 def test_changing_shapes(tmp_path: Path) -> None:
     calls = [
         call for size in range(5) for call in [op("mm", tensor=Tensor((8, 10 + size), "float32")), *update(kernels=1)]

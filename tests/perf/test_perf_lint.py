@@ -39,7 +39,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.Completed
         pytest.skip("torch is not installed: pip install 'jumar[emulator]'")
     folder = tmp_path_factory.mktemp("lint")
     (folder / "train.py").write_text(PROGRAM, encoding="utf-8")
-    command = [sys.executable, "-m", "jumar", "perf", "lint", "--cpu", "--soc", "910b1", "--keep", "out", "--json"]
+    command = [sys.executable, "-m", "jumar", "perf", "lint", "--cpu", "--soc", "310p3", "--keep", "out", "--json"]
     result = subprocess.run(
         [*command, "--", "python", "train.py"], cwd=folder, capture_output=True, text=True, check=False, timeout=300
     )
@@ -50,7 +50,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.Completed
 def test_program_runs_as_it_is_and_its_output_is_not_in_the_report(done: Any) -> None:
     result, document, _ = done
     assert "done\n" in result.stderr
-    assert "roofline of Ascend910B1" in document["modelled"]
+    assert "roofline of Ascend310P3" in document["modelled"]
     assert document["ranks"][0]["steps"] == 5
 
 
@@ -61,6 +61,7 @@ def test_findings_have_their_lines(done: Any) -> None:
     assert ("host-synchronisation: item", "train.py:16") in places
     assert ("unfused-optimizer: Adam", "train.py:15") in places
     assert ("host-synchronisation: item", "train.py:15") not in places
+    assert ("settings: jit_compile", None) in places
 
 
 def test_folder_says_that_it_is_modelled(done: Any) -> None:

@@ -127,6 +127,17 @@ def test_kineto_trace(tmp_path: Path) -> None:
     assert report.ranks[0].steps == 1
 
 
+def test_trace_without_a_card_says_so(tmp_path: Path) -> None:
+    event = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 100.5, "dur": 20}
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": [event]}))
+    assert "no task of a card" in analyse.report(tmp_path / "t.json").ranks[0].notes[0]
+
+
+def test_limit_of_the_recorder_is_said(tmp_path: Path) -> None:
+    place = profiles.folder(tmp_path, profiles.chain("mm"), notes=("only the first 5 operators were recorded",))
+    assert analyse.report(place).ranks[0].notes == ("only the first 5 operators were recorded",)
+
+
 def test_idle_time_adds_up(tmp_path: Path) -> None:
     split = analyse.report(profiles.vendor_folder(tmp_path)).ranks[0].split
     assert split.total == pytest.approx(split.computing + split.communication + split.host + split.data + split.unknown)

@@ -15,6 +15,7 @@ from jumar.perf.spans import Span
 _FRAME = re.compile(r"(?P<path>[^\s;,()'\"]+\.py)\((?P<line>\d+)\)|(?P<path2>[^\s;,()'\"]+\.py):(?P<line2>\d+)")
 _FRAMEWORK = ("/torch/", "/torch_npu/", "/site-packages/", "/jumar/", "<frozen")
 
+NO_CARD = "no task of a card in this profile: record its activity too, or model one with `jumar perf lint`"
 NOTHING = Split(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -90,6 +91,7 @@ def gather(profile: Profile) -> Facts:
     comm = spans.union((item.start, item.end) for item in profile.comm)
     every = spans.union([*compute, *comm])
     if not every:
+        profile.notes.append(NO_CARD)
         return facts
     low, high = every[0][0], every[-1][1]
     if profile.steps:

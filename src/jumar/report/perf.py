@@ -111,7 +111,7 @@ def _rank(rank: RankReport) -> Iterator[str]:
     yield f"rank {rank.rank}: {time(rank.split.total)}{steps}, {rank.kernels:,} kernels{chip}"
     for name, text in PARTS.items():
         amount = getattr(rank.split, name)
-        if not amount and name in ("communication", "data", "unknown"):
+        if not amount:
             continue
         share = amount / rank.split.total if rank.split.total else 0.0
         bar = "#" * round(share * _BAR)

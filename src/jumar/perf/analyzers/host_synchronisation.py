@@ -16,6 +16,9 @@ ADVICE = Unit("PF104", "host-synchronisation", "the host waits for a value of th
 
 def look(facts: Facts) -> Iterator[Advice]:
     rows = syncs()
+    if not facts.profile.host:
+        yield from _from_table(facts)
+        return
     found: dict[tuple[Sync, str], list[tuple[HostOp, float]]] = {}
     seen: set[int] = set()
     until: dict[int, float] = {}
@@ -47,6 +50,23 @@ def look(facts: Facts) -> Iterator[Advice]:
             (row.change,),
             key[1],
         )
+
+
+def _from_table(facts: Facts) -> Iterator[Advice]:
+    """Without a trace, operator_details.csv still says how often, and where from."""
+    for name, row in syncs().items():
+        calls, spent, _, stack = facts.profile.operators.get(name, (0, 0.0, 0.0, ""))
+        if calls:
+            yield Advice(
+                ADVICE.id,
+                f"{ADVICE.name}: {_short(name)}",
+                f"{row.what}: {times(calls, 'call')}, some of which may be of tensors of the host",
+                0.0,
+                MEASURED,
+                (f"host time {time(spent)}; there is no trace that says how long the card was idle",),
+                (row.change,),
+                place(stack),
+            )
 
 
 def _short(name: str) -> str:

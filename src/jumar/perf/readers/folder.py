@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -51,16 +54,26 @@ def load(source: Source) -> Profile:
     path = source.path
     profile = Profile(source.rank, str(path))
     try:
-        if path.is_file():
-            _trace_alone(path, profile)
-        else:
-            _folder(path, profile)
+        with _without_collector():
+            _trace_alone(path, profile) if path.is_file() else _folder(path, profile)
+            _drop_far(profile)
     except OSError as error:
         raise UserError(f"cannot read `{error.filename or path}`: {error.strerror or error}") from error
-    _drop_far(profile)
     if not (profile.kernels or profile.comm or profile.host):
         raise UserError(f"nothing to read in `{path}`", "; ".join(profile.notes) or None)
     return profile
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Looking for cycles among half a million values that have none takes as long as reading them."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _trace_alone(path: Path, profile: Profile) -> None:

@@ -139,6 +139,8 @@ def facts(folder: Path, profile: Profile) -> None:
             profile.chip = str(made.get("chip", ""))
             jit = made.get("jit_compile")
             profile.jit_compile = jit if isinstance(jit, bool) else None
+            notes = made.get("notes")
+            profile.notes += map(str, notes) if isinstance(notes, list) else []
 
 
 def document_of(path: Path, profile: Profile) -> dict[str, Any] | None:

@@ -6,12 +6,11 @@ microseconds since 1970 with three decimals, too long for a float: they become w
 
 from __future__ import annotations
 
-import gc
 import math
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
+from sys import intern
 from typing import Any, NamedTuple
 
 from jumar.perf import spans
@@ -21,7 +20,6 @@ from jumar.perf.readers.events import Event, Events
 FAR = 6 * 3600 * 10**9
 """Nanoseconds from the middle of a trace after which a time is not believed."""
 _KERNEL_CATS = {"kernel", "gpu_memcpy", "gpu_memset"}
-_HOST_CATS = {"cpu_op", "user_annotation"}
 _LANES = {"HCCL", "Communication"}
 """Processes with collectives; `Overlap Analysis` has them again."""
 _WAITS = ("Synchronize", "aclrtMemcpy")
@@ -37,24 +35,20 @@ class Trace(NamedTuple):
     comm: list[Kernel]
 
 
-class _Raw(NamedTuple):
-    name: str
-    pid: Any
-    thread: int
-    start: int
-    length: int
-    core: str = ""
+Raw = tuple[str, Any, int, int, int, Any]
+"""Name, process, thread, start and length in nanoseconds, arguments or kind of core: plain, as there are many."""
 
 
 class Collector:
     """Takes events one by one; the roles of processes are known only at the end."""
 
     def __init__(self) -> None:
-        self.host: list[tuple[_Raw, dict[str, Any]]] = []
-        self.other: list[_Raw] = []
-        self.gpu: list[tuple[_Raw, dict[str, Any]]] = []
+        self.host: list[Raw] = []
+        self.other: list[Raw] = []
+        self.gpu: list[Raw] = []
+        self.cann: dict[tuple[Any, str], tuple[int, int]] = {}
+        self.waits: list[Raw] = []
         self.processes: dict[Any, str] = {}
-        self.threads: dict[tuple[Any, Any], str] = {}
         self.flow_start: dict[Any, tuple[int, int]] = {}
         self.flow_end: dict[Any, int] = {}
         self.bad = 0
@@ -66,60 +60,56 @@ class Collector:
                 if kind == "X":
                     self._span(event)
                 elif kind == "s":
-                    if event.get("name") == "torch_to_npu":
+                    if event["name"] == "torch_to_npu":
                         self.flow_start[event["id"]] = nanoseconds(event["ts"]), _number(event.get("tid"))
                 elif kind == "f":
-                    if event.get("name") == "torch_to_npu":
+                    if event["name"] == "torch_to_npu":
                         self.flow_end[event["id"]] = nanoseconds(event["ts"])
-                elif kind == "M":
-                    self._name(event)
+                elif kind == "M" and event["name"] == "process_name":
+                    self.processes[_process(event)] = str(event["args"].get("name"))
             except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
                 self.bad += 1
 
     def _span(self, event: Event) -> None:
         category = event.get("cat")
-        if category in ("enqueue", "dequeue"):
+        if category == "enqueue" or category == "dequeue":
             return
-        name = event["name"]
-        if type(name) is not str:
-            raise ValueError
-        length = event.get("dur", 0)
-        raw = _Raw(
-            sys.intern(name),
-            event.get("pid"),
-            _number(event.get("tid")),
-            nanoseconds(event["ts"]),
-            max(0, int(float(length) * 1000)),
-        )
-        if category is None:
-            args = event.get("args")
+        name = intern(event["name"])
+        spent = event.get("dur", 0)
+        length = int((spent if type(spent) is float or type(spent) is int else float(spent)) * 1000)
+        if length < 0:
+            length = 0
+        if category is None and "@" in name:
+            self._call(name, length, event)
+            return
+        thread = event.get("tid")
+        if type(thread) is not int:
+            thread = _number(thread)
+        args = event.get("args")
+        start = nanoseconds(event["ts"])
+        if category == "cpu_op" or category == "user_annotation":
+            self.host.append((name, None, thread, start, length, args))
+        elif category is None:
             core = args.get("Task Type") if args else None
-            self.other.append(raw._replace(core=sys.intern(core)) if type(core) is str else raw)
-        elif category in _HOST_CATS:
-            self.host.append((raw, event.get("args") or {}))
+            self.other.append((name, _process(event), thread, start, length, core))
         elif category in _KERNEL_CATS:
-            self.gpu.append((raw, event.get("args") or {}))
+            self.gpu.append((name, None, thread, start, length, None))
 
-    def _name(self, event: Event) -> None:
-        given = event["args"].get("name")
-        if event["name"] == "process_name":
-            self.processes[event.get("pid")] = str(given)
-        elif event["name"] == "thread_name":
-            self.threads[event.get("pid"), event.get("tid")] = str(given)
+    def _call(self, name: str, length: int, event: Event) -> None:
+        """Of CANN, such as `AscendCL@aclrtSynchronizeStream`: all that is kept is how often and how long."""
+        key = _process(event), name
+        count, total = self.cann.get(key, (0, 0))
+        self.cann[key] = count + 1, total + length
+        if "Async" not in name and any(part in name for part in _WAITS):
+            self.waits.append((name, key[0], 0, nanoseconds(event["ts"]), length, None))
 
 
 def read(path: Path, profile: Profile) -> Trace:
     """Fill host operators, steps and CANN calls into `profile`; return the kernels that the trace itself has."""
     events = Events(path)
     collected = Collector()
-    collecting = gc.isenabled()
-    gc.disable()  # looking for cycles among half a million values that have none takes as long as reading them
-    try:
-        for piece in events:
-            collected.take(piece)
-    finally:
-        if collecting:
-            gc.enable()
+    for piece in events:
+        collected.take(piece)
     if events.truncated:
         profile.notes.append(f"`{path.name}` breaks off: what comes after is missing")
     if events.skipped or collected.bad:
@@ -144,6 +134,11 @@ def nanoseconds(value: Any) -> int:
     return round(number * 1000)
 
 
+def _process(event: Event) -> Any:
+    pid = event.get("pid")
+    return pid if type(pid) is int else str(pid)
+
+
 def _number(value: Any) -> int:
     if type(value) is int:
         return value
@@ -154,82 +149,69 @@ def _number(value: Any) -> int:
 
 
 def _sort(found: Collector, path: Path, profile: Profile) -> Trace:
-    device, lanes, cann = _roles(found)
-    starts = [raw.start for raw, _ in found.host] + [raw.start for raw in found.other]
-    starts += [raw.start for raw, _ in found.gpu]
-    if not starts:
+    every = [*found.host, *found.other, *found.gpu]
+    if not every:
         profile.notes.append(f"`{path.name}` has no events with a duration")
         return Trace(0, [], [])
-    middle = int(median(starts[:: max(1, len(starts) // 10_000)]))
-    far = sum(abs(start - middle) > FAR for start in starts)
-    if far:
+    middle = int(median(raw[3] for raw in every[:: max(1, len(every) // 10_000)]))
+    low, high = middle - FAR, middle + FAR
+    kept = [raw for raw in every if low <= raw[3] <= high and raw[4] <= FAR]
+    if len(kept) < len(every):
+        far = len(every) - len(kept)
         profile.notes.append(f"`{path.name}`: {far:,} events lie hours away from the others and were left out")
-    origin = min(start for start in starts if abs(start - middle) <= FAR)
+        found.host, found.other, found.gpu = (
+            [raw for raw in rows if low <= raw[3] <= high and raw[4] <= FAR]
+            for rows in (found.host, found.other, found.gpu)
+        )
+    origin = min(raw[3] for raw in kept) if kept else middle
+    _host(found.host, origin, profile)
+    _cann(found, origin, profile)
+    return _kernels(found, origin)
 
-    def near(raw: _Raw) -> bool:
-        return abs(raw.start - middle) <= FAR and raw.length <= FAR
 
-    for raw, args in found.host:
-        if near(raw):
-            _host(raw, args, origin, profile)
-    profile.host.sort(key=lambda op: (op.start, -op.end))
-    profile.steps.sort(key=lambda step: step.start)
+def _kernels(found: Collector, origin: int) -> Trace:
+    device = {pid for pid, name in found.processes.items() if name == "Ascend Hardware"}
+    lanes = {pid for pid, name in found.processes.items() if name in _LANES}
     sent = {end: found.flow_start[key] for key, end in found.flow_end.items() if key in found.flow_start}
-    kernels: list[Kernel] = []
-    comm: list[Kernel] = []
-    waits: list[spans.Span] = []
-    for raw in found.other:
-        if not near(raw):
-            continue
-        if raw.pid in cann:
-            count, total = profile.cann.get(raw.name, (0, 0.0))
-            profile.cann[raw.name] = count + 1, total + raw.length / 1000
-            if "Async" not in raw.name and any(part in raw.name for part in _WAITS):
-                start = (raw.start - origin) / 1000
-                waits.append((start, start + raw.length / 1000))
-        elif raw.pid in device:
-            kernels.append(_kernel(raw, origin, sent))
-        elif raw.pid in lanes and is_communication(raw.name):
-            comm.append(_kernel(raw, origin, sent))
-    for raw, args in found.gpu:
-        if near(raw):
-            (comm if is_communication(raw.name) else kernels).append(_gpu_kernel(raw, args, origin))
-    profile.waits = spans.union(waits)
+    kernels = [_kernel(raw, origin, sent) for raw in found.other if raw[1] in device]
+    comm = [_kernel(raw, origin, sent) for raw in found.other if raw[1] in lanes and is_communication(raw[0])]
+    for name, _, _, start, length, _ in found.gpu:
+        at = (start - origin) / 1000
+        kernel = Kernel(name, name, "", at, at + length / 1000)
+        (comm if is_communication(name) else kernels).append(kernel)
     return Trace(origin, sorted(kernels, key=lambda item: item.start), sorted(comm, key=lambda item: item.start))
 
 
-def _roles(found: Collector) -> tuple[set[Any], set[Any], set[Any]]:
-    names = found.processes
-    device = {pid for pid, name in names.items() if name == "Ascend Hardware"}
-    lanes = {pid for pid, name in names.items() if name in _LANES}
-    cann = {pid for pid, name in names.items() if name == "CANN"}
-    return device, lanes, cann
+def _cann(found: Collector, origin: int, profile: Profile) -> None:
+    pids = {pid for pid, name in found.processes.items() if name == "CANN"}
+    for (pid, name), (count, total) in found.cann.items():
+        if pid in pids:
+            before = profile.cann.get(name, (0, 0.0))
+            profile.cann[name] = before[0] + count, before[1] + total / 1000
+    starts = [((raw[3] - origin) / 1000, raw[4] / 1000) for raw in found.waits if raw[1] in pids and raw[4] <= FAR]
+    profile.waits = spans.union((start, start + length) for start, length in starts)
 
 
-def _host(raw: _Raw, args: dict[str, Any], origin: int, profile: Profile) -> None:
-    start = (raw.start - origin) / 1000
-    end = start + raw.length / 1000
-    if raw.name.startswith("ProfilerStep#"):
-        profile.steps.append(Step(raw.name.removeprefix("ProfilerStep#"), start, end))
-        return
-    profile.host.append(
-        HostOp(
-            raw.name,
-            start,
-            end,
-            raw.thread,
-            _text(args.get("Input Dims")),
-            _text(args.get("Input type")),
-            _text(args.get("Call stack")),
-            _flow(args.get("Jumar tensors")),
-        )
-    )
+def _host(rows: list[Raw], origin: int, profile: Profile) -> None:
+    for name, _, thread, begin, length, args in rows:
+        start = (begin - origin) / 1000
+        end = start + length / 1000
+        if name.startswith("ProfilerStep#"):
+            profile.steps.append(Step(name.removeprefix("ProfilerStep#"), start, end))
+        elif type(args) is dict and (len(args) != 2 or "Sequence number" not in args):
+            get = args.get
+            texts = _text(get("Input Dims")), _text(get("Input type")), _text(get("Call stack"))
+            profile.host.append(HostOp(name, start, end, thread, *texts, _flow(get("Jumar tensors"))))
+        else:
+            profile.host.append(HostOp(name, start, end, thread))
+    profile.host.sort(key=lambda op: (op.start, -op.end))
+    profile.steps.sort(key=lambda step: step.start)
 
 
 def _text(value: Any) -> str:
     if not value:
         return ""
-    return sys.intern(value if type(value) is str else str(value))[:_LONGEST]
+    return intern(value if type(value) is str else str(value))[:_LONGEST]
 
 
 def _flow(value: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
@@ -239,15 +221,13 @@ def _flow(value: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     return tuple(read), tuple(written)
 
 
-def _kernel(raw: _Raw, origin: int, sent: dict[int, tuple[int, int]]) -> Kernel:
-    start = (raw.start - origin) / 1000
-    host, thread = sent.get(raw.start, (0, 0))
+def _kernel(raw: Raw, origin: int, sent: dict[int, tuple[int, int]]) -> Kernel:
+    name, _, _, begin, length, core = raw
+    start = (begin - origin) / 1000
+    host, thread = sent.get(begin, (0, 0))
     when = (host - origin) / 1000 if host else -1.0
-    core = raw.core or ("AI_CPU" if "AiCpu" in raw.name else "")
-    type_ = raw.name.rpartition("_")[2] if raw.name.startswith("aclnn") else raw.name
-    return Kernel(raw.name, sys.intern(type_), core, start, start + raw.length / 1000, host=when, thread=thread)
-
-
-def _gpu_kernel(raw: _Raw, args: dict[str, Any], origin: int) -> Kernel:
-    start = (raw.start - origin) / 1000
-    return Kernel(raw.name, raw.name, "", start, start + raw.length / 1000)
+    if type(core) is not str:
+        core = ""
+    core = core or ("AI_CPU" if "AiCpu" in name else "")
+    type_ = intern(name.rpartition("_")[2]) if name.startswith("aclnn") else name
+    return Kernel(name, type_, intern(core), start, start + length / 1000, "", "", "", when, thread)

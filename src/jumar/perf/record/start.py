@@ -19,6 +19,8 @@ from jumar.perf.roofline import card
 from jumar.perf.simulate import simulate, warm
 from jumar.perf.trace_events import Run
 from jumar.perf.write import write
+from jumar.tables.load import table
+from jumar.tables.perf import jit_compile
 
 
 def begin() -> None:
@@ -35,12 +37,13 @@ def begin() -> None:
     _mark_updates(watch)
     _mark_batches(watch)
     _mark_prints(watch)
+    chosen = _watch_compile_mode(torch) if npu else []
     process, started = os.getpid(), time.time_ns()
 
     def finish() -> None:
         if os.getpid() == process:
             watch.full = True
-            _write(torch, watch, started, npu=npu)
+            _write(torch, watch, started, chosen, npu=npu)
 
     atexit.register(finish)
 
@@ -110,7 +113,7 @@ def _mark_prints(watch: Watch) -> None:
     _tensor_str._str = shown
 
 
-def _write(torch: Any, watch: Watch, started: int, *, npu: bool) -> None:
+def _write(torch: Any, watch: Watch, started: int, chosen: list[bool], *, npu: bool) -> None:
     if not watch.calls:
         return
     soc = os.environ.get("JUMAR_SOC", "Ascend910B3")
@@ -121,7 +124,7 @@ def _write(torch: Any, watch: Watch, started: int, *, npu: bool) -> None:
         rank=rank,
         started=started,
         device="emulated NPU" if npu else "CPU",
-        jit_compile=_jit_compile(torch) if npu else None,
+        jit_compile=_jit_compile(chosen, model.soc),
         notes=(f"only the first {LIMIT:,} operators were recorded",) if len(watch.calls) >= LIMIT else (),
         memory=_memory(torch) if npu else None,
     )
@@ -136,12 +139,22 @@ def _ranks() -> tuple[int, int]:
     return max(1, size), int(os.environ.get("RANK") or 0)
 
 
-def _jit_compile(torch: Any) -> bool | None:
-    """Whether operators would be compiled at run time."""
-    try:
-        return not torch.npu.is_jit_compile_false()
-    except Exception:  # not in this version, or not asked of a card
-        return None
+def _watch_compile_mode(torch: Any) -> list[bool]:
+    """What the program chose with `set_compile_mode`: the emulator's own answer is not that of the chip."""
+    chosen: list[bool] = []
+    original = torch.npu.set_compile_mode
+
+    def choose(jit_compile: bool = False) -> Any:
+        chosen.append(bool(jit_compile))
+        return original(jit_compile=jit_compile)
+
+    torch.npu.set_compile_mode = choose
+    return chosen
+
+
+def _jit_compile(chosen: list[bool], soc: str) -> bool:
+    """Whether operators would be compiled at run time: the program's choice, else the default of the chip."""
+    return chosen[-1] if chosen else table("emulated_socs.json")["socs"][soc]["family"] in jit_compile().families
 
 
 def _memory(torch: Any) -> tuple[float, float] | None:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import cache
 from types import FrameType
 from typing import Any
 
@@ -19,7 +20,7 @@ from jumar.perf.roofline import Tensor
 from jumar.perf.simulate import Call
 from jumar.tables.load import table
 
-LIMIT = 400_000
+LIMIT = 100_000
 """Operators of a process: what comes after is not recorded, and the profile says so."""
 FRAMES = 6
 _SYNCS = {"aten::_local_scalar_dense", "aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::equal",
@@ -161,7 +162,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
         lines = self._frames(frame)
         if not lines and threading.current_thread() is not threading.main_thread():
             lines = self._frames(sys._current_frames().get(threading.main_thread().ident or 0))
-        return ";\n".join(lines)
+        return sys.intern(";\n".join(lines))
 
     def _frames(self, frame: FrameType | None) -> list[str]:
         lines: list[str] = []
@@ -184,7 +185,12 @@ def _tensors(values: Any) -> Iterator[Any]:
 
 
 def _value(tensor: Any) -> Tensor:
-    return Tensor(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."))
+    return _tensor(tuple(tensor.shape), tensor.dtype)
+
+
+@cache
+def _tensor(shape: tuple[int, ...], dtype: Any) -> Tensor:
+    return Tensor(shape, str(dtype).removeprefix("torch."))
 
 
 def _storage(tensor: Any) -> int:
