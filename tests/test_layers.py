@@ -20,7 +20,12 @@ LOWER = {
     **{feature: {feature, "tables", "core", "data"} for feature in FEATURES},
 }
 """What each part may import."""
-VALUES = ("jumar.migrate.result.", "jumar.machine.explain.result.", "jumar.machine.smi.result.", "jumar.parallel.result.")
+VALUES = (
+    "jumar.migrate.result.",
+    "jumar.machine.explain.result.",
+    "jumar.machine.smi.result.",
+    "jumar.parallel.result.",
+)
 """Modules of features with nothing but values, which reports may read."""
 HEAVY = {"torch", "torch_npu", "numpy", "mindspore", "obs", "boto3", "onnx", "onnxruntime"}
 HEAVY_PLACES = ("emulate", "compare", "cloud/store", "launch/backends", "export", "perf/readers")
