@@ -48,6 +48,10 @@ bench: $(VENV)/jumar
 	$(BIN)/python bench/doctor.py
 	$(BIN)/python bench/explain.py
 	$(BIN)/python bench/transfer.py
+	$(BIN)/python bench/compare.py
+	$(BIN)/python bench/perf.py
+	$(BIN)/python bench/export.py
+	$(BIN)/python bench/parallel.py
 
 ## make clean   remove everything that the other targets made
 clean:

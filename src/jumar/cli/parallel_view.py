@@ -103,8 +103,8 @@ def _result(search: Search, answer: Answer, best: Found, wanted: Wish, top: int)
                 [f"none up to {advice.LARGEST}: the batch limits how many can be used, or one layer is too large"],
             )
         )
-    rows = advice.knobs(search, _plainest(search, wanted, best))
-    base = _plainest(search, wanted, best)
+    rows = advice.knobs(search, advice.plainest(search, wanted, best))
+    base = advice.plainest(search, wanted, best)
     if rows:
         sentences = [
             f"from `{base.plan.name}` ({base.peak / used:.1f} GiB, {'fits' if base.fits else 'does not fit'}):"
@@ -156,16 +156,6 @@ def _result(search: Search, answer: Answer, best: Found, wanted: Wish, top: int)
         _head(search, answer), shown, answer.front, answer.looked, fits, fewest[0] if fewest else None, answers,
         code.launch(net, best, per_node), codes,
     )  # fmt: skip
-
-
-def _plainest(search: Search, wanted: Wish, best: Found) -> Found:
-    """The plan with the same cards and no knob turned, to start from."""
-    plan = best.plan._replace(
-        shard=wanted.shard or 0,
-        recompute=wanted.recompute or "none",
-        sequence=bool(wanted.sequence) and best.plan.tp > 1,
-    )
-    return search.evaluate(plan, search.hardware.usable, wanted.layers) or best
 
 
 def _code(kind: str, search: Search, best: Found) -> str:

@@ -76,6 +76,16 @@ def knobs(search: Search, base: Found) -> list[Knob]:
     return sorted(rows, key=lambda row: (not row.fits, row.time if row.fits else row.peak))
 
 
+def plainest(search: Search, wanted: Wish, best: Found) -> Found:
+    """The plan with the same cards and no knob turned, to start from."""
+    plan = best.plan._replace(
+        shard=wanted.shard or 0,
+        recompute=wanted.recompute or "none",
+        sequence=bool(wanted.sequence) and best.plan.tp > 1,
+    )
+    return search.evaluate(plan, search.hardware.usable, wanted.layers) or best
+
+
 def stages(found: Found) -> list[str]:
     """Why stages differ in memory; nothing for one stage."""
     if found.plan.pp == 1:
