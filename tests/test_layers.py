@@ -20,16 +20,8 @@ LOWER = {
     **{feature: {feature, "tables", "core", "data"} for feature in FEATURES},
 }
 """What each part may import."""
-<<<<<<< HEAD
 VALUES = tuple(
     f"jumar.{name}.result." for name in ("compare", "migrate", "machine.explain", "machine.smi", "parallel", "perf")
-=======
-VALUES = (
-    "jumar.migrate.result.",
-    "jumar.machine.explain.result.",
-    "jumar.machine.smi.result.",
-    "jumar.parallel.result.",
->>>>>>> par
 )
 """Modules of features with nothing but values, which reports may read."""
 HEAVY = {"torch", "torch_npu", "numpy", "mindspore", "obs", "boto3", "onnx", "onnxruntime"}
