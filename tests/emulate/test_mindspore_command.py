@@ -51,7 +51,7 @@ def test_libraries_are_found_through_the_prefix() -> None:
     place = prefix.default_place({"JUMAR_SOC": "Ascend910B4", "JUMAR_CARDS": "2", "JUMAR_CANN": "9.1.0"})
     home = f"{place}/ascend-toolkit/latest"
     assert built.variables["LD_LIBRARY_PATH"].split(":")[0] == f"{home}/lib64"
-    assert f"{home}/python/site-packages" in built.variables["PYTHONPATH"]
+    assert built.variables["PYTHONPATH"] == f"{home}/{prefix.PYTHON}"
     assert built.argv[0] == sys.executable
     assert not built.glue
 
@@ -59,7 +59,7 @@ def test_libraries_are_found_through_the_prefix() -> None:
 def test_prefix_has_hccl_and_no_operator_compiler(tmp_path: Path) -> None:
     values = {"JUMAR_SOC": "Ascend910B3", "JUMAR_CARDS": "1", "JUMAR_CANN": "9.1.0"}
     entries = prefix.build(tmp_path, values)
-    assert entries["cann-9.1.0/python/site-packages/hccl/sys_version.py"].text == '__sys_version__ = "9.1.0"\n'
+    assert entries[f"cann-9.1.0/{prefix.PYTHON}/hccl/sys_version.py"].text == '__sys_version__ = "9.1.0"\n'
     assert not [name for name in entries if "/te/" in name]
 
 

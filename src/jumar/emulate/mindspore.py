@@ -96,7 +96,7 @@ def emulated(values: Mapping[str, str], environ: Mapping[str, str], python: str)
         **found,
         "PATH": _first(str(Path(shutil.which(python) or python).parent), found["PATH"]),
         "LD_LIBRARY_PATH": ":".join([f"{home}/lib64", *libraries]),
-        "PYTHONPATH": _join([f"{home}/{part}" for part in (prefix.PYTHON, prefix.TBE)], environ.get("PYTHONPATH", "")),
+        "PYTHONPATH": _join([f"{home}/{prefix.PYTHON}"], environ.get("PYTHONPATH", "")),
     }
 
 

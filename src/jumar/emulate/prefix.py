@@ -29,12 +29,11 @@ CANN = "9.2.0"
 MARK = "etc/jumar"
 """A file that says the folder is ours."""
 COMPONENTS = ("compiler", "hccl", "opp", "opp_kernel", "runtime", "toolkit")
-LAYOUT = "3"
+LAYOUT = "4"
 """Goes up when the directory gets other files, so that one in the cache is written anew."""
 KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/config"
-TBE = "opp/built-in/op_impl/ai_core/tbe"
-PYTHON = "python/site-packages"
-"""Packages of CANN itself: MindSpore asks `hccl` for its version."""
+PYTHON = "opp/built-in/op_impl/ai_core/tbe"
+"""Where MindSpore wants PYTHONPATH to lead; it asks the `hccl` there for its version."""
 MANAGERS = ("davinci_manager", "devmm_svm", "hisi_hdc")
 _RENAMED = (8, 5)
 _BRIDGE = "tools/ms_fmk_transplt/torch_npu_bridge/transfer_to_npu.py"
