@@ -8,7 +8,7 @@ TORCH := 2.13.0
 SOURCES := $(shell find src native docs/rules docs/findings -type f -not -name '*.pyc' 2>/dev/null)
 WORKERS ?= auto
 
-.PHONY: demo test slow check bench conformance clean help
+.PHONY: demo demo-cloud test slow check bench conformance clean help
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -16,6 +16,10 @@ help:
 ## make demo    migrate the example, train it on an emulated NPU, compare with the CPU, show the report
 demo: $(VENV)/jumar
 	@$(BIN)/python tools/demo.py
+
+## make demo-cloud  a MindSpore script becomes a job on 1 and 2 devices of the local stand-in, and its result comes back
+demo-cloud: $(VENV)/jumar $(VENV)-mindspore/done
+	@$(BIN)/python tools/demo_cloud.py $(VENV)-mindspore/bin/python
 
 ## make test    lint, types and the whole test suite
 test: $(VENV)/jumar check
@@ -55,7 +59,7 @@ bench: $(VENV)/jumar
 
 ## make clean   remove everything that the other targets made
 clean:
-	rm -rf $(VENV) build dist out .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-mindspore build dist out .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 $(VENV)/torch: Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -72,4 +76,9 @@ $(VENV)/packages: $(VENV)/torch pyproject.toml
 
 $(VENV)/jumar: $(VENV)/packages CMakeLists.txt $(SOURCES)
 	$(PIP) --force-reinstall --no-deps .
+	@touch $@
+
+$(VENV)-mindspore/done:
+	$(PYTHON) -m venv $(VENV)-mindspore
+	$(VENV)-mindspore/bin/python -m pip install --quiet --disable-pip-version-check 'numpy<2' mindspore==2.10.0
 	@touch $@
