@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+import mindspore_python
 from jumar.cli.main import main
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -35,8 +37,18 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or writes the user's cache."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    """No test reads or writes the user's cache; the workers of one run share one, so that the glue is built once."""
+    base = tmp_path_factory.getbasetemp()
+    monkeypatch.setenv("XDG_CACHE_HOME", str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"))
+
+
+@pytest.fixture(scope="session")
+def mindspore() -> str:
+    """An interpreter with MindSpore."""
+    found, reason = mindspore_python.find()
+    if not found:
+        pytest.skip(reason)
+    return found
 
 
 class Done(NamedTuple):

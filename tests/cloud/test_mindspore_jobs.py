@@ -16,8 +16,6 @@ from jumar.cloud import jobs
 from jumar.cloud.standin import interpreter
 
 Jumar = Callable[..., Any]
-REAL = os.environ.get("JUMAR_TEST_MINDSPORE") or (sys.executable if importlib.util.find_spec("mindspore") else "")
-needs_mindspore = pytest.mark.skipif(not REAL, reason="JUMAR_TEST_MINDSPORE names no interpreter with MindSpore")
 FAKE = {
     "__init__.py": "from mindspore.context import set_context\nfrom mindspore.device_manager import set_device\n",
     "context.py": "said = {}\ndef set_context(**given):\n    said.update(given)\n",
@@ -213,9 +211,8 @@ np.savetxt(os.path.join(args.train_url, "w-%d.txt" % rank), net.weight.asnumpy()
 """
 
 
-@needs_mindspore
 @pytest.mark.slow
-def test_two_devices_compute_what_one_computes(jumar: Jumar, project: Path) -> None:
+def test_two_devices_compute_what_one_computes(mindspore: str, jumar: Jumar, project: Path) -> None:
     import random
 
     random.seed(1)
@@ -224,7 +221,7 @@ def test_two_devices_compute_what_one_computes(jumar: Jumar, project: Path) -> N
     (project / "code" / "train.py").write_text(REAL_SCRIPT)
     found: dict[str, list[float]] = {}
     for name, words in {"one": ("1",), "two": ("2",), "msrun": ("2", "--env", "MA_RUN_METHOD=msrun")}.items():
-        done = jumar(*SUBMIT, "--python", REAL, "--follow", "--devices", *words)
+        done = jumar(*SUBMIT, "--python", mindspore, "--follow", "--devices", *words)
         assert done.code == 0, done.out + done.err
         assert jumar("cloud", "pull", "-o", name).code == 0
         assert len(list(Path(name).glob("w-*.txt"))) == int(words[0])
@@ -233,11 +230,10 @@ def test_two_devices_compute_what_one_computes(jumar: Jumar, project: Path) -> N
     assert found["msrun"] == pytest.approx(found["one"], rel=1e-5)
 
 
-@needs_mindspore
 @pytest.mark.slow
-def test_the_demo_goes_the_whole_way(tmp_path: Path) -> None:
+def test_the_demo_goes_the_whole_way(mindspore: str, tmp_path: Path) -> None:
     top = Path(__file__).parents[2]
-    command = [sys.executable, top / "tools" / "demo_cloud.py", REAL, tmp_path / "demo"]
+    command = [sys.executable, top / "tools" / "demo_cloud.py", mindspore, tmp_path / "demo"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("accuracy 0") == 3

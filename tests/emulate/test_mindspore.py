@@ -11,7 +11,6 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-import mindspore_python
 import pytest
 
 from jumar.emulate import env
@@ -141,13 +140,10 @@ print("weights %.5f" % sum(np.abs(p.asnumpy()).sum() for p in net.trainable_para
 
 
 @pytest.fixture(scope="module")
-def python() -> str:
+def python(mindspore: str) -> str:
     if not list(env.library_dir().glob("lib*.so")):
         pytest.skip("the stand-ins are not built: pip install .")
-    found, reason = mindspore_python.find()
-    if not found:
-        pytest.skip(reason)
-    return found
+    return mindspore
 
 
 @pytest.fixture

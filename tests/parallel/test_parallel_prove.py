@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -73,19 +72,15 @@ def test_too_much_time_ends_the_dry_run(tmp_path: Path) -> None:
         prove.watched(_program(tmp_path, "import time\ntime.sleep(600)\n"), tmp_path, {}, 0.1, 1 << 40)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
-    "JUMAR_MINDSPORE_PYTHON" not in os.environ, reason="JUMAR_MINDSPORE_PYTHON names no Python with MindSpore"
-)
 @pytest.mark.parametrize(("name", "plan", "batch"), [
     ("mlp-8x1024", Plan(8, 1, 1), 65536),
-    ("mlp-8x1024", Plan(4, 1, 2, 4), 65536),
-    ("llama-7b", Plan(2, 4, 1, 1, 1), 2),
+    pytest.param("mlp-8x1024", Plan(4, 1, 2, 4), 65536, marks=pytest.mark.slow),
+    pytest.param("llama-7b", Plan(2, 4, 1, 1, 1), 2, marks=pytest.mark.slow),
 ])  # fmt: skip
-def test_prediction_holds_against_the_real_compiler(name: str, plan: Plan, batch: int) -> None:
+def test_prediction_holds_against_the_real_compiler(mindspore: str, name: str, plan: Plan, batch: int) -> None:
     search = _search(name, batch)
     found = search.evaluate(plan, search.hardware.usable)
     assert found is not None
-    starter = [sys.executable, "-m", "jumar", "run", "--python", os.environ["JUMAR_MINDSPORE_PYTHON"]]
+    starter = [sys.executable, "-m", "jumar", "run", "--python", mindspore]
     proven = prove.prove(search, found, starter, depth=None if name.startswith("mlp") else 2)
     assert all(abs(row.error) < 0.10 for row in proven.stages)
