@@ -47,6 +47,11 @@ def test_program_of_this_interpreter_is_found() -> None:
     assert os.path.dirname(argv[0]) == os.path.dirname(sys.executable)
 
 
+def test_an_interpreter_given_by_its_path_is_started_itself(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("")
+    assert command.argv_of([sys.executable, "train.py"], tmp_path) == (sys.executable, "train.py")
+
+
 def test_emulates_and_says_so() -> None:
     built = command.build(["train.py"], Wish(soc="310p3", cards=2, memory="4G"), {})
     assert built.where == "jumar: no NPU found, emulating 2 x Ascend310P3 with 4096 MiB each"

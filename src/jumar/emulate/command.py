@@ -156,6 +156,8 @@ def argv_of(words: Sequence[str], folder: Path, python: str = sys.executable) ->
     if not rest:
         raise UserError("nothing to run", "`jumar run train.py`, `jumar run -m package.train` or `jumar run -c 'code'`")
     first = rest[0]
+    if _is_binary(folder / first):
+        return tuple(rest)
     if first[:2] in ("-m", "-c") or first == "-" or (folder / first).exists():
         if first in ("-m", "-c") and len(rest) == 1:
             raise UserError(f"`{first}` needs a value")
@@ -164,6 +166,15 @@ def argv_of(words: Sequence[str], folder: Path, python: str = sys.executable) ->
     if program is None:
         raise UserError(f"no such script or program: `{first}`", _nearest_file(first, folder))
     return (program, *rest[1:])
+
+
+def _is_binary(path: Path) -> bool:
+    """Is it a program of its own, such as another interpreter given by its path?"""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
