@@ -125,7 +125,7 @@ def test_a_result_that_does_not_parse_is_withdrawn(monkeypatch: pytest.MonkeyPat
         yield file.rewrite(rule, node, "bad", file.replace(node, "1 1"))
 
     unit = Unit(rule, "python", {"visit_Name": visit_Name}, (b"cuda",))
-    monkeypatch.setattr(engine, "units", lambda *args: (unit,))
+    monkeypatch.setattr(engine, "units", lambda family, *args: (unit,) if family == "python" else ())
     source = Source("a.py", b"cuda\n")
     outcome = engine.migrate_python(source, Settings())
     assert outcome.data == source.data
