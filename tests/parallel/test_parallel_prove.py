@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -84,3 +87,29 @@ def test_prediction_holds_against_the_real_compiler(mindspore: str, name: str, p
     starter = [sys.executable, "-m", "jumar", "run", "--python", mindspore]
     proven = prove.prove(search, found, starter, depth=None if name.startswith("mlp") else 2)
     assert all(abs(row.error) < 0.10 for row in proven.stages)
+
+
+def test_a_dry_run_ends_with_the_one_who_asked(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
+    )
+    asking = (
+        "import sys, pathlib\nfrom jumar.parallel import prove\n"
+        f"prove.watched([sys.executable, {str(program)!r}], pathlib.Path({str(tmp_path)!r}), {{}}, 600, 1 << 40)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", asking])
+    pid = tmp_path / "pid"
+    try:
+        _until(lambda: pid.exists() and pid.read_text())
+    finally:
+        process.terminate()
+        process.wait()
+    _until(lambda: not Path("/proc", pid.read_text(), "cmdline").exists())
+
+
+def _until(true: Callable[[], object]) -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)

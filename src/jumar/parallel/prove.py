@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import ctypes
 import json
 import os
 import re
@@ -23,6 +24,8 @@ from jumar.parallel.search import Found, Search
 GIB = 1 << 30
 EACH = 4 * GIB
 """Memory that one dry run is taken to need when it is decided how many run at once."""
+_PR_SET_PDEATHSIG = 1
+"""Of <linux/prctl.h>."""
 SPARE = GIB
 """Memory of the host that is left to others."""
 SHRUNK = 2
@@ -103,6 +106,7 @@ def _stage(
     variables = {
         "MS_SIMULATION_LEVEL": "1", "RANK_SIZE": str(plan.cards), "RANK_ID": str(rank), "GLOG_v": "2",
         "MS_DEV_SAVE_GRAPHS": "2", "MS_DEV_SAVE_GRAPHS_PATH": str(place / "graphs"),
+        "MS_DEV_DUMP_IR_PASSES": "none",  # only the order of execution is read; the graphs took most of the time
     }  # fmt: skip
     words = [*starter, str(folder / code.SCRIPT), json.dumps(code.words(search.net, search.job, found))]
     began = time.monotonic()
@@ -124,7 +128,7 @@ def watched(words: Sequence[str], folder: Path, variables: dict[str, str], limit
         try:
             process = subprocess.Popen(
                 list(words), cwd=folder, env={**os.environ, **variables}, stdout=file, stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL, start_new_session=True,
+                stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=_end_with_parent,
             )  # fmt: skip
         except OSError as error:
             raise UserError(f"cannot start `{words[0]}`: {error.strerror}") from error
@@ -146,6 +150,10 @@ def watched(words: Sequence[str], folder: Path, variables: dict[str, str], limit
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
     return log.read_text(encoding="utf-8", errors="replace")
+
+
+def _end_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
 
 
 def _used(group: int) -> int:
