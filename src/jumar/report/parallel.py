@@ -115,15 +115,8 @@ def _plan(item: Any) -> dict[str, Any]:
 
 
 def html(result: Result) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jumar.report.html import environment
 
-    environment = Environment(
-        loader=PackageLoader("jumar.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     best = result.shown[0]
     most = max([result.usable, *(memory.total for memory in best.memory)])
     ranks = []
@@ -137,7 +130,7 @@ def html(result: Result) -> str:
         ranks.append(
             (f"stage {stage}, ranks {stage * cards} to {(stage + 1) * cards - 1}", f"{gib(memory.total)} GiB", parts)
         )
-    return environment.get_template("parallel.html").render(
+    return environment().get_template("parallel.html").render(
         result=result, best=best, ranks=ranks, line=round(800 * result.usable / most, 1),
         kinds=[(k, COLOURS[k], MEANINGS[k]) for k in KINDS],
         front=_front(result), table=grid_rows(result), times=TIMES, version=__version__, gib=gib,

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from jumar import __version__
 from jumar.perf.result import RankReport, Report, time
-from jumar.report.html import code
+from jumar.report.html import environment
 from jumar.report.perf import PARTS
 
 WIDTH = 1200
@@ -19,19 +19,10 @@ MAX_ADVICE = 200
 
 
 def render(report: Report) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("jumar.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["code"] = code
-    environment.filters["time"] = time
+    pages = environment()
+    pages.filters["time"] = time
     total = max((rank.split.total for rank in report.ranks), default=0.0)
-    return environment.get_template("perf.html").render(
+    return pages.get_template("perf.html").render(
         report=report,
         ranks=[_rank(rank) for rank in report.ranks[:MAX_RANKS]],
         more=max(0, len(report.ranks) - MAX_RANKS),
