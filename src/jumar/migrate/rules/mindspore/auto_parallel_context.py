@@ -42,16 +42,13 @@ _DROPPED = ("device_num", "global_rank")
 
 
 def finish(file: PyFile) -> Iterator[Finding]:
-    found = [
-        node for node in ast.walk(file.tree) if isinstance(node, ast.Call) and calls.is_call(file, node, calls.PARALLEL)
-    ]
+    every = [node for node in ast.walk(file.tree) if isinstance(node, ast.Call)]
+    found = [node for node in every if calls.is_call(file, node, calls.PARALLEL)]
+    models = [node for node in every if calls.is_call(file, node, _MODELS)]
     for context in found:
         mode = _mode(context, file)
         if mode is None:
             continue
-        models = [
-            node for node in ast.walk(file.tree) if isinstance(node, ast.Call) and calls.is_call(file, node, _MODELS)
-        ]
         edits = _edits(file, context, models[0], mode) if len(found) == len(models) == 1 else None
         if edits is None:
             message = "the parallel context still works; `AutoParallel` around the network is its successor"
