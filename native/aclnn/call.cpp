@@ -30,6 +30,8 @@ int32_t execute(const char* name, void* handle, void* stream) {
   if (code == ACL_SUCCESS) {
     try {
       executor->run();
+    } catch (const kernels::Fault& fault) {
+      code = fail(ACL_ERROR_RT_AICPU_EXCEPTION, "jumar: `%s`: %s", name, fault.what());
     } catch (const std::exception& problem) {
       code = fail(ACL_ERROR_INVALID_PARAM, "jumar: `%s`: %s", name, problem.what());
     }

@@ -39,6 +39,11 @@ struct Unsupported : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A kernel that stops the program on purpose, as one of the device's AI CPU does.
+struct Fault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 int64_t count(const Dims& dims);
 Dims packed_strides(const Dims& dims);
 Dims broadcast(const Dims& a, const Dims& b);

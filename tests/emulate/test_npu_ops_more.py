@@ -118,6 +118,21 @@ assert kv2.data_ptr() == kv.data_ptr() and kr2.data_ptr() == kr.data_ptr()
 assert torch.allclose(kv.view(8, -1)[index], norm((x @ dkv)[:, :Hckv], gkv), atol=1e-4)
 assert torch.allclose(kr.view(8, -1)[index], rotate((x @ dkv)[:, Hckv:], cos, sin), atol=1e-4)
 assert kv.view(8, -1)[1].abs().sum() == 0
+first = (x, dq, uq, uk, dkv, gq, gkv, sin, cos)
+third = torch_npu.npu_mla_prolog_v3_functional(*first, kv * 0, kr * 0, cache_index=index, query_norm_flag=True)
+assert torch.equal(third[0], q) and torch.equal(third[1], rope) and torch.equal(third[5], kv)
+assert torch.equal(third[3], norm(x @ dq, gq)) and third[2].numel() == third[4].numel() == 0
+token = (x.abs().amax(-1, keepdim=True) / 127)
+columns = [w.abs().amax(0, keepdim=True) / 127 for w in (dq, uq, dkv)]
+eight = [(t / s).round().to(torch.int8) for t, s in zip((x, dq, uq, dkv), (token, *columns))]
+names = ("dequant_scale_w_dq", "dequant_scale_w_uq_qr", "dequant_scale_w_dkv_kr")
+short = torch.zeros(2, 4, 1, Hckv, dtype=torch.int8).npu()
+out = torch_npu.npu_mla_prolog_v3(
+    eight[0], eight[1], eight[2], uk.bfloat16(), eight[3], *first[5:], short, kr.clone(), cache_index=index,
+    dequant_scale_x=token, quant_scale_ckv=torch.tensor([30.0]).npu(), weight_quant_mode=2, kv_cache_quant_mode=1,
+    query_quant_mode=1, **dict(zip(names, columns)))
+assert out[0].dtype == torch.int8 and torch.allclose(out[0] * out[2], q, atol=0.3, rtol=0.1)
+assert torch.allclose(short / 30, kv, atol=0.1)
 try:
     torch_npu.npu_mla_prolog(x, dq, uq, uk, dkv, gq, gkv, sin, cos, index, kv, kr, cache_mode="PA_NZ")
 except NotImplementedError as error:
@@ -138,3 +153,38 @@ inner = ((x.float() @ w1.float() * first).relu() * 2 + 1).round().clamp(-128, 12
 assert out.dtype == torch.half and torch.allclose(out.float().cpu(), inner @ w2.float() * second, atol=1e-3, rtol=1e-3)
 """
     run(program)
+
+
+def test_a_whole_attention_layer_and_its_gradients(run: Run) -> None:
+    program = """
+import torch, torch_npu
+torch.manual_seed(0)
+batch, heads, size, length = 2, 16, 16, 16
+width = heads * size
+x = [torch.randn(batch * length, width, dtype=torch.float64) for _ in range(3)]
+w = [torch.randn(width, width, dtype=torch.float64) / 16 for _ in range(4)]
+b = [torch.randn(width, dtype=torch.float64) for _ in range(4)]
+mask, grad = torch.randn(batch, heads, length, length, dtype=torch.float64), torch.randn(batch * length, width)
+cpu = [t.clone().requires_grad_() for t in (*x, *w, *b)]
+npu = [t.npu().requires_grad_() for t in (*x, *w, *b)]
+split = lambda t: t.view(batch, length, heads, size).transpose(1, 2)
+q, k, v = (split(torch.nn.functional.linear(cpu[i], cpu[3 + i], cpu[7 + i])) for i in range(3))
+out = torch.nn.functional.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).reshape(-1, width)
+out = torch.nn.functional.linear(out, cpu[6], cpu[10])
+out.backward(grad.double())
+call = torch_npu.npu_multi_head_attention
+sizes = (heads, size, length, length)
+got = call(*npu[:6], mask.npu(), npu[6], *npu[7:], None, *sizes, 0.0, True)
+got[0].backward(grad.double().npu())
+assert torch.allclose(got[0].cpu(), out)
+for name, left, right in zip("qkv" "abcd" "wxyz", cpu, npu):
+    assert torch.allclose(left.grad, right.grad.cpu().view(left.shape)), name
+half = call(*npu[:6], mask.npu(), npu[6], *npu[7:], None, *sizes, 0.5, True)
+again = call(*npu[:6], mask.npu(), npu[6], *npu[7:], half[1], *sizes, 0.5, True)
+assert torch.equal(half[0], again[0]) and (half[6] == 0).double().mean().sub(0.5).abs() < 0.05
+try:
+    call(*npu[:6], mask.npu(), npu[6], *npu[7:], None, 3, size, length, length, 0.0, True)
+except RuntimeError as error:
+    print(error)
+"""
+    assert run(program).stdout.startswith("tgt_len, src_len, attn_head_num, attn_dim_per_head should align to 16.")

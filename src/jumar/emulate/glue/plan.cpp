@@ -35,7 +35,9 @@ bool computes_wide(const std::string& name) {
       "slow_conv3d", "slow_conv_dilated2d", "slow_conv_transpose2d", "slow_conv_transpose3d", "thnn_conv2d",
       "vdot",
   };
-  return kNames.count(name.substr(name.find("::") + 2)) != 0;
+  const std::string base = name.substr(name.find("::") + 2);
+  const bool interpolates = base.find("upsample_") != std::string::npos && base.find("nearest") == std::string::npos;
+  return interpolates || kNames.count(base) != 0;
 }
 
 // Class numbers and positions may be int32 on the chip; torch's CPU kernels insist on int64.

@@ -10,11 +10,13 @@
 namespace jumar {
 namespace {
 
-// torch_npu's own kernels do these without an operator of the device, or by calling other npu:: operators above
-// autograd, which must stay visible to it.
+// torch_npu's own kernels do these without an operator of the device, by one that the stand-ins have, or by calling
+// other npu:: operators above autograd, which must stay visible to it.
 const std::set<std::string> kOwn = {
     "_npu_dtype_cast_backward",
     "_npu_format_cast",
+    "_npu_silent_check_v2",
+    "_npu_silent_check_v3",
     "copy_memory_",
     "dropout_with_byte_mask",
     "empty_with_format",

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from jumar.emulate.ops.formula import wide
+from jumar.emulate.ops.formula import wide, wide_or_none
 from jumar.emulate.ops.integers import product, to_integers, unpack_scale
 from jumar.emulate.ops.quant_matmul import dequantised
 from jumar.emulate.ops.registry import not_emulated, operator
@@ -14,31 +14,36 @@ from jumar.emulate.ops.registry import not_emulated, operator
 
 @operator()
 def npu_linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    return F.linear(input, weight, bias)
+    return F.linear(wide(input), wide(weight), wide_or_none(bias)).to(input.dtype)
 
 
 @operator()
 def npu_linear_backward(grad: Tensor, input: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    rows, d = input.reshape(-1, input.shape[-1]), grad.reshape(-1, grad.shape[-1])
-    return grad @ weight, d.t() @ rows
+    rows, d = wide(input).reshape(-1, input.shape[-1]), wide(grad).reshape(-1, grad.shape[-1])
+    return (wide(grad) @ wide(weight)).to(input.dtype), (d.t() @ rows).to(weight.dtype)
 
 
 @operator()
 def npu_bmmV2(input: Tensor, mat2: Tensor, output_sizes: list[int]) -> Tensor:
-    y = input @ mat2
+    y = (wide(input) @ wide(mat2)).to(input.dtype)
     return y.reshape(output_sizes) if output_sizes else y
 
 
 @operator()
 def npu_bmm_v2_mat1_backward(grad: Tensor, mat1: Tensor, mat2: Tensor, size: list[int]) -> Tensor:
-    d = grad.reshape(*torch.broadcast_shapes(mat1.shape[:-2], mat2.shape[:-2]), mat1.shape[-2], mat2.shape[-1])
-    return (d @ mat2.transpose(-1, -2)).sum_to_size(mat1.shape).reshape(size)
+    d = _of_product(grad, mat1, mat2)
+    return (d @ wide(mat2).mT).sum_to_size(mat1.shape).reshape(size).to(mat1.dtype)
 
 
 @operator()
 def npu_bmm_v2_mat2_backward(grad: Tensor, mat1: Tensor, mat2: Tensor, size: list[int]) -> Tensor:
-    d = grad.reshape(*torch.broadcast_shapes(mat1.shape[:-2], mat2.shape[:-2]), mat1.shape[-2], mat2.shape[-1])
-    return (mat1.transpose(-1, -2) @ d).sum_to_size(mat2.shape).reshape(size)
+    d = _of_product(grad, mat1, mat2)
+    return (wide(mat1).mT @ d).sum_to_size(mat2.shape).reshape(size).to(mat2.dtype)
+
+
+def _of_product(grad: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor:
+    batch = torch.broadcast_shapes(mat1.shape[:-2], mat2.shape[:-2])
+    return wide(grad).reshape(*batch, mat1.shape[-2], mat2.shape[-1])
 
 
 @operator()
@@ -115,8 +120,9 @@ def npu_ffn(
     if deq_scale1 is not None:
         if expert_tokens or expert_tokens_index or deq_scale2 is None or scale is None:
             raise not_emulated("npu_ffn on quantised input with experts or without all its scales")
-        y = activate(_dequantised_product(x, weight1, bias1, deq_scale1), activation) * wide(scale)
-        inner = to_integers(y if offset is None else y + wide(offset), torch.int8)
+        half = _dequantised_product(x, weight1, bias1, deq_scale1).half()
+        y = activate(wide(half), activation).half() * scale.half()
+        inner = to_integers(y if offset is None else y + offset.half(), torch.int8)
         return _dequantised_product(inner, weight2, bias2, deq_scale2).to(output_dtype or torch.float16)
     rows = wide(x).reshape(-1, x.shape[-1])
     ends = list(expert_tokens_index or [])
@@ -130,7 +136,7 @@ def npu_ffn(
         own = t[i] if ends else t
         if s is None:
             return wide(own)
-        return dequantised(own, s[i] if ends else s, None if o is None else o[i] if ends else o)
+        return wide(dequantised(own, s[i] if ends else s, None if o is None else o[i] if ends else o, kind=x.dtype))
 
     out = []
     start = 0

@@ -96,11 +96,13 @@ def npu_weight_quant_batchmatmul(
     return to_integers(y if quant_offset is None else y + quant_offset.float(), torch.int8)
 
 
-def dequantised(weight: Tensor, scale: Tensor, offset: Tensor | None, group: int = 0) -> Tensor:
-    """(weight + offset) * scale, each row of scales serving `group` rows of the weight."""
-    values = (unpack_int4(weight) if weight.dtype == torch.int32 else weight).float()
-    scales = unpack_scale(scale)
-    offsets = None if offset is None else wide(offset)
+def dequantised(
+    weight: Tensor, scale: Tensor, offset: Tensor | None, group: int = 0, kind: torch.dtype = torch.float32
+) -> Tensor:
+    """(weight + offset) * scale in steps of `kind`, each row of scales serving `group` rows of the weight."""
+    values = (unpack_int4(weight) if weight.dtype == torch.int32 else weight).to(kind)
+    scales = unpack_scale(scale).to(kind)
+    offsets = None if offset is None else offset.to(kind)
     if group > 0:
         scales = scales.repeat_interleave(group, -2)[..., : values.shape[-2], :]
         offsets = None if offsets is None else offsets.repeat_interleave(group, -2)[..., : values.shape[-2], :]

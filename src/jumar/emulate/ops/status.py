@@ -1,4 +1,4 @@
-"""Overflow flags and hints. The silent-error checks of the device have no public formula and refuse.
+"""Overflow flags and hints.
 
 The emulated card has no overflow flag: numbers become inf or nan, as on chips in INF_NAN mode,
 where the vendor's flag stays zero as well.
