@@ -18,6 +18,8 @@ cases = [
     lambda move: F.binary_cross_entropy_with_logits(move(matrix), torch.ones_like(move(matrix))),
     lambda move: F.avg_pool3d(move(volume), 2),
     lambda move: torch.cdist(move(matrix[:8]), move(matrix[8:16])),
+    lambda move: F.interpolate(move(image), size=(17, 20), mode="bilinear"),
+    lambda move: move(matrix[:5]).prod(0, dtype=move(matrix).dtype),
 ]
 for case in cases:
     wanted, got = case(lambda t: t.float()), case(lambda t: t.npu())

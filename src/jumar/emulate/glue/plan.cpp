@@ -31,7 +31,7 @@ bool computes_wide(const std::string& name) {
       "native_layer_norm",              "native_layer_norm_backward",
       "nll_loss2d_backward",            "nll_loss2d_forward",
       "nll_loss_backward",              "nll_loss_forward",
-      "mv",          "native_batch_norm", "native_batch_norm_backward",
+      "mv",          "native_batch_norm", "native_batch_norm_backward",      "prod",
       "slow_conv3d", "slow_conv_dilated2d", "slow_conv_transpose2d", "slow_conv_transpose3d", "thnn_conv2d",
       "vdot",
   };

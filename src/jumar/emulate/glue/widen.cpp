@@ -69,6 +69,9 @@ void Wider::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::
       c10::List<at::Tensor> list;
       for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(widened(tensor, plan_.written[i], pairs));
       call.emplace_back(std::move(list));
+    } else if (value.isInt() && op.schema().arguments()[i].name() == "dtype" &&
+               value.toInt() == static_cast<int64_t>(*narrow_)) {
+      call.emplace_back(static_cast<int64_t>(at::kFloat));
     } else {
       call.push_back(value);
     }

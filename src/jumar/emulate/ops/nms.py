@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from jumar.emulate.ops.registry import operator
+from jumar.emulate.ops.registry import not_emulated, operator
 
 _Point = tuple[float, float]
 
@@ -44,6 +44,39 @@ def npu_nms_v4(
     out = torch.zeros(int(max_output_size), dtype=torch.int32)
     out[: len(kept)] = torch.tensor(kept, dtype=torch.int32)
     return out, torch.tensor(len(kept), dtype=torch.int32)
+
+
+@operator()
+def npu_batch_nms(
+    input: Tensor,
+    scores: Tensor,
+    score_threshold: float,
+    iou_threshold: float,
+    max_size_per_class: int,
+    max_total_size: int,
+    change_coordinate_frame: bool = False,
+    transpose_box: bool = False,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Each class on its own, then the best of all classes; boxes as (batch, anchors, 1 or classes, 4)."""
+    if change_coordinate_frame:
+        raise not_emulated("npu_batch_nms with `change_coordinate_frame`")
+    boxes = (input.transpose(1, 3) if transpose_box else input).float()
+    batch, classes = scores.shape[0], scores.shape[2]
+    out = torch.zeros(batch, max_total_size, 6)
+    counts = torch.zeros(batch, dtype=torch.int32)
+    for b in range(batch):
+        found: list[tuple[float, int, Tensor]] = []
+        for k in range(classes):
+            own, points = boxes[b, :, min(k, boxes.shape[2] - 1)], scores[b, :, k].float()
+            order = [i for i in points.argsort(descending=True, stable=True).tolist() if points[i] > score_threshold]
+            kept = _suppress(order, _overlap(own), iou_threshold)[:max_size_per_class]
+            found += [(float(points[i]), k, own[i]) for i in kept]
+        best = sorted(found, key=lambda one: -one[0])[:max_total_size]
+        counts[b] = len(best)
+        for place, (score, k, box) in enumerate(best):
+            out[b, place] = torch.cat([box, torch.tensor([score, float(k)])])
+    out = out.to(input.dtype)
+    return out[..., :4].contiguous(), out[..., 4].contiguous(), out[..., 5].contiguous(), counts
 
 
 @operator()
