@@ -66,6 +66,7 @@ int32_t aclInit(const char* config) {
 int32_t aclFinalize() {
   if (!is_initialized.exchange(false)) return fail(ACL_ERROR_REPEAT_FINALIZE, "aclFinalize: aclInit was not called");
   ledger::detach();
+  for (Context& context : contexts) context.active = false;  // a device that is set again shows up again
   return ACL_SUCCESS;
 }
 

@@ -87,6 +87,8 @@ int main() {
   CHECK(exists());
   CHECK(aclFinalize() == ACL_SUCCESS);
   CHECK(!exists());
+  CHECK(aclInit(nullptr) == ACL_SUCCESS && aclrtSetDevice(0) == ACL_SUCCESS && exists());
+  CHECK(aclFinalize() == ACL_SUCCESS && !exists());
   wait_for_zombie(living_child);
   const pid_t last = fork();
   if (last == 0) {

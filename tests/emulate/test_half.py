@@ -35,6 +35,12 @@ for halves in (False, True):
     layer(image.float())
     assert x.grad.dtype == torch.half and twin.weight.grad.dtype == twin.weight.dtype
     assert torch.allclose(twin.running_mean.float().cpu(), layer.running_mean, atol=1e-4)
+ones = torch.ones(3).npu()
+_, mean, deviation = torch.native_batch_norm(image.npu().float(), ones, ones, ones, ones, False, 0.1, 1e-5)
+assert mean.shape == deviation.shape == (3,)
+a, b = torch.randn(64).bfloat16(), torch.randn(64).bfloat16()
+got = torch._foreach_add([a.npu()], [b.npu()], alpha=5.0)[0]
+assert torch.equal(got.cpu(), (a.float() + 5 * b.float()).bfloat16())
 """
     run(program)
 

@@ -13,6 +13,7 @@ from jumar.tables.torch_names import torch_name, torch_names
 # Names that torch_npu adds to torch.distributed, or that belong to its objects: the introspection lists modules only.
 ADDED = {"torch.distributed.is_hccl_available", "torch.distributed.Backend.HCCL"}
 ADDED |= {"torch.distributed.distributed_c10d.Backend.HCCL", "torch.npu.matmul.allow_hf32", "torch.npu.conv.allow_hf32"}
+ADDED |= {"torch.contiguous_format"}  # of torch itself
 
 
 def test_rows_of_torch_names_are_sorted_and_complete() -> None:

@@ -2,6 +2,7 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/List.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
@@ -37,6 +38,16 @@ bool lengthen_indices(const Plan& plan, torch::jit::Stack& stack) {
     found = true;
   }
   return found;
+}
+
+// Normalisation with known statistics computes none; their place is one zero per channel.
+void complete_statistics(torch::jit::Stack& stack) {
+  const at::Tensor& out = stack[stack.size() - 3].toTensor();
+  if (out.dim() < 2) return;
+  for (size_t i = stack.size() - 2; i < stack.size(); ++i) {
+    const at::Tensor none = stack[i].toTensor();
+    if (none.defined() && none.numel() == 0) stack[i] = at::zeros({out.size(1)}, none.options());
+  }
 }
 
 // One call: arguments on the way in, results on the way out.
@@ -200,6 +211,7 @@ void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torc
     stack->resize(below);
     wider.run(op, kCard, stack);
   }
+  if (plan_.statistics) complete_statistics(*stack);
 }
 
 void Decomposed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {

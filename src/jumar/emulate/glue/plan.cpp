@@ -96,6 +96,9 @@ Plan make_plan(const c10::OperatorHandle& op) {
   plan.random = plan.has_generator || op.hasTag(at::Tag::nondeterministic_seeded);
   if (op.operator_name().name == "aten::_pack_padded_sequence") plan.host_result = 1;
   plan.wide = computes_wide(op.operator_name().name);
+  // The vector unit has no bfloat16; the CPU's kernels round between a product and a sum.
+  plan.wide_bfloat16 = op.operator_name().name.rfind("aten::_foreach_", 0) == 0;
+  plan.statistics = op.operator_name().name == "aten::native_batch_norm";
   plan.same_device = !mixes_devices(op.operator_name().name);
   return plan;
 }

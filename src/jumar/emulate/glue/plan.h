@@ -18,7 +18,9 @@ struct Plan {
   bool has_index = false;
   bool random = false;
   bool has_generator = false;
-  bool wide = false;  // float16 is computed in float32 and rounded once, as the chip does it
+  bool wide = false;           // float16 is computed in float32 and rounded once, as the chip does it
+  bool wide_bfloat16 = false;  // the same for bfloat16
+  bool statistics = false;     // the chip returns a row of them also where the CPU returns none
   std::optional<size_t> host_result;  // stays a CPU tensor
   bool same_device = true;  // a tensor of another device is an error, as on the real machine
 };

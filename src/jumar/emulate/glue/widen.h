@@ -14,7 +14,9 @@ class Wider {
   Wider(const Plan& plan, const torch::jit::Stack& stack);
 
   // True for an operator that the chip always computes so.
-  bool needed() const { return plan_.wide && narrow_ == at::kHalf; }
+  bool needed() const {
+    return (plan_.wide && narrow_ == at::kHalf) || (plan_.wide_bfloat16 && narrow_ == at::kBFloat16);
+  }
 
   // True when `what` is the CPU's way to say that it has no such kernel.
   bool may_help(const char* what) const;
