@@ -14,7 +14,8 @@ from jumar.parallel import advice, code, hardware, models
 from jumar.parallel.network import Network
 from jumar.parallel.plan import Job
 from jumar.parallel.result import Result
-from jumar.parallel.search import Answer, Found, Search, Wish
+from jumar.parallel.search import Answer, Found, Search
+from jumar.parallel.space import Wish
 
 KEEP = 20
 

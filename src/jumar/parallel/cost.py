@@ -9,7 +9,8 @@ from jumar.parallel.hardware import Hardware
 from jumar.parallel.memory import Model
 from jumar.parallel.network import BYTES
 from jumar.parallel.plan import Plan
-from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Setting
+from jumar.parallel.profile import Setting
+from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE
 
 
 class Time(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from jumar.parallel.network import BYTES, Network
 from jumar.parallel.plan import Job, Plan
-from jumar.parallel.tape import Profile, Setting, profile
+from jumar.parallel.profile import Profile, Setting, Shape, shape
 
 
 class Memory(NamedTuple):
@@ -35,7 +35,8 @@ class Model:
 
     def __init__(self, net: Network, job: Job) -> None:
         self.net, self.job = net, job
-        self.profiles = cache(self._profile)
+        self.profile = cache(self._profile)
+        self.shape = cache(self._shape)
         self.stage = cache(self._stage)
         self.setting = cache(self._setting)
         self.rows = cache(self._rows)
@@ -56,16 +57,13 @@ class Model:
             level=plan.shard if net.framework == "torch" or plan.recompute == "full" else min(plan.shard, 1),
         )
 
-    def profile(self, part: int, at: Setting) -> Profile:
-        """The profile of a layer; settings that come to the same share one."""
+    def _profile(self, part: int, at: Setting) -> Profile:
         if part != self.block:
             at = at._replace(recompute="none")
-        if not at.shard:
-            at = at._replace(dp=min(2, at.dp), level=0)
-        return self.profiles(part, at)
+        return self.shape(part, at.kind).at(at.batch, at.dp)
 
-    def _profile(self, part: int, at: Setting) -> Profile:
-        return profile(self.net.parts[part].tape, at)
+    def _shape(self, part: int, at: Setting) -> Shape:
+        return shape(self.net.parts[part].tape, at)
 
     @cached_property
     def block(self) -> int:
@@ -73,25 +71,26 @@ class Model:
         parts = self.net.parts
         return max(range(len(parts)), key=lambda number: parts[number].count)
 
-    def in_flight(self, plan: Plan, stage: int) -> float:
-        """Micro-batches whose activations a stage holds at once."""
-        if plan.pp == 1:
-            return 1
-        if plan.schedule == "gpipe":
-            return plan.micro_batches
-        left = plan.pp - stage
-        if plan.schedule == "interleaved":
-            chunks = min((left - 1) * 2 + (plan.chunks - 1) * plan.pp + 1, plan.micro_batches * plan.chunks)
-            return chunks / plan.chunks
-        return min(plan.micro_batches, left)
-
     def memory(self, plan: Plan, layers: tuple[int, ...]) -> list[Memory]:
         """The peak of each stage when stage `s` has `layers[s]` of the repeated layers."""
+        return [self.peak(plan, stage, count) for stage, count in enumerate(layers)]
+
+    def peak(self, plan: Plan, stage: int, count: int) -> Memory:
+        first, last, flight = stage == 0, stage == plan.pp - 1, plan.flights[stage]
+        return self.stage(self.setting(plan), count, first, last, flight, plan.pp > 1)
+
+    def least(self, plan: Plan, depth: int) -> float:
+        """No split of the repeated layers needs less than this on its fullest card.
+
+        A stage with `c` layers and `f` micro-batches in flight needs `c (own + f saved)` and, for a moment, what the
+        backward pass of a layer adds; `c` is at most what the peak leaves room for, and all `c` add up to the depth.
+        """
+        if plan.pp == 1:
+            return self.peak(plan, 0, depth).total
         at = self.setting(plan)
-        return [
-            self.stage(at, count, stage == 0, stage == plan.pp - 1, self.in_flight(plan, stage), plan.pp > 1)
-            for stage, count in enumerate(layers)
-        ]
+        row = self.profile(self.block, at)
+        own = row.weights + row.state * self.job.state_bytes + row.local * at.gradient * (1 + self._zeros(at))
+        return row.backward - row.saved + depth / sum(1 / (own + f * row.saved) for f in plan.flights)
 
     def _rows(self, at: Setting, count: int, first: bool, last: bool) -> list[tuple[Profile, int]]:
         """The profiles on a stage in order, each with how many there are in a row."""
@@ -113,8 +112,7 @@ class Model:
             saved, copies, gradients = saved + row.saved * n, copies + row.copies * n, gradients + row.gradients * n
         buffers = self._buffers(at, first, pipeline)
         if at.pipeline:
-            zeros = (1 if at.shard else 2) if pipeline else 0
-            buffers += local * at.gradient * (1 + zeros)
+            buffers += local * at.gradient * (1 + (self._zeros(at) if pipeline else 0))
         size, grads, held, name = self._highest(rows, gradients, int((flight - 1) * saved))
         if at.pipeline and local * at.gradient > size + grads:
             size, grads, held, name = 0, local * at.gradient, 0, "optimizer"
@@ -122,6 +120,10 @@ class Model:
         return Memory(
             weights, grads, state * self.job.state_bytes, size - inside, inside, buffers, name, int(flight)
         )  # fmt: skip
+
+    def _zeros(self, at: Setting) -> int:
+        """Sets of zeros that clear the accumulated gradients of a pipeline."""
+        return 1 if at.shard else 2
 
     def _highest(self, rows: list[tuple[Profile, int]], gradients: int, waiting: int) -> tuple[int, int, int, str]:
         """Activations with copies, gradients, and copies alone at the moment when they are most."""

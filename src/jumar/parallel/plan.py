@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 RECOMPUTE = ("none", "selective", "full")
@@ -30,6 +31,11 @@ class Plan(NamedTuple):
         return self.dp * self.tp * self.pp
 
     @property
+    def flights(self) -> tuple[float, ...]:
+        """Micro-batches whose activations each stage holds at once."""
+        return _flights(self.pp, self.micro_batches, self.schedule, self.chunks)
+
+    @property
     def name(self) -> str:
         words = [f"{key}{value}" for key, value in (("dp", self.dp), ("tp", self.tp), ("pp", self.pp)) if value > 1]
         words = words or ["one card"]
@@ -46,6 +52,18 @@ class Plan(NamedTuple):
         if self.recompute != "none":
             words.append("recompute" if self.recompute == "full" else self.recompute)
         return " ".join(words)
+
+
+@cache
+def _flights(pp: int, micro_batches: int, schedule: str, chunks: int) -> tuple[float, ...]:
+    left = range(pp, 0, -1)
+    if pp == 1:
+        return (1,)
+    if schedule == "gpipe":
+        return (micro_batches,) * pp
+    if schedule == "interleaved":
+        return tuple(min((n - 1) * 2 + (chunks - 1) * pp + 1, micro_batches * chunks) / chunks for n in left)
+    return tuple(min(micro_batches, n) for n in left)
 
 
 @dataclass(frozen=True)
