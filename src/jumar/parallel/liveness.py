@@ -30,13 +30,13 @@ class Order:
 
 def order(tape: Tape, recompute: str) -> Order:
     ops = tape.ops
-    again = {"none": set(), "full": set(range(len(ops))), "selective": tape.selective}[recompute]
     root = list(range(len(tape.values)))
     maker = {}
     for number, op in enumerate(ops):
         maker[op.output] = number
         if op.view:
             root[op.output] = root[op.inputs[0]]
+    again = repeated(tape, recompute)
     out = root[tape.out]
     kept = {root[v] for n, op in enumerate(ops) if n not in again for v in op.keeps}
     kept |= {root[v] for n in again for v in ops[n].inputs if maker.get(v, -1) not in again}
@@ -67,6 +67,20 @@ def order(tape: Tape, recompute: str) -> Order:
         tuple(sorted(again)), tuple(root), tuple(map(tuple, ends)), tuple(remade), frozenset(kept - {0, out}),
         tuple(map(tuple, frees)), targets, out in first,
     )  # fmt: skip
+
+
+def repeated(tape: Tape, recompute: str) -> set[int]:
+    """Operators that the backward pass does again: those of the wish whose result some gradient needs."""
+    if recompute == "none":
+        return set()
+    wanted = set(range(len(tape.ops))) if recompute == "full" else tape.selective
+    needed = {value for op in tape.ops for value in op.keeps}
+    found: set[int] = set()
+    for number in range(len(tape.ops) - 1, -1, -1):
+        if number in wanted and tape.ops[number].output in needed:
+            found.add(number)
+            needed.update(tape.ops[number].inputs)
+    return found
 
 
 def _remade(

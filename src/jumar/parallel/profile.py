@@ -204,9 +204,10 @@ class _Walk:
             if not op.view:
                 size = self.sizes[op.output]
                 self._grow(size)
-                if split and op.output in self.tape.reduced:
-                    self._grow(size)
-                    self._shrink(size)
+                aside = size if split and op.output in self.tape.reduced else NOTHING
+                aside += Size(op.ahead // self.divisors[op.split])
+                self._grow(aside)
+                self._shrink(aside)
             self._shrink(sum((self.sizes[value] for value in self.order.ends[number]), passing))
         return copies
 

@@ -40,6 +40,8 @@ class Op(NamedTuple):
     extra: int
     """Bytes for one sample that the backward pass needs for a moment, over gradients in and out."""
     split: str
+    ahead: int = 0
+    """Bytes for one sample of a gradient that is made before the operator, since it needs no value of it."""
 
 
 @dataclass
@@ -63,11 +65,12 @@ class Tape:
     def op(
         self, kind: str, inputs: tuple[int, ...], size: int, split: str = WHOLE, *, keeps: tuple[int, ...] = (),
         own: bool = False, weights: tuple[int, ...] = (), flops: int = 0, view: bool = False, extra: int = 0,
-        again: bool = False,
+        again: bool = False, ahead: int = 0,
     ) -> int:  # fmt: skip
         """Add an operator; `own` says that the backward pass reads its output."""
         out = self.value(size, split)
-        self.ops.append(Op(kind, inputs, out, (*keeps, *((out,) if own else ())), weights, flops, view, extra, split))
+        kept = (*keeps, out) if own else keeps
+        self.ops.append(Op(kind, inputs, out, kept, weights, flops, view, extra, split, ahead))
         if again:
             self.selective.add(len(self.ops) - 1)
         return out
@@ -82,11 +85,12 @@ class Tape:
 
     @property
     def returned(self) -> list[int]:
-        """Values whose gradients tensor parallel adds up: the input of every product with its columns on the cards.
+        """Values whose gradients tensor parallel adds up: what products with their columns on the cards read.
 
-        MindSpore adds up once for each product, also when several read the same value.
+        Gradients of products that read the same value are added on each card first.
         """
-        return [value for op in self.ops if op.kind == "matmul" and op.split == TENSOR for value in op.inputs]
+        read = {value: None for op in self.ops if op.kind == "matmul" and op.split == TENSOR for value in op.inputs}
+        return list(read)
 
     def elements(self) -> int:
         return sum(weight.elements for weight in self.weights)

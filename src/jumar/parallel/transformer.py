@@ -208,6 +208,6 @@ def _end(net: Network) -> Tape:
     share = tape.op("div", (exp, total), size, TENSOR, keeps=(total,), own=True, extra=size)
     log = tape.op("log", (share,), size, TENSOR, keeps=(share,))
     hot = tape.op("one_hot", (), size, TENSOR, own=True)
-    y = tape.op("mul", (log,), size, TENSOR, keeps=(hot, equal))
+    y = tape.op("mul", (log,), size, TENSOR, keeps=(hot, equal), ahead=size)
     tape.op("sum", (y,), rows)
     return tape
