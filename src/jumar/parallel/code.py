@@ -24,16 +24,29 @@ def words(net: Network, job: Job, found: Found) -> dict[str, Any]:
             "file": os.path.abspath(name), "function": function, "optimizer": job.optimizer, "seq": net.fed_seq,
             "global_batch": job.global_batch, "optimizer_shard": plan.shard, "recompute": plan.recompute == "full",
         }  # fmt: skip
-    stage_of = [stage for stage, count in enumerate(found.layers) for _ in range(count)]
+    places = placed(found)
     return {
         **{name: getattr(net, name) for name in (
             "family", "layers", "hidden", "inner", "heads", "kv_heads", "head_dim", "vocab", "seq", "norm", "position",
-            "activation", "bias", "attention", "computed", "kept")},
+            "activation", "bias", "tied", "attention", "computed", "kept")},
         "dp": plan.dp, "tp": plan.tp, "pp": plan.pp, "micro_batches": plan.micro_batches,
         "schedule": plan.schedule, "optimizer_shard": plan.shard, "optimizer": job.optimizer,
-        "global_batch": job.global_batch, "stage_of": stage_of,
+        "global_batch": job.global_batch, "stage_of": [stage for stage, _ in places],
+        "segment_of": [segment for _, segment in places],
+        "sequence": plan.sequence, "selective": plan.recompute == "selective",
         "recomputed": list(range(net.layers)) if plan.recompute == "full" else [],
     }  # fmt: skip
+
+
+def placed(found: Found) -> list[tuple[int, int]]:
+    """Stage and segment of each layer; the interleaved schedule goes through all stages once for each segment."""
+    chunks = found.plan.chunks
+    return [
+        (stage, segment)
+        for segment in range(chunks)
+        for stage, count in enumerate(found.layers)
+        for _ in range(count // chunks + (segment < count % chunks))
+    ]
 
 
 def can_generate(net: Network, found: Found) -> str:
@@ -44,10 +57,8 @@ def can_generate(net: Network, found: Found) -> str:
         return f"Jumar writes a whole MindSpore network for transformers and plain stacks, not for `{net.name}`"
     if net.experts:
         return "experts are modelled, but the generated network has none"
-    if found.plan.sequence:
-        return "sequence parallel is modelled, but the generated network does not use it"
-    if found.plan.recompute == "selective":
-        return "selective recompute is modelled, but the generated network recomputes whole layers"
+    if net.tied and found.plan.pp > 1:
+        return "a table that embedding and head share cannot lie on two stages"
     return ""
 
 

@@ -159,7 +159,7 @@ class Clock:
     def _optimizer(self, plan: Plan, at: Setting, layers: tuple[int, ...]) -> float:
         local, owned = self._local(plan, at, layers)
         del local
-        return owned * (2 * (at.kept + self.model.job.state_bytes) + at.gradient) / self.hardware.bandwidth()
+        return owned * (2 * (at.kept + self.model.state_bytes) + at.gradient) / self.hardware.bandwidth()
 
     def volume(self, plan: Plan, layers: tuple[int, ...], stage: int) -> Volume:
         """Bytes that a card of the stage gives to collectives in one step."""

@@ -35,6 +35,7 @@ class Model:
 
     def __init__(self, net: Network, job: Job) -> None:
         self.net, self.job = net, job
+        self.state_bytes, self.waits = job.state_bytes(net.framework), job.waits(net.framework)
         self.profile = cache(self._profile)
         self.shape = cache(self._shape)
         self.stage = cache(self._stage)
@@ -89,7 +90,7 @@ class Model:
             return self.peak(plan, 0, depth).total
         at = self.setting(plan)
         row = self.profile(self.block, at)
-        own = row.weights + row.state * self.job.state_bytes + row.local * at.gradient * (1 + self._zeros(at))
+        own = row.weights + row.state * self.state_bytes + row.local * at.gradient * (1 + self._zeros(at))
         return row.backward - row.saved + depth / sum(1 / (own + f * row.saved) for f in plan.flights)
 
     def _rows(self, at: Setting, count: int, first: bool, last: bool) -> list[tuple[Profile, int]]:
@@ -106,10 +107,11 @@ class Model:
         if pipeline and flight > 1:
             at = at._replace(moved=True)
         rows = self.rows(at, count, first, last)
-        weights = state = saved = copies = gradients = local = 0
+        weights = state = saved = copies = gradients = local = gathered = 0
         for row, n in rows:
             weights, state, local = weights + row.weights * n, state + row.state * n, local + row.local * n
             saved, copies, gradients = saved + row.saved * n, copies + row.copies * n, gradients + row.gradients * n
+            gathered += row.gathered * n
         buffers = self._buffers(at, first, pipeline)
         if at.pipeline:
             buffers += local * at.gradient * (1 + (self._zeros(at) if pipeline else 0))
@@ -118,7 +120,7 @@ class Model:
             size, grads, held, name = 0, local * at.gradient, 0, "optimizer"
         inside = held + (int((flight - 1) * copies) if name != "optimizer" else 0)
         return Memory(
-            weights, grads, state * self.job.state_bytes, size - inside, inside, buffers, name, int(flight)
+            weights, grads, state * self.state_bytes, size - inside, inside + gathered, buffers, name, int(flight)
         )  # fmt: skip
 
     def _zeros(self, at: Setting) -> int:
@@ -127,7 +129,9 @@ class Model:
 
     def _highest(self, rows: list[tuple[Profile, int]], gradients: int, waiting: int) -> tuple[int, int, int, str]:
         """Activations with copies, gradients, and copies alone at the moment when they are most."""
-        best, most = (0, gradients, 0, "optimizer"), gradients
+        best, most = (0, 0, 0, "optimizer"), 0
+        if self.waits:
+            best, most = (0, gradients, 0, "optimizer"), gradients
         before = held = done = 0
         for row, n in rows:
             for index in (0, n - 1) if n > 1 else (0,):
@@ -136,6 +140,8 @@ class Model:
                     most = size + row.forward
                     best = (most, 0, held + index * row.copies, "forward")
                 after = gradients - done - (index + 1) * row.gradients
+                if not self.waits:
+                    after = min(after, row.gradients)
                 if size + row.backward + after > most:
                     most = size + row.backward + after
                     best = (size + row.backward, after, held + (index + 1) * row.copies, "backward")

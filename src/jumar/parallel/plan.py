@@ -73,7 +73,12 @@ class Job:
     global_batch: int
     optimizer: str = "adam"
 
-    @property
-    def state_bytes(self) -> int:
-        """Bytes of optimizer state for each weight: two moments, one, or none, in float32."""
-        return {"adam": 8, "adamw": 8, "momentum": 4, "sgd": 0}[self.optimizer]
+    def state_bytes(self, framework: str) -> int:
+        """Bytes of optimizer state for each weight, in float32; MindSpore's SGD has two tensors in any case."""
+        if self.optimizer == "sgd":
+            return 8 if framework == "mindspore" else 0
+        return {"adam": 8, "adamw": 8, "momentum": 4}[self.optimizer]
+
+    def waits(self, framework: str) -> bool:
+        """Does the optimizer run when all gradients are there? MindSpore's Momentum and SGD follow the backward pass."""
+        return framework != "mindspore" or self.optimizer in ("adam", "adamw")

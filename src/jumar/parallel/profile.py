@@ -94,6 +94,8 @@ class Profile(NamedTuple):
     """Elements on this card that the optimizer has a state for."""
     local: int
     """Elements of the weights on this card before the optimizer shard."""
+    gathered: int
+    """Weights of a pipeline that are gathered once for all micro-batches of a step."""
 
 
 class Shape(NamedTuple):
@@ -107,6 +109,7 @@ class Shape(NamedTuple):
     weights: Size
     state: Size
     local: Size
+    gathered: Size
 
     def at(self, batch: int, dp: int) -> Profile:
         forward, saved, copies, backward, *rest = self
@@ -137,6 +140,12 @@ class _Walk:
         self.local = [weight.elements // _cards(weight, at) for weight in tape.weights]
         self.sharded = [is_sharded(weight, at) for weight in tape.weights]
         self.copy = [self._copy(index) for index in range(len(tape.weights))]
+        self.gathered = NOTHING
+        if at.pipeline:
+            for index, sharded in enumerate(self.sharded):
+                if sharded:
+                    self.gathered += self.copy[index]
+                    self.copy[index] = NOTHING
         self.live = NOTHING
         self.moments: list[Size] = []
         self.rising = False
@@ -149,7 +158,8 @@ class _Walk:
         for local, sharded in zip(self.local, self.sharded, strict=True):
             weights += self._owned(local * self.at.kept, sharded)
             state += self._owned(local, sharded)
-        return Shape(forward, saved, held, self._highest(), gradients, weights, state, Size(fixed=sum(self.local)))
+        local = Size(fixed=sum(self.local))
+        return Shape(forward, saved, held, self._highest(), gradients, weights, state, local, self.gathered)
 
     def _owned(self, size: int, sharded: bool) -> Size:
         return Size(shared=size) if sharded else Size(fixed=size)

@@ -57,9 +57,9 @@ class Proven(NamedTuple):
 
 
 def shrink(search: Search, found: Found, depth: int | None) -> tuple[Search, Found, bool]:
-    """The same plan with fewer layers where the whole depth would be too much; the head has its own weight."""
+    """The same plan with fewer layers where the whole depth would be too much; on stages the head has its own weight."""
     plan, limit = found.plan, search.hardware.usable
-    if search.net.tied:
+    if search.net.tied and plan.pp > 1:
         search = Search(search.net.with_(tied=False), search.job, search.hardware)
         found = search.evaluate(plan, limit, found.layers) or found
     if search.net.family == "traced":
@@ -189,5 +189,6 @@ def _volume(place: Path) -> int:
 
 def _reason(output: str) -> str:
     lines = [line.strip() for line in output.splitlines()]
-    told = [line for line in lines if re.match(r"(\w+Error|error)\b", line)]
+    raised = [line for line in lines if re.match(r"\w+Error: ", line)]
+    told = raised or [line for line in lines if line.startswith("error: ")]
     return (told or [line for line in lines if line] or ["no output"])[-1][:300]
