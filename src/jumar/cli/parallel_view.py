@@ -10,7 +10,7 @@ import click
 
 from jumar.cli.cmd_parallel import exit_code, interpreter, numbers, wish
 from jumar.core.errors import UserError
-from jumar.parallel import advice, code, hardware, models
+from jumar.parallel import advice, code, code_mindspore, code_torch, hardware, models
 from jumar.parallel.network import Network
 from jumar.parallel.plan import Job
 from jumar.parallel.result import Result
@@ -163,8 +163,8 @@ def _code(kind: str, search: Search, best: Found) -> str:
     if kind == "network":
         return code.network(search.net, search.job, best)
     if kind == "torch":
-        return code.torch(search.net, search.job, best)
-    return (code.mindspore_new if kind == "mindspore" else code.mindspore_old)(search.net, best)
+        return code_torch.program(search.net, search.job, best)
+    return (code_mindspore.new if kind == "mindspore" else code_mindspore.old)(search.net, search.job, best)
 
 
 def _prove(search: Search, answer: Answer, best: Found, result: Result, options: dict[str, Any]) -> None:

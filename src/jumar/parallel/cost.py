@@ -11,7 +11,7 @@ from jumar.parallel.memory import Model
 from jumar.parallel.network import BYTES
 from jumar.parallel.plan import Plan
 from jumar.parallel.profile import Setting, is_sharded
-from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape
+from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape, Value
 
 
 class Time(NamedTuple):
@@ -175,11 +175,12 @@ class Clock:
             n = count * plan.micro_batches * at.batch
             if plan.tp > 1:
                 redone = _again(tape, at.recompute) if block else []
-                tensor += n * sum(tape.values[v].size for v in (*tape.reduced, *redone, *tape.returned))
+                tensor += n * sum(_added(tape.values[v], at) for v in (*tape.reduced, *redone, *tape.returned))
             expert += n * tape.exchanged * 4 if plan.ep > 1 else 0
             data += count * self._gradients(tape, at) if plan.dp > 1 else 0
         tape = self.model.net.parts[self.model.block].tape
-        ends = (stage > 0) + (stage < plan.pp - 1)
+        pieces = range(stage, plan.pp * plan.chunks, plan.pp)
+        ends = sum((piece > 0) + (piece < plan.pp * plan.chunks - 1) for piece in pieces)
         return Volume(tensor, data, ends * plan.micro_batches * at.batch * tape.values[tape.out].size, expert)
 
     def _gradients(self, tape: Tape, at: Setting) -> int:
@@ -197,3 +198,9 @@ def _again(tape: Tape, recompute: str) -> list[int]:
     """Values that tensor parallel adds up once more when they are recomputed."""
     made = {tape.ops[number].output for number in repeated(tape, recompute)}
     return [value for value in tape.reduced if value in made]
+
+
+def _added(value: Value, at: Setting) -> int:
+    """Bytes that a card hands over when tensor parallel adds up a value; with sequence parallel it is scattered and,
+    where it is read whole, gathered."""
+    return value.size + value.size // at.tp if at.sequence and value.split == SEQUENCE else value.size

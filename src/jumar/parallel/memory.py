@@ -141,7 +141,7 @@ class Model:
                     best = (most, 0, held + index * row.copies, "forward")
                 after = gradients - done - (index + 1) * row.gradients
                 if not self.waits:
-                    after = min(after, row.gradients)
+                    after = min(after, max(0, gradients // 2 - row.gradients))
                 if size + row.backward + after > most:
                     most = size + row.backward + after
                     best = (size + row.backward, after, held + (index + 1) * row.copies, "backward")

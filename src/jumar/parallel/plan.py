@@ -80,5 +80,8 @@ class Job:
         return {"adam": 8, "adamw": 8, "momentum": 4}[self.optimizer]
 
     def waits(self, framework: str) -> bool:
-        """Does the optimizer run when all gradients are there? MindSpore's Momentum and SGD follow the backward pass."""
+        """Does the optimizer run when all gradients are there?
+
+        MindSpore's Momentum and SGD were seen to begin when half of them are, and to follow the backward pass then.
+        """
         return framework != "mindspore" or self.optimizer in ("adam", "adamw")

@@ -27,6 +27,17 @@ class Found(NamedTuple):
     peak: int
     fits: bool
 
+    @property
+    def placed(self) -> list[tuple[int, int]]:
+        """Stage and segment of each layer; the interleaved schedule goes through all stages once for each segment."""
+        chunks = self.plan.chunks
+        return [
+            (stage, segment)
+            for segment in range(chunks)
+            for stage, count in enumerate(self.layers)
+            for _ in range(count // chunks + (segment < count % chunks))
+        ]
+
 
 @dataclass
 class Answer:
