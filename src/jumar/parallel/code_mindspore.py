@@ -63,9 +63,7 @@ def _start() -> list[str]:
 
 
 def _schedule(found: Found) -> tuple[str, bool]:
-    """MindSpore takes `gpipe` only together with its interleaving switch."""
-    name = found.plan.schedule
-    return ("gpipe" if name == "gpipe" else "1f1b"), name != "1f1b"
+    return "1f1b", found.plan.schedule == "interleaved"
 
 
 def _network(net: Network, job: Job, found: Found) -> list[str]:

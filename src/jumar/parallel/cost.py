@@ -177,20 +177,20 @@ class Clock:
                 redone = _again(tape, at.recompute) if block else []
                 tensor += n * sum(_added(tape.values[v], at) for v in (*tape.reduced, *redone, *tape.returned))
             expert += n * tape.exchanged * 4 if plan.ep > 1 else 0
-            data += count * self._gradients(tape, at) if plan.dp > 1 else 0
+            data += count * self._gradients(tape, at, block) if plan.dp > 1 else 0
         tape = self.model.net.parts[self.model.block].tape
         pieces = range(stage, plan.pp * plan.chunks, plan.pp)
         ends = sum((piece > 0) + (piece < plan.pp * plan.chunks - 1) for piece in pieces)
         return Volume(tensor, data, ends * plan.micro_batches * at.batch * tape.values[tape.out].size, expert)
 
-    def _gradients(self, tape: Tape, at: Setting) -> int:
+    def _gradients(self, tape: Tape, at: Setting, block: bool) -> int:
         """Bytes of gradients, and of the slices of weights that are gathered, for one layer."""
-        total = 0
+        total, gathers = 0, 2 if block and at.level == 3 and at.eager else 1
         for weight in tape.weights:
             local = weight.elements // (at.tp if weight.split else at.ep if weight.expert else 1)
             total += local * at.gradient
             if is_sharded(weight, at):
-                total += local // at.dp * (at.computed if weight.cast else at.kept)
+                total += gathers * local // at.dp * (at.computed if weight.cast or at.eager else at.kept)
         return total
 
 

@@ -38,8 +38,10 @@ def order(tape: Tape, recompute: str) -> Order:
             root[op.output] = root[op.inputs[0]]
     again = repeated(tape, recompute)
     out = root[tape.out]
-    kept = {root[v] for n, op in enumerate(ops) if n not in again for v in op.keeps}
+    region = {"none": set(), "full": set(range(len(ops))), "selective": tape.selective}[recompute]
+    kept = {root[v] for n, op in enumerate(ops) if n not in region for v in op.keeps}
     kept |= {root[v] for n in again for v in ops[n].inputs if maker.get(v, -1) not in again}
+    kept |= {root[v] for n in region for v in ops[n].keeps if maker.get(v, -1) not in again}
     last: dict[int, int] = {}
     for number, op in enumerate(ops):
         for value in (*op.inputs, op.output):

@@ -10,6 +10,10 @@ from jumar.parallel.plan import Job, Plan
 from jumar.parallel.profile import Profile, Setting, Shape, shape
 
 
+ADAM = 8
+"""Bytes of state that Adam has for each weight."""
+
+
 class Memory(NamedTuple):
     """Bytes on a card of one stage at its peak, by what they are."""
 
@@ -56,11 +60,12 @@ class Model:
             pipeline=plan.pp > 1 or plan.micro_batches > 1,
             ep=plan.ep,
             level=plan.shard if net.framework == "torch" or plan.recompute == "full" else min(plan.shard, 1),
+            eager=net.framework == "torch",
         )
 
     def _profile(self, part: int, at: Setting) -> Profile:
         if part != self.block:
-            at = at._replace(recompute="none")
+            at = at._replace(recompute="none", root=at.eager and at.shard)
         return self.shape(part, at.kind).at(at.batch, at.dp)
 
     def _shape(self, part: int, at: Setting) -> Shape:
@@ -90,7 +95,7 @@ class Model:
             return self.peak(plan, 0, depth).total
         at = self.setting(plan)
         row = self.profile(self.block, at)
-        own = row.weights + row.state * self.state_bytes + row.local * at.gradient * (1 + self._zeros(at))
+        own = row.weights + row.state * self.state_bytes + row.gathered + (2 * row.local + row.state) * at.gradient
         return row.backward - row.saved + depth / sum(1 / (own + f * row.saved) for f in plan.flights)
 
     def _rows(self, at: Setting, count: int, first: bool, last: bool) -> list[tuple[Profile, int]]:
@@ -114,8 +119,12 @@ class Model:
             gathered += row.gathered * n
         buffers = self._buffers(at, first, pipeline)
         if at.pipeline:
-            buffers += local * at.gradient * (1 + (self._zeros(at) if pipeline else 0))
+            # What is added up, and zeros that clear it: one set as the gradients are, one as the optimizer sees them.
+            buffers += (local + (local + state if pipeline else 0)) * at.gradient
         size, grads, held, name = self._highest(rows, gradients, int((flight - 1) * saved))
+        if at.eager:
+            size, grads, held, name = self._eager(at, rows, state, gradients, (size, grads, held, name))
+            buffers += local * at.gradient if at.dp > 1 and not at.shard else 0
         if at.pipeline and local * at.gradient > size + grads:
             size, grads, held, name = 0, local * at.gradient, 0, "optimizer"
         inside = held + (int((flight - 1) * copies) if name != "optimizer" else 0)
@@ -123,9 +132,16 @@ class Model:
             weights, grads, state * self.state_bytes, size - inside, inside + gathered, buffers, name, int(flight)
         )  # fmt: skip
 
-    def _zeros(self, at: Setting) -> int:
-        """Sets of zeros that clear the accumulated gradients of a pipeline."""
-        return 1 if at.shard else 2
+    def _eager(
+        self, at: Setting, rows: list[tuple[Profile, int]], state: int, gradients: int, best: tuple[int, int, int, str]
+    ) -> tuple[int, int, int, str]:
+        """PyTorch has two more moments: FSDP2 scatters what is in no layer last, and Adam needs room for a root."""
+        outside = sum(row.local * n for row, n in rows if row.gathered)
+        moments = [best, (outside * at.gradient, gradients, 0, "backward")]
+        if self.state_bytes == ADAM:
+            own = 0 if at.dp > 1 and not at.shard else state * at.gradient
+            moments.append((state * at.gradient, own, 0, "optimizer"))
+        return max(moments, key=lambda moment: moment[0] + moment[1])
 
     def _highest(self, rows: list[tuple[Profile, int]], gradients: int, waiting: int) -> tuple[int, int, int, str]:
         """Activations with copies, gradients, and copies alone at the moment when they are most."""

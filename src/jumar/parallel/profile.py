@@ -40,6 +40,10 @@ class Setting(NamedTuple):
     gradient: int = 4
     level: int = 0
     """Optimizer shard level: at 3 weights are gathered again in the backward pass; MindSpore does so with recompute."""
+    eager: bool = False
+    """PyTorch: gradients are reduced layer by layer, and autocast leaves norms and residuals in float32."""
+    root: bool = False
+    """Of FSDP2: what is in no layer is gathered for the whole step, and scattered last."""
 
     @property
     def kind(self) -> Setting:
@@ -136,30 +140,52 @@ class _Walk:
     def __init__(self, tape: Tape, at: Setting, known: Order) -> None:
         self.tape, self.at, self.order = tape, at, known
         self.divisors = {WHOLE: 1, TENSOR: at.tp, SEQUENCE: at.tp if at.sequence else 1}
-        self.sizes = [Size(value.size // self.divisors[value.split]) for value in tape.values]
+        autocast = at.eager and not at.shard and at.computed < at.gradient
+        widths = [at.gradient // at.computed if autocast and value.wide else 1 for value in tape.values]
+        self.sizes = [
+            Size(value.size * width // self.divisors[value.split])
+            for value, width in zip(tape.values, widths, strict=True)
+        ]
         self.local = [weight.elements // _cards(weight, at) for weight in tape.weights]
         self.sharded = [is_sharded(weight, at) for weight in tape.weights]
         self.copy = [self._copy(index) for index in range(len(tape.weights))]
-        self.gathered = NOTHING
-        if at.pipeline:
-            for index, sharded in enumerate(self.sharded):
-                if sharded:
-                    self.gathered += self.copy[index]
-                    self.copy[index] = NOTHING
+        self.gathered = self.together = NOTHING
+        if at.pipeline or at.root:
+            self.gathered = self._take_gathered()
+        elif at.eager:
+            self.together = self._take_gathered()
+        self.unreduced = self.flat = NOTHING
         self.live = NOTHING
         self.moments: list[Size] = []
         self.rising = False
 
     def run(self) -> Shape:
+        self._grow(self.together)
         copies = self._forward()
-        forward, saved, held = self._highest(), self.live, sum(copies.values(), NOTHING)
+        again = self.at.level == 3
+        if again:
+            self._shrink(self.together)
+        forward, saved = self._highest(), self.live
+        held = sum(copies.values(), NOTHING if again else self.together)
+        # FSDP2 gathers the next layer of the backward pass while it works on this one.
+        self._grow(self.together + self.together if again else NOTHING)
         gradients = self._backward(copies)
+        self._shrink(self.together + self.together if again else self.together)
         weights = state = NOTHING
         for local, sharded in zip(self.local, self.sharded, strict=True):
             weights += self._owned(local * self.at.kept, sharded)
             state += self._owned(local, sharded)
         local = Size(fixed=sum(self.local))
         return Shape(forward, saved, held, self._highest(), gradients, weights, state, local, self.gathered)
+
+    def _take_gathered(self) -> Size:
+        """All gathered weights of the layer as one; operators then find them there."""
+        total = NOTHING
+        for index, sharded in enumerate(self.sharded):
+            if sharded:
+                total += self.copy[index]
+                self.copy[index] = NOTHING
+        return total
 
     def _owned(self, size: int, sharded: bool) -> Size:
         return Size(shared=size) if sharded else Size(fixed=size)
@@ -186,7 +212,7 @@ class _Walk:
     def _copy(self, index: int) -> Size:
         """The copy that an operator reads instead of the weight; nothing if it reads the weight."""
         weight, at = self.tape.weights[index], self.at
-        cast = weight.cast and at.computed != at.kept
+        cast = (weight.cast or at.eager and at.shard) and at.computed != at.kept
         if self.sharded[index]:
             return Size(fixed=self.local[index] * (at.computed if cast else at.kept))
         if cast:
@@ -270,18 +296,19 @@ class _Walk:
             for index in op.weights:
                 freed += left.pop(index, NOTHING)
             self._shrink(sum((self.sizes[value] for value in known.frees[number]), freed))
+        self._scatter()
         return gradients
 
     def _weight_gradient(self, index: int) -> Size:
         """Make the gradient of a weight; returns the bytes that stay."""
         at, local, weight = self.at, self.local[index], self.tape.weights[index]
-        whole = Size(fixed=local * at.gradient)
-        if weight.cast and at.computed != at.gradient:
+        whole, passing = Size(fixed=local * at.gradient), NOTHING
+        if (weight.cast or (at.eager and self.sharded[index])) and at.computed != at.gradient:
             passing = Size(fixed=local * at.computed)
-            self._grow(passing + whole)
-            self._shrink(passing)
-        else:
-            self._grow(whole)
+        self._grow(passing + whole)
+        if at.eager and at.dp > 1:
+            return self._reduced_at_once(whole, passing, self.sharded[index])
+        self._shrink(passing)
         if at.pipeline:
             self._shrink(whole)
             return NOTHING
@@ -291,3 +318,21 @@ class _Walk:
             self._grow(result)
             kept += result
         return kept
+
+    def _reduced_at_once(self, whole: Size, passing: Size, sharded: bool) -> Size:
+        """DDP puts it into a bucket that is always there; FSDP2 holds a layer's gradients until it scatters them."""
+        if not sharded:
+            self._shrink(passing + whole)
+            return NOTHING
+        self._shrink(whole if passing else NOTHING)
+        if self.at.root:
+            return (passing or whole) + Size(shared=whole.fixed)
+        self.unreduced += passing or whole
+        self.flat += whole
+        return Size(shared=whole.fixed)
+
+    def _scatter(self) -> None:
+        """The end of a layer's backward pass with FSDP2: its gradients are copied into one buffer and scattered."""
+        if self.flat:
+            self._grow(self.flat + Size(shared=self.flat.fixed))
+            self._shrink(self.unreduced + self.flat)

@@ -179,6 +179,11 @@ class Search:
         if wish.cards % product or (len(fixed) == 3 and product != wish.cards):
             words = " x ".join(f"{key} {getattr(wish, key)}" for key in ("dp", "tp", "pp") if getattr(wish, key))
             raise UserError(f"{words} cannot fill {wish.cards} cards", "their product must divide the number of cards")
+        if wish.schedule and wish.schedule not in self.space.schedules:
+            raise UserError(
+                f"MindSpore has no `{wish.schedule}` of its own: it keeps the order of 1F1B",
+                "`--schedule 1f1b`, or `--framework torch`",
+            )
         if wish.tp and not self.space.can_split(wish.tp):
             raise UserError(*self._unsplittable(wish.tp))
         if wish.pp and wish.pp > self.depth:

@@ -55,6 +55,11 @@ class Space:
     def __init__(self, net: Network, depth: int, global_batch: int, per_node: float) -> None:
         self.net, self.depth, self.global_batch, self.per_node = net, depth, global_batch, per_node
 
+    @property
+    def schedules(self) -> tuple[str, ...]:
+        """MindSpore 2.10 takes `gpipe` and keeps the order of 1F1B, as its dry runs show."""
+        return SCHEDULES if self.net.framework == "torch" else ("1f1b", "interleaved")
+
     def groups(self, wish: Wish) -> Iterator[Group]:
         for tp in _choices(wish.tp, divisors(wish.cards)):
             if wish.cards % tp or not self.can_split(tp) or (tp > self.per_node and wish.tp is None):
@@ -68,7 +73,7 @@ class Space:
     def _of(self, wish: Wish, dp: int, tp: int, pp: int) -> Iterator[Group]:
         net = self.net
         split, woven = tp > 1 and bool(net.heads), self.depth >= 2 * pp
-        names = _choices(wish.schedule, SCHEDULES if pp > 1 else SCHEDULES[:1])
+        names = _choices(wish.schedule, self.schedules if pp > 1 else SCHEDULES[:1])
         schedules = [(name, 2 if name == "interleaved" and pp > 1 else 1) for name in names]
         schedules = [row for row in schedules if row[1] == 1 or woven]
         spread = [n for n in divisors(dp) if net.experts and net.experts % n == 0] or [1]

@@ -13,6 +13,8 @@ class Value(NamedTuple):
     size: int
     """Bytes for one sample."""
     split: str
+    wide: bool = False
+    """Does PyTorch's autocast leave it in float32? Norms and residuals are."""
 
 
 class Weight(NamedTuple):
@@ -58,17 +60,17 @@ class Tape:
     selective: set[int] = field(default_factory=set)
     """Operators that selective recompute does again: those of the attention scores."""
 
-    def value(self, size: int, split: str = WHOLE) -> int:
-        self.values.append(Value(size, split))
+    def value(self, size: int, split: str = WHOLE, wide: bool = False) -> int:
+        self.values.append(Value(size, split, wide))
         return len(self.values) - 1
 
     def op(
         self, kind: str, inputs: tuple[int, ...], size: int, split: str = WHOLE, *, keeps: tuple[int, ...] = (),
         own: bool = False, weights: tuple[int, ...] = (), flops: int = 0, view: bool = False, extra: int = 0,
-        again: bool = False, ahead: int = 0,
+        again: bool = False, ahead: int = 0, wide: bool = False,
     ) -> int:  # fmt: skip
         """Add an operator; `own` says that the backward pass reads its output."""
-        out = self.value(size, split)
+        out = self.value(size, split, wide)
         kept = (*keeps, out) if own else keeps
         self.ops.append(Op(kind, inputs, out, kept, weights, flops, view, extra, split, ahead))
         if again:
