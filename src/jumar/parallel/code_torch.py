@@ -23,7 +23,7 @@ def program(net: Network, job: Job, found: Found) -> str:
         *_imports(net, found), "",
         'torch.npu.set_device(int(os.environ["LOCAL_RANK"]))', 'dist.init_process_group("hccl")',
         f'mesh = init_device_mesh("npu", ({sizes},), mesh_dim_names=({names},))',
-        'with torch.device("meta"):', "    model = make_model()", f"blocks = model.{net.blocks or 'layers'}",
+        'with torch.device("meta"):', "    model = make_model()", _blocks(net),
     ]  # fmt: skip
     if plan.pp > 1:
         lines += ["", f"# {plan.pp} stages with {', '.join(map(str, found.layers))} layers: give each rank its own "
@@ -36,6 +36,12 @@ def program(net: Network, job: Job, found: Found) -> str:
         place = "blocks[number]" if plan.recompute == "full" else "block.self_attn"
         lines += ["", "for number, block in enumerate(blocks):", f"    {place} = checkpoint_wrapper({target})"]
     return "\n".join([*lines, "", *_data(net, found), "", *_optimizer(net, job, found)]) + "\n"
+
+
+def _blocks(net: Network) -> str:
+    if net.family == "traced" and not net.blocks:
+        return "blocks = ()  # no list of equal layers was found"
+    return f'blocks = model.get_submodule("{net.blocks or "layers"}")'
 
 
 def _imports(net: Network, found: Found) -> list[str]:
@@ -107,8 +113,14 @@ def _optimizer(net: Network, job: Job, found: Found) -> list[str]:
     lines = [f"# {job.global_batch // plan.dp} samples per step and data-parallel rank"]
     if BYTES[net.computed] != BYTES[net.kept] and not (plan.dp > 1 and plan.shard):
         lines.append(f'# forward pass: with torch.autocast("npu", dtype=torch.{net.computed}):')
+    what = "model.parameters()"
+    if plan.tp > 1:
+        what = "list(groups.values())"
+        lines += ["groups = {}  # the optimizer takes parameters of one mesh at a time", "for weight in model.parameters():",
+                  '    mesh_of = getattr(weight, "device_mesh", None)',
+                  '    groups.setdefault(mesh_of, {"params": []})["params"].append(weight)']  # fmt: skip
     kinds = {
-        "adam": "Adam(model.parameters())", "adamw": "AdamW(model.parameters())",
-        "momentum": "SGD(model.parameters(), lr=0.1, momentum=0.9)", "sgd": "SGD(model.parameters(), lr=0.1)",
+        "adam": f"Adam({what})", "adamw": f"AdamW({what})", "momentum": f"SGD({what}, lr=0.1, momentum=0.9)",
+        "sgd": f"SGD({what}, lr=0.1)",
     }  # fmt: skip
     return [*lines, f"optimizer = torch.optim.{kinds[job.optimizer]}"]

@@ -123,7 +123,7 @@ def build(trace: dict[str, Any], name: str, source: str, framework: str) -> Netw
     dtype = trace["dtype"] if trace["dtype"] in BYTES else "float32"
     return Network(
         name, "traced", source, 1, max(1, len(numbers)), computed=dtype, kept=dtype, framework=framework,
-        input_bytes=trace["fed"] // batch, sample="sample", notes=notes, traced=tuple(layers),
+        input_bytes=trace["fed"] // batch, blocks=trace.get("where", ""), sample="sample", notes=notes, traced=tuple(layers),
     )  # fmt: skip
 
 

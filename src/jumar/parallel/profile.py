@@ -172,9 +172,9 @@ class _Walk:
         gradients = self._backward(copies)
         self._shrink(self.together + self.together if again else self.together)
         weights = state = NOTHING
-        for local, sharded in zip(self.local, self.sharded, strict=True):
-            weights += self._owned(local * self.at.kept, sharded)
-            state += self._owned(local, sharded)
+        for elements, sharded in zip(self.local, self.sharded, strict=True):
+            weights += self._owned(elements * self.at.kept, sharded)
+            state += self._owned(elements, sharded)
         local = Size(fixed=sum(self.local))
         return Shape(forward, saved, held, self._highest(), gradients, weights, state, local, self.gathered)
 
@@ -212,7 +212,7 @@ class _Walk:
     def _copy(self, index: int) -> Size:
         """The copy that an operator reads instead of the weight; nothing if it reads the weight."""
         weight, at = self.tape.weights[index], self.at
-        cast = (weight.cast or at.eager and at.shard) and at.computed != at.kept
+        cast = (weight.cast or (at.eager and at.shard)) and at.computed != at.kept
         if self.sharded[index]:
             return Size(fixed=self.local[index] * (at.computed if cast else at.kept))
         if cast:

@@ -130,7 +130,7 @@ class Search:
         closest = 1.0
         ordered = sorted(((self.quickest(group), group) for group in self.space.groups(wish)), key=lambda row: row[0])
         for time, group in ordered:
-            answer.looked += group.count
+            answer.looked += group.size
             for plan in self._hopeful(group, time, answer, keep, wish):
                 found = self.evaluate(plan, self.hardware.usable, wish.layers)
                 if found is None:
@@ -168,7 +168,7 @@ class Search:
         elif not answer.front:
             limit = max(limit, answer.leanest.peak if answer.leanest else 1 << 62)
         hopeful = [plan for plan in group.plans() if self.model.least(plan, self.depth) <= limit]
-        answer.pruned += group.count - len(hopeful)
+        answer.pruned += group.size - len(hopeful)
         return hopeful
 
     def _check(self, wish: Wish) -> None:

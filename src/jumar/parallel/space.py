@@ -45,7 +45,7 @@ class Group(NamedTuple):
             yield self.plan._replace(shard=shard, schedule=schedule, chunks=chunks)
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         return len(self.shards) * len(self.schedules)
 
 
