@@ -116,7 +116,8 @@ def _optimizer(net: Network, job: Job, found: Found) -> list[str]:
     what = "model.parameters()"
     if plan.tp > 1:
         what = "list(groups.values())"
-        lines += ["groups = {}  # the optimizer takes parameters of one mesh at a time", "for weight in model.parameters():",
+        lines += ["groups = {}  # the optimizer takes parameters of one mesh at a time",
+                  "for weight in model.parameters():",
                   '    mesh_of = getattr(weight, "device_mesh", None)',
                   '    groups.setdefault(mesh_of, {"params": []})["params"].append(weight)']  # fmt: skip
     kinds = {

@@ -66,7 +66,7 @@ class _Config:
             bias=bool(self.type.get("bias", not gated)),
             tied=bool(self.data.get("tie_word_embeddings", self.type.get("tied", not gated and not self.type))),
             experts=experts, active_experts=min(experts, self.number("active_experts", 2)) if experts else 0,
-            computed=self.dtype(), input_bytes=seq * 8, notes=tuple([*self.notes, *self.remarks()]),
+            computed=self.dtype(), input_bytes=seq * 8, notes=(*self.notes, *self.remarks()),
         )  # fmt: skip
 
     def number(self, name: str, default: int | None = None) -> int:

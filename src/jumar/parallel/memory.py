@@ -9,7 +9,6 @@ from jumar.parallel.network import BYTES, Network
 from jumar.parallel.plan import Job, Plan
 from jumar.parallel.profile import Profile, Setting, Shape, shape
 
-
 ADAM = 8
 """Bytes of state that Adam has for each weight."""
 

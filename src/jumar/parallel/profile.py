@@ -1,8 +1,8 @@
 """What one layer costs in memory: a walk over its operators, forward and backward, that notes how much is alive.
 
-The rules are those seen in MindSpore 2.10's memory tracker (dry runs, 2026-11-16): docs/concepts/parallel-memory.md. The
-walk is made once for a kind of plan: what grows with the batch and what the data-parallel cards share is kept apart,
-so that one walk serves every batch and every number of data-parallel cards.
+The rules are those seen in MindSpore 2.10's memory tracker (dry runs, 2026-11-16): docs/concepts/parallel-memory.md.
+The walk is made once for a kind of plan: what grows with the batch and what the data-parallel cards share is kept
+apart, so that one walk serves every batch and every number of data-parallel cards.
 """
 
 from __future__ import annotations
