@@ -16,7 +16,8 @@ from typing import Any
 from jumar.parallel import hardware, models, prove
 from jumar.parallel.network import Network
 from jumar.parallel.plan import Job, Plan
-from jumar.parallel.search import Search, Wish
+from jumar.parallel.search import Search
+from jumar.parallel.space import Wish
 
 ROWS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "tests" / "parallel" / "compiled.json").read_text()

@@ -9,7 +9,8 @@ import pytest
 from jumar.core.errors import UserError
 from jumar.parallel import balance, hardware, models
 from jumar.parallel.plan import Job
-from jumar.parallel.search import Answer, Found, Search, Wish
+from jumar.parallel.search import Answer, Found, Search
+from jumar.parallel.space import Wish
 
 SMALL = models.preset("gpt3-350m").with_(layers=6)
 

@@ -12,7 +12,7 @@ import click
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
-    from jumar.parallel.search import Wish
+    from jumar.parallel.space import Wish
 
 SPELLINGS = ("mindspore", "mindspore-old", "torch", "network")
 COUNT = click.IntRange(min=1)
@@ -161,7 +161,7 @@ def exit_code(fits: bool) -> int:
 
 
 def wish(options: dict[str, Any]) -> Wish:
-    from jumar.parallel.search import Wish
+    from jumar.parallel.space import Wish
 
     names = ("cards", "dp", "tp", "pp", "micro_batches", "shard", "recompute", "schedule", "sequence", "ep")
     equal = options["equal_stages"]

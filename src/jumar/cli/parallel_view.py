@@ -10,11 +10,12 @@ import click
 
 from jumar.cli.cmd_parallel import exit_code, interpreter, numbers, wish
 from jumar.core.errors import UserError
-from jumar.parallel import advice, code, hardware, models
+from jumar.parallel import advice, code, code_mindspore, code_torch, hardware, models
 from jumar.parallel.network import Network
 from jumar.parallel.plan import Job
 from jumar.parallel.result import Result
-from jumar.parallel.search import Answer, Found, Search, Wish
+from jumar.parallel.search import Answer, Found, Search
+from jumar.parallel.space import Wish
 
 KEEP = 20
 
@@ -162,28 +163,22 @@ def _code(kind: str, search: Search, best: Found) -> str:
     if kind == "network":
         return code.network(search.net, search.job, best)
     if kind == "torch":
-        return code.torch(search.net, search.job, best)
-    return (code.mindspore_new if kind == "mindspore" else code.mindspore_old)(search.net, best)
+        return code_torch.program(search.net, search.job, best)
+    return (code_mindspore.new if kind == "mindspore" else code_mindspore.old)(search.net, search.job, best)
 
 
 def _prove(search: Search, answer: Answer, best: Found, result: Result, options: dict[str, Any]) -> None:
-    from jumar.parallel import prove
+    from jumar.parallel import prove, prove_torch
 
-    if search.net.framework == "torch":
-        raise UserError(
-            "plans for PyTorch cannot be proved yet", "leave out `--framework torch`: the proof is MindSpore's compiler"
-        )
-    starter = [sys.executable, "-m", "jumar", "run", "--python", interpreter(options)]
-    chosen = [found for found in answer.fitting or [best] if not code.can_generate(search.net, found)][
-        : options["prove"]
-    ]
+    torch = search.net.framework == "torch"
+    way, refuse = (prove_torch.prove, prove_torch.refuse) if torch else (prove.prove, code.can_generate)
+    starter = [sys.executable, "-m", "jumar", *(["launch"] if torch else ["run", "--python", interpreter(options)])]
+    chosen = [found for found in answer.fitting or [best] if not refuse(search.net, found)][: options["prove"]]
     if not chosen:
-        raise UserError(code.can_generate(search.net, best), "fix another plan: `--no-sequence --recompute none`")
+        raise UserError(f"cannot prove `{best.plan.name}`: {refuse(search.net, best)}", "fix another plan")
     for found in chosen:
-        click.echo(f"compiling `{found.plan.name}`", err=True)
-        result.proofs.append(
-            prove.prove(search, found, starter, depth=options["prove_layers"], limit=options["prove_limit"])
-        )
+        click.echo(f"{'running' if torch else 'compiling'} `{found.plan.name}`", err=True)
+        result.proofs.append(way(search, found, starter, depth=options["prove_layers"], limit=options["prove_limit"]))
 
 
 def _show(result: Result, options: dict[str, Any]) -> int:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from jumar.parallel.memory import Memory
 from jumar.parallel.plan import Job, Plan
-from jumar.parallel.search import Found, Search, Wish
+from jumar.parallel.search import Found, Search
+from jumar.parallel.space import Wish
 
 GIB = 1 << 30
 LARGEST = 4096
@@ -47,7 +48,7 @@ def knobs(search: Search, base: Found) -> list[Knob]:
     wanted.append(("recompute", plan._replace(recompute="full")))
     if plan.tp > 1 and search.net.heads:
         wanted.append(("sequence", plan._replace(sequence=True)))
-    if plan.dp % 2 == 0 and search.can_split(plan.tp * 2):
+    if plan.dp % 2 == 0 and search.space.can_split(plan.tp * 2):
         wanted.append(
             ("tensor", plan._replace(dp=plan.dp // 2, tp=plan.tp * 2, shard=plan.shard if plan.dp > 2 else 0))
         )

@@ -6,10 +6,12 @@ from functools import cache
 from typing import NamedTuple
 
 from jumar.parallel.hardware import Hardware
+from jumar.parallel.liveness import repeated
 from jumar.parallel.memory import Model
 from jumar.parallel.network import BYTES
 from jumar.parallel.plan import Plan
-from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Setting
+from jumar.parallel.profile import Setting, is_sharded
+from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape, Value
 
 
 class Time(NamedTuple):
@@ -69,6 +71,7 @@ class Clock:
         speed, bandwidth = hardware.flops(BYTES[self.model.net.computed]), hardware.bandwidth()
         sizes = [value.size * at.batch / divisors[value.split] for value in tape.values]
         matrix = vector = again = 0.0
+        redone = repeated(tape, at.recompute)
         for number, op in enumerate(tape.ops):
             if op.view:
                 continue
@@ -82,18 +85,19 @@ class Clock:
             else:
                 seconds = moved / bandwidth
                 vector += seconds
-            if at.recompute == "full" or (at.recompute == "selective" and number in tape.selective):
+            if number in redone:
                 again += seconds
         rate, latency = hardware.link(at.tp, 1)
-        once = sum(all_reduce(tape.values[value].size * at.batch, at.tp, rate, latency) for value in tape.reduced)
-        back = sum(all_reduce(tape.values[value].size * at.batch, at.tp, rate, latency) for value in tape.returned)
+        once, twice, back = (
+            sum(all_reduce(tape.values[value].size * at.batch, at.tp, rate, latency) for value in values)
+            for values in (tape.reduced, _again(tape, at.recompute), tape.returned)
+        )
         if at.ep > 1:
             rate, latency = hardware.link(at.ep, at.tp)
             moved = 2 * one_pass(tape.exchanged * at.batch, at.ep, rate, latency)
-            once, back = once + moved, back + moved
-        redone = once if at.recompute == "full" else 0.0
+            once, back, twice = once + moved, back + moved, twice + (moved if at.recompute == "full" else 0)
         forward = matrix + vector
-        return forward, 2 * forward + again, once, back + redone
+        return forward, 2 * forward + again, once, back + twice
 
     def _stage(self, at: Setting, count: int, first: bool, last: bool) -> tuple[float, float]:
         """Seconds of one micro-batch on a stage: compute and collectives."""
@@ -155,28 +159,48 @@ class Clock:
     def _optimizer(self, plan: Plan, at: Setting, layers: tuple[int, ...]) -> float:
         local, owned = self._local(plan, at, layers)
         del local
-        return owned * (2 * (at.kept + self.model.job.state_bytes) + at.gradient) / self.hardware.bandwidth()
+        return owned * (2 * (at.kept + self.model.state_bytes) + at.gradient) / self.hardware.bandwidth()
 
     def volume(self, plan: Plan, layers: tuple[int, ...], stage: int) -> Volume:
         """Bytes that a card of the stage gives to collectives in one step."""
         at = self.model.setting(plan)
-        rows = self.model.rows(at, layers[stage], stage == 0, stage == plan.pp - 1)
-        tensor = expert = 0
+        tensor = expert = data = 0
         for number, part in enumerate(self.model.net.parts):
             block = number == self.model.block
             if not block and not (
                 (number < self.model.block and stage == 0) or (number > self.model.block and stage == plan.pp - 1)
             ):
                 continue
-            n = (layers[stage] if block else part.count) * plan.micro_batches * at.batch
-            once = sum(part.tape.values[value].size for value in part.tape.reduced) if plan.tp > 1 else 0
-            back = sum(part.tape.values[value].size for value in part.tape.returned) if plan.tp > 1 else 0
-            tensor += n * (once * (2 if block and plan.recompute == "full" else 1) + back)
-            expert += n * part.tape.exchanged * 4 if plan.ep > 1 else 0
-        local, owned = sum(r.local * n for r, n in rows), sum(r.state * n for r, n in rows)
-        data = 0
-        if plan.dp > 1:
-            data = local * at.gradient + (owned * at.computed if plan.shard else 0)
+            count, tape = layers[stage] if block else part.count, part.tape
+            n = count * plan.micro_batches * at.batch
+            if plan.tp > 1:
+                redone = _again(tape, at.recompute) if block else []
+                tensor += n * sum(_added(tape.values[v], at) for v in (*tape.reduced, *redone, *tape.returned))
+            expert += n * tape.exchanged * 4 if plan.ep > 1 else 0
+            data += count * self._gradients(tape, at, block) if plan.dp > 1 else 0
         tape = self.model.net.parts[self.model.block].tape
-        ends = (stage > 0) + (stage < plan.pp - 1)
+        pieces = range(stage, plan.pp * plan.chunks, plan.pp)
+        ends = sum((piece > 0) + (piece < plan.pp * plan.chunks - 1) for piece in pieces)
         return Volume(tensor, data, ends * plan.micro_batches * at.batch * tape.values[tape.out].size, expert)
+
+    def _gradients(self, tape: Tape, at: Setting, block: bool) -> int:
+        """Bytes of gradients, and of the slices of weights that are gathered, for one layer."""
+        total, gathers = 0, 2 if block and at.level == 3 and at.eager else 1
+        for weight in tape.weights:
+            local = weight.elements // (at.tp if weight.split else at.ep if weight.expert else 1)
+            total += local * at.gradient
+            if is_sharded(weight, at):
+                total += gathers * local // at.dp * (at.computed if weight.cast or at.eager else at.kept)
+        return total
+
+
+def _again(tape: Tape, recompute: str) -> list[int]:
+    """Values that tensor parallel adds up once more when they are recomputed."""
+    made = {tape.ops[number].output for number in repeated(tape, recompute)}
+    return [value for value in tape.reduced if value in made]
+
+
+def _added(value: Value, at: Setting) -> int:
+    """Bytes that a card hands over when tensor parallel adds up a value; with sequence parallel it is scattered and,
+    where it is read whole, gathered."""
+    return value.size + value.size // at.tp if at.sequence and value.split == SEQUENCE else value.size

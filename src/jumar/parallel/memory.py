@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 from jumar.parallel.network import BYTES, Network
 from jumar.parallel.plan import Job, Plan
-from jumar.parallel.tape import Profile, Setting, profile
+from jumar.parallel.profile import Profile, Setting, Shape, shape
+
+ADAM = 8
+"""Bytes of state that Adam has for each weight."""
 
 
 class Memory(NamedTuple):
@@ -35,7 +38,9 @@ class Model:
 
     def __init__(self, net: Network, job: Job) -> None:
         self.net, self.job = net, job
-        self.profiles = cache(self._profile)
+        self.state_bytes, self.waits = job.state_bytes(net.framework), job.waits(net.framework)
+        self.profile = cache(self._profile)
+        self.shape = cache(self._shape)
         self.stage = cache(self._stage)
         self.setting = cache(self._setting)
         self.rows = cache(self._rows)
@@ -54,18 +59,16 @@ class Model:
             pipeline=plan.pp > 1 or plan.micro_batches > 1,
             ep=plan.ep,
             level=plan.shard if net.framework == "torch" or plan.recompute == "full" else min(plan.shard, 1),
+            eager=net.framework == "torch",
         )
 
-    def profile(self, part: int, at: Setting) -> Profile:
-        """The profile of a layer; settings that come to the same share one."""
-        if part != self.block:
-            at = at._replace(recompute="none")
-        if not at.shard:
-            at = at._replace(dp=min(2, at.dp), level=0)
-        return self.profiles(part, at)
-
     def _profile(self, part: int, at: Setting) -> Profile:
-        return profile(self.net.parts[part].tape, at)
+        if part != self.block:
+            at = at._replace(recompute="none", root=at.eager and at.shard)
+        return self.shape(part, at.kind).at(at.batch, at.dp)
+
+    def _shape(self, part: int, at: Setting) -> Shape:
+        return shape(self.net.parts[part].tape, at)
 
     @cached_property
     def block(self) -> int:
@@ -73,25 +76,26 @@ class Model:
         parts = self.net.parts
         return max(range(len(parts)), key=lambda number: parts[number].count)
 
-    def in_flight(self, plan: Plan, stage: int) -> float:
-        """Micro-batches whose activations a stage holds at once."""
-        if plan.pp == 1:
-            return 1
-        if plan.schedule == "gpipe":
-            return plan.micro_batches
-        left = plan.pp - stage
-        if plan.schedule == "interleaved":
-            chunks = min((left - 1) * 2 + (plan.chunks - 1) * plan.pp + 1, plan.micro_batches * plan.chunks)
-            return chunks / plan.chunks
-        return min(plan.micro_batches, left)
-
     def memory(self, plan: Plan, layers: tuple[int, ...]) -> list[Memory]:
         """The peak of each stage when stage `s` has `layers[s]` of the repeated layers."""
+        return [self.peak(plan, stage, count) for stage, count in enumerate(layers)]
+
+    def peak(self, plan: Plan, stage: int, count: int) -> Memory:
+        first, last, flight = stage == 0, stage == plan.pp - 1, plan.flights[stage]
+        return self.stage(self.setting(plan), count, first, last, flight, plan.pp > 1)
+
+    def least(self, plan: Plan, depth: int) -> float:
+        """No split of the repeated layers needs less than this on its fullest card.
+
+        A stage with `c` layers and `f` micro-batches in flight needs `c (own + f saved)` and, for a moment, what the
+        backward pass of a layer adds; `c` is at most what the peak leaves room for, and all `c` add up to the depth.
+        """
+        if plan.pp == 1:
+            return self.peak(plan, 0, depth).total
         at = self.setting(plan)
-        return [
-            self.stage(at, count, stage == 0, stage == plan.pp - 1, self.in_flight(plan, stage), plan.pp > 1)
-            for stage, count in enumerate(layers)
-        ]
+        row = self.profile(self.block, at)
+        own = row.weights + row.state * self.state_bytes + row.gathered + (2 * row.local + row.state) * at.gradient
+        return row.backward - row.saved + depth / sum(1 / (own + f * row.saved) for f in plan.flights)
 
     def _rows(self, at: Setting, count: int, first: bool, last: bool) -> list[tuple[Profile, int]]:
         """The profiles on a stage in order, each with how many there are in a row."""
@@ -107,25 +111,42 @@ class Model:
         if pipeline and flight > 1:
             at = at._replace(moved=True)
         rows = self.rows(at, count, first, last)
-        weights = state = saved = copies = gradients = local = 0
+        weights = state = saved = copies = gradients = local = gathered = 0
         for row, n in rows:
             weights, state, local = weights + row.weights * n, state + row.state * n, local + row.local * n
             saved, copies, gradients = saved + row.saved * n, copies + row.copies * n, gradients + row.gradients * n
+            gathered += row.gathered * n
         buffers = self._buffers(at, first, pipeline)
         if at.pipeline:
-            zeros = (1 if at.shard else 2) if pipeline else 0
-            buffers += local * at.gradient * (1 + zeros)
+            # What is added up, and zeros that clear it: one set as the gradients are, one as the optimizer sees them.
+            buffers += (local + (local + state if pipeline else 0)) * at.gradient
         size, grads, held, name = self._highest(rows, gradients, int((flight - 1) * saved))
+        if at.eager:
+            size, grads, held, name = self._eager(at, rows, state, gradients, (size, grads, held, name))
+            buffers += local * at.gradient if at.dp > 1 and not at.shard else 0
         if at.pipeline and local * at.gradient > size + grads:
             size, grads, held, name = 0, local * at.gradient, 0, "optimizer"
         inside = held + (int((flight - 1) * copies) if name != "optimizer" else 0)
         return Memory(
-            weights, grads, state * self.job.state_bytes, size - inside, inside, buffers, name, int(flight)
+            weights, grads, state * self.state_bytes, size - inside, inside + gathered, buffers, name, int(flight)
         )  # fmt: skip
+
+    def _eager(
+        self, at: Setting, rows: list[tuple[Profile, int]], state: int, gradients: int, best: tuple[int, int, int, str]
+    ) -> tuple[int, int, int, str]:
+        """PyTorch has two more moments: FSDP2 scatters what is in no layer last, and Adam needs room for a root."""
+        outside = sum(row.local * n for row, n in rows if row.gathered)
+        moments = [best, (outside * at.gradient, gradients, 0, "backward")]
+        if self.state_bytes == ADAM:
+            own = 0 if at.dp > 1 and not at.shard else state * at.gradient
+            moments.append((state * at.gradient, own, 0, "optimizer"))
+        return max(moments, key=lambda moment: moment[0] + moment[1])
 
     def _highest(self, rows: list[tuple[Profile, int]], gradients: int, waiting: int) -> tuple[int, int, int, str]:
         """Activations with copies, gradients, and copies alone at the moment when they are most."""
-        best, most = (0, gradients, 0, "optimizer"), gradients
+        best, most = (0, 0, 0, "optimizer"), 0
+        if self.waits:
+            best, most = (0, gradients, 0, "optimizer"), gradients
         before = held = done = 0
         for row, n in rows:
             for index in (0, n - 1) if n > 1 else (0,):
@@ -134,6 +155,8 @@ class Model:
                     most = size + row.forward
                     best = (most, 0, held + index * row.copies, "forward")
                 after = gradients - done - (index + 1) * row.gradients
+                if not self.waits:
+                    after = min(after, max(0, gradients // 2 - row.gradients))
                 if size + row.backward + after > most:
                     most = size + row.backward + after
                     best = (size + row.backward, after, held + (index + 1) * row.copies, "backward")

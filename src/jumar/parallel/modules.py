@@ -107,6 +107,8 @@ def build(trace: dict[str, Any], name: str, source: str, framework: str) -> Netw
     groups.append([row for row in rows if row["block"] == -1])
     rules, batch = table("parallel_operators.toml"), trace["batch"]
     tapes = [_tape(group, trace, rules, batch) for group in groups]
+    if framework == "mindspore":
+        _look_ahead(tapes[-1] if groups[-1] else tapes[0])
     notes = () if numbers else ("no list of equal layers was found: stages and recompute see one layer",)
     layers: list[Layer] = []
     if groups[0]:
@@ -123,8 +125,19 @@ def build(trace: dict[str, Any], name: str, source: str, framework: str) -> Netw
     dtype = trace["dtype"] if trace["dtype"] in BYTES else "float32"
     return Network(
         name, "traced", source, 1, max(1, len(numbers)), computed=dtype, kept=dtype, framework=framework,
-        input_bytes=trace["fed"] // batch, sample="sample", notes=notes, traced=tuple(layers),
+        input_bytes=trace["fed"] // batch, blocks=trace.get("where", ""), sample="sample", notes=notes,
+        traced=tuple(layers),
     )  # fmt: skip
+
+
+def _look_ahead(end: Tape) -> None:
+    """Of the gradients of a loss some depend on the labels alone: the compiler makes them before the loss is there."""
+    sizes = [end.values[op.output].size for op in end.ops]
+    if sizes and not end.values[end.out].size > max(sizes) // 2:
+        most = sizes.index(max(sizes))
+        early = end.op("ahead", (), sizes[most], own=True)
+        end.ops[most] = end.ops[most]._replace(keeps=(*end.ops[most].keeps, early))
+        end.ops.insert(most, end.ops.pop())
 
 
 def _tape(rows: list[dict[str, Any]], trace: dict[str, Any], rules: dict[str, Any], batch: int) -> Tape:
@@ -151,6 +164,8 @@ def _tape(rows: list[dict[str, Any]], trace: dict[str, Any], rules: dict[str, An
                 used.append(weights[name])
         view = row["kind"] in views and bool(inputs) and not used
         kept = inputs if "inputs" in rule and (len(inputs) > 1 or used or "alone" in rule) else ()
+        if "copies" in rule and len(inputs) > 1 and not used:
+            kept = tuple(tape.op("transpose", (), tape.values[value].size, own=True) for value in inputs)
         index, size = row["outputs"][0]
         out = tape.op(row["kind"].lower(), inputs, size // batch, keeps=kept, own="output" in rule, weights=tuple(used),
                       view=view, flops=row["flops"] // batch)  # fmt: skip

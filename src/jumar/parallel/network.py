@@ -48,6 +48,8 @@ class Network:
     computed: str = "bfloat16"
     kept: str = "float32"
     framework: str = "mindspore"
+    blocks: str = ""
+    """Where the list of equal layers is in a traced module, such as `transformer.h`."""
     input_bytes: int = 4
     """Bytes of one sample as it is fed."""
     sample: str = "sequence"

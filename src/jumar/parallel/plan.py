@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 RECOMPUTE = ("none", "selective", "full")
@@ -30,6 +31,11 @@ class Plan(NamedTuple):
         return self.dp * self.tp * self.pp
 
     @property
+    def flights(self) -> tuple[float, ...]:
+        """Micro-batches whose activations each stage holds at once."""
+        return _flights(self.pp, self.micro_batches, self.schedule, self.chunks)
+
+    @property
     def name(self) -> str:
         words = [f"{key}{value}" for key, value in (("dp", self.dp), ("tp", self.tp), ("pp", self.pp)) if value > 1]
         words = words or ["one card"]
@@ -48,6 +54,18 @@ class Plan(NamedTuple):
         return " ".join(words)
 
 
+@cache
+def _flights(pp: int, micro_batches: int, schedule: str, chunks: int) -> tuple[float, ...]:
+    left = range(pp, 0, -1)
+    if pp == 1:
+        return (1,)
+    if schedule == "gpipe":
+        return (micro_batches,) * pp
+    if schedule == "interleaved":
+        return tuple(min((n - 1) * 2 + (chunks - 1) * pp + 1, micro_batches * chunks) / chunks for n in left)
+    return tuple(min(micro_batches, n) for n in left)
+
+
 @dataclass(frozen=True)
 class Job:
     """What is trained: global batch in samples, optimizer, dtype of the gradients."""
@@ -55,7 +73,15 @@ class Job:
     global_batch: int
     optimizer: str = "adam"
 
-    @property
-    def state_bytes(self) -> int:
-        """Bytes of optimizer state for each weight: two moments, one, or none, in float32."""
-        return {"adam": 8, "adamw": 8, "momentum": 4, "sgd": 0}[self.optimizer]
+    def state_bytes(self, framework: str) -> int:
+        """Bytes of optimizer state for each weight, in float32; MindSpore's SGD has two tensors in any case."""
+        if self.optimizer == "sgd":
+            return 8 if framework == "mindspore" else 0
+        return {"adam": 8, "adamw": 8, "momentum": 4}[self.optimizer]
+
+    def waits(self, framework: str) -> bool:
+        """Does the optimizer run when all gradients are there?
+
+        MindSpore's Momentum and SGD were seen to begin when half of them are, and to follow the backward pass then.
+        """
+        return framework != "mindspore" or self.optimizer in ("adam", "adamw")

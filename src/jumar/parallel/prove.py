@@ -43,6 +43,10 @@ class Proof(NamedTuple):
     predicted_volume: int
     compiled_volume: int
     seconds: float
+    layers: int = 0
+    """Of the network in the proof, where several depths are tried."""
+    extended: bool = False
+    """Not run: the line through two other depths."""
 
     @property
     def error(self) -> float:
@@ -54,12 +58,15 @@ class Proven(NamedTuple):
     layers: tuple[int, ...]
     shrunk: bool
     stages: list[Proof]
+    by: str = "compiler"
+    what: str = ""
+    """The size of what was run, where it is not that of the plan."""
 
 
 def shrink(search: Search, found: Found, depth: int | None) -> tuple[Search, Found, bool]:
-    """The same plan with fewer layers where the whole depth would be too much; the head has its own weight."""
+    """The same plan with fewer layers where the whole would be too much; on stages the head has its own weight."""
     plan, limit = found.plan, search.hardware.usable
-    if search.net.tied:
+    if search.net.tied and plan.pp > 1:
         search = Search(search.net.with_(tied=False), search.job, search.hardware)
         found = search.evaluate(plan, limit, found.layers) or found
     if search.net.family == "traced":
@@ -88,7 +95,7 @@ def prove(
     with tempfile.TemporaryDirectory(prefix="jumar-prove-") as name:
         folder = Path(name)
         (folder / code.SCRIPT).write_text(code.network(search.net, search.job, found), encoding="utf-8")
-        at_once = max(1, min(plan.pp, (os.cpu_count() or 1) // 2, (_available() - SPARE) // EACH))
+        at_once = max(1, min(plan.pp, (os.cpu_count() or 1) // 2, (available() - SPARE) // EACH))
         with ThreadPoolExecutor(at_once) as pool:
             stages = list(
                 pool.map(lambda stage: _stage(search, found, stage, folder, starter, limit, at_once), range(plan.pp))
@@ -110,11 +117,11 @@ def _stage(
     }  # fmt: skip
     words = [*starter, str(folder / code.SCRIPT), json.dumps(code.words(search.net, search.job, found))]
     began = time.monotonic()
-    output = watched(words, place, variables, limit, (_available() - SPARE) // at_once)
+    output = watched(words, place, variables, limit, (available() - SPARE) // at_once)
     match = PEAK.search(output)
     if match is None:
         raise UserError(
-            f"MindSpore did not compile `{plan.name}`: {_reason(output)}", "`jumar run --print` shows what is started"
+            f"MindSpore did not compile `{plan.name}`: {reason_in(output)}", "`jumar run --print` shows what is started"
         )
     predicted = found.memory[stage].total
     volume = sum(search.clock.volume(plan, found.layers, stage))
@@ -136,7 +143,7 @@ def watched(words: Sequence[str], folder: Path, variables: dict[str, str], limit
         try:
             while process.poll() is None:
                 used = _used(process.pid)
-                if used > most or _available() < SPARE // 2:
+                if used > most or available() < SPARE // 2:
                     raise UserError(
                         f"the dry run was stopped: it used {used / GIB:.1f} GiB of this machine's memory",
                         "prove fewer layers (`--prove-layers 4`), or use a machine with more memory",
@@ -169,7 +176,8 @@ def _used(group: int) -> int:
     return total
 
 
-def _available() -> int:
+def available() -> int:
+    """Bytes of this machine that can be had."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
@@ -187,7 +195,9 @@ def _volume(place: Path) -> int:
     return total
 
 
-def _reason(output: str) -> str:
+def reason_in(output: str) -> str:
+    """The error that a program told last."""
     lines = [line.strip() for line in output.splitlines()]
-    told = [line for line in lines if re.match(r"(\w+Error|error)\b", line)]
+    raised = [line for line in lines if re.match(r"\w+Error: ", line)]
+    told = raised or [line for line in lines if line.startswith("error: ")]
     return (told or [line for line in lines if line] or ["no output"])[-1][:300]

@@ -76,18 +76,18 @@ def _norm(tape: Tape, net: Network, x: int, name: str) -> int:
     if net.norm != "rms":
         weights.append(tape.weight(f"{name}.beta", net.hidden, kept=False))
     statistics = tape.op("statistics", (), net.seq * FLOAT * (1 if net.norm == "rms" else 2), SEQUENCE, own=True)
-    return tape.op("norm", (x,), size, SEQUENCE, keeps=(x, statistics), weights=tuple(weights))
+    return tape.op("norm", (x,), size, SEQUENCE, keeps=(x, statistics), weights=tuple(weights), wide=True)
 
 
 def _block(net: Network) -> Tape:
     tape = Tape()
     size = net.seq * net.hidden * BYTES[net.computed]
-    x = tape.value(size, SEQUENCE)
+    x = tape.value(size, SEQUENCE, wide=True)
     y = _attention(tape, net, _norm(tape, net, x, "norm1"))
-    x = tape.op("add", (x, y), size, SEQUENCE)
+    x = tape.op("add", (x, y), size, SEQUENCE, wide=True)
     normed = _norm(tape, net, x, "norm2")
     y = _experts(tape, net, normed) if net.experts else _feed_forward(tape, net, normed, SEQUENCE)
-    tape.op("add", (x, y), size, SEQUENCE)
+    tape.op("add", (x, y), size, SEQUENCE, wide=True)
     return tape
 
 
@@ -191,7 +191,7 @@ def _expert_weight(tape: Tape, name: str, net: Network) -> int:
 def _end(net: Network) -> Tape:
     """Norm, head and cross entropy, all of the loss in float32."""
     tape = Tape()
-    x = tape.value(net.seq * net.hidden * BYTES[net.computed], SEQUENCE)
+    x = tape.value(net.seq * net.hidden * BYTES[net.computed], SEQUENCE, wide=True)
     y = _norm(tape, net, x, "norm")
     rows, size = net.seq * FLOAT, net.seq * net.vocab * FLOAT
     head = tape.weight("head", 0 if net.tied else net.hidden * net.vocab, split=True)
@@ -208,6 +208,6 @@ def _end(net: Network) -> Tape:
     share = tape.op("div", (exp, total), size, TENSOR, keeps=(total,), own=True, extra=size)
     log = tape.op("log", (share,), size, TENSOR, keeps=(share,))
     hot = tape.op("one_hot", (), size, TENSOR, own=True)
-    y = tape.op("mul", (log,), size, TENSOR, keeps=(hot, equal))
+    y = tape.op("mul", (log,), size, TENSOR, keeps=(hot, equal), ahead=size)
     tape.op("sum", (y,), rows)
     return tape

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from jumar import __version__
 
 if TYPE_CHECKING:
+    from jumar.parallel.prove import Proven
     from jumar.parallel.result import Result
 
-GIB = 1 << 30
+GIB, MIB = 1 << 30, 1 << 20
 KINDS = ("weights", "gradients", "optimizer", "activations", "copies", "buffers")
 COLOURS = {
     "weights": "#3b6ea5", "gradients": "#d98e2b", "optimizer": "#6a9f58", "activations": "#c1504e", "copies": "#8d6bb0",
@@ -62,30 +63,45 @@ def text(result: Result) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
+PROOFS = {
+    "compiler": "proof: MindSpore's compiler in its dry run, peak without fragments and workspace",
+    "emulator": "proof: the plan's own program on emulated NPUs, peak of torch.npu.max_memory_allocated",
+}
+
+
 def proof(result: Result) -> list[str]:
-    rows = [("plan", "stage", "rank", "predicted", "compiled", "error", "comm. predicted", "comm. compiled", "time")]
+    lines: list[str] = []
+    for by, title in PROOFS.items():
+        found = [proven for proven in result.proofs if proven.by == by]
+        if found:
+            lines += ["", title, *_proof_table(found, "compiled" if by == "compiler" else "measured")]
     for proven in result.proofs:
+        lines += _proof_notes(proven, result.usable)
+    return lines
+
+
+def _proof_table(found: list[Proven], word: str) -> list[str]:
+    rows = [("plan", "layers", "stage", "rank", "predicted", word, "error", "comm. predicted", f"comm. {word}", "time")]
+    for proven in found:
         for row in proven.stages:
             rows.append((
-                proven.plan, str(row.stage), str(row.rank), f"{row.predicted >> 20} MiB", f"{row.compiled >> 20} MiB",
-                f"{100 * row.error:+.1f} %", f"{row.predicted_volume >> 20} MiB", f"{row.compiled_volume >> 20} MiB",
-                f"{row.seconds:.0f} s",
+                proven.plan, str(row.layers or sum(proven.layers)), str(row.stage), str(row.rank),
+                f"{row.predicted / MIB:.0f} MiB", f"{row.compiled / MIB:.0f} MiB", f"{100 * row.error:+.1f} %",
+                f"{row.predicted_volume / MIB:.0f} MiB", f"{row.compiled_volume / MIB:.0f} MiB",
+                "extended" if row.extended else f"{row.seconds:.0f} s",
             ))  # fmt: skip
-    lines = [
-        "",
-        "proof: MindSpore's compiler in its dry run, peak without fragments and workspace",
-        *grid(rows, right=range(1, 9)),
-    ]
-    for proven in result.proofs:
-        if proven.shrunk:
-            lines.append(
-                f"`{proven.plan}` was compiled with {sum(proven.layers)} layers, and so is its prediction here"
-            )
-        for row in proven.stages:
-            if row.compiled > result.usable:
-                lines.append(
-                    f"`{proven.plan}` stage {row.stage} does not fit: {row.compiled >> 20} of {result.usable >> 20} MiB"
-                )
+    return grid(rows, right=range(1, 10))
+
+
+def _proof_notes(proven: Proven, usable: int) -> list[str]:
+    if proven.by == "emulator":
+        return [f"`{proven.plan}` ran with {proven.what}; the prediction here is for the same"]
+    lines = []
+    if proven.shrunk:
+        lines.append(f"`{proven.plan}` was compiled with {sum(proven.layers)} layers, and so is its prediction here")
+    for row in proven.stages:
+        if row.compiled > usable:
+            lines.append(f"`{proven.plan}` stage {row.stage} does not fit: {row.compiled >> 20} of {usable >> 20} MiB")
     return lines
 
 
@@ -98,7 +114,8 @@ def data(result: Result) -> dict[str, Any]:
         "plans": [_plan(item) for item in result.shown], "front": [_plan(item) for item in result.front],
         "answers": dict(result.answers), "launch": result.launch,
         "proofs": [
-            {"plan": proven.plan, "layers": list(proven.layers), "shrunk": proven.shrunk,
+            {"plan": proven.plan, "layers": list(proven.layers), "shrunk": proven.shrunk, "by": proven.by,
+             "what": proven.what,
              "stages": [{**row._asdict(), "error": round(row.error, 4)} for row in proven.stages]}
             for proven in result.proofs
         ],

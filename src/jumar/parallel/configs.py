@@ -1,0 +1,116 @@
+"""A transformer from a Hugging Face-style config.json: key names differ by model type, see parallel_configs.toml."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from jumar.core.errors import UserError
+from jumar.parallel.network import BYTES, Network
+from jumar.tables.load import table
+
+LONGEST = 4096
+"""Tokens of a sample when the file allows more and the user names none."""
+GATED = ("silu", "swish", "swiglu", "geglu")
+HINT = "the file must describe a transformer as Hugging Face's config.json does"
+
+
+def read(path: Path) -> Network:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+    except ValueError as error:
+        raise UserError(f"not JSON: `{path}`: {error}") from error
+    if not isinstance(data, dict):
+        raise UserError(f"not a configuration: `{path}`", "a config.json is one object")
+    notes: list[str] = []
+    if isinstance(data.get("text_config"), dict):
+        notes.append("only the text model (`text_config`) is counted")
+        data = {**data["text_config"], "model_type": data["text_config"].get("model_type", data.get("model_type", ""))}
+    return _Config(path, data, notes).network()
+
+
+class _Config:
+    def __init__(self, path: Path, data: dict[str, Any], notes: list[str]) -> None:
+        self.path, self.data, self.notes = path, data, notes
+        rows = table("parallel_configs.toml")
+        self.keys: dict[str, list[str]] = rows["keys"]
+        self.kind = str(data.get("model_type") or "")
+        reason = rows["refused"].get(self.kind) or (data.get("is_encoder_decoder") and "has an encoder and a decoder")
+        if reason:
+            raise UserError(f"`{path}`: `{self.kind or 'this model'}` {reason}, which is not modelled")
+        self.type: dict[str, Any] = rows["types"].get(self.kind, {})
+
+    def network(self) -> Network:
+        layers, hidden, heads, vocab = (self.number(name) for name in ("layers", "hidden", "heads", "vocab"))
+        assert layers and hidden and heads and vocab
+        kv_heads = self.number("kv_heads", heads) if not self.data.get("multi_query") else 1
+        head_dim = self.number("head_dim", 0)
+        if hidden % heads and not head_dim:
+            raise UserError(f"`{self.path}`: {heads} heads do not divide a width of {hidden}")
+        if heads % kv_heads:
+            raise UserError(f"`{self.path}`: {kv_heads} key heads do not divide {heads} heads")
+        act = str(self.data.get("hidden_act") or self.data.get("activation_function") or "")
+        gated = self.type.get("gated", act in GATED)
+        experts = self.number("experts", 0)
+        seq = self.length()
+        return Network(
+            name=self.kind or self.path.stem, family="llama" if gated else "gpt", source=str(self.path), seq=seq,
+            layers=layers, hidden=hidden, inner=self.inner(hidden, experts), heads=heads, kv_heads=kv_heads,
+            head_dim=head_dim or hidden // heads, vocab=vocab,
+            norm=self.type.get("norm", "rms" if "rms_norm_eps" in self.data or gated else "layer"),
+            position=self.type.get("position", "learned" if "n_positions" in self.data else "rope"),
+            activation="swiglu" if gated else "relu" if act == "relu" else "gelu",
+            bias=bool(self.type.get("bias", not gated)),
+            tied=bool(self.data.get("tie_word_embeddings", self.type.get("tied", not gated and not self.type))),
+            experts=experts, active_experts=min(experts, self.number("active_experts", 2)) if experts else 0,
+            computed=self.dtype(), input_bytes=seq * 8, notes=(*self.notes, *self.remarks()),
+        )  # fmt: skip
+
+    def number(self, name: str, default: int | None = None) -> int:
+        """The first of the keys that the file has; a default of None asks for one."""
+        for key in self.keys[name]:
+            value = self.data.get(key)
+            if value is None:
+                continue
+            if isinstance(value, float) and value.is_integer():
+                value = int(value)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise UserError(f"`{self.path}`: `{key}` must be a whole number, not {json.dumps(value)[:40]}")
+            if value < 1 and default is None:
+                raise UserError(f"`{self.path}`: `{key}` must be at least 1, not {value}")
+            return value if value > 0 else default or 0
+        if default is None:
+            raise UserError(f"`{self.path}` has no `{self.keys[name][0]}`", HINT)
+        return default
+
+    def inner(self, hidden: int, experts: int) -> int:
+        if experts and self.data.get("moe_intermediate_size"):
+            self.keys = {**self.keys, "inner": ["moe_intermediate_size"]}
+        wide = self.number("inner", 4 * hidden)
+        return wide // 2 if self.type.get("inner_halves") else wide
+
+    def length(self) -> int:
+        most = self.number("seq", 2048)
+        if most > LONGEST:
+            self.notes.append(f"{LONGEST} tokens are taken of the {most} that the file allows; `--seq` changes it")
+        return min(most, LONGEST)
+
+    def dtype(self) -> str:
+        name = str(self.data.get("torch_dtype") or self.data.get("dtype") or "bfloat16").removeprefix("torch.")
+        return name if name in BYTES else "bfloat16"
+
+    def remarks(self) -> list[str]:
+        """What the file has and the model leaves out."""
+        data, said = self.data, []
+        if self.kind in ("bert", "roberta"):
+            said.append("an encoder is counted as a decoder of the same size")
+        if data.get("kv_lora_rank"):
+            said.append("latent attention (`kv_lora_rank`) is counted as plain attention with all its heads")
+        if data.get("n_shared_experts") or data.get("shared_expert_intermediate_size"):
+            said.append("shared experts are not counted")
+        if data.get("first_k_dense_replace"):
+            said.append("layers without experts (`first_k_dense_replace`) are counted with them")
+        return said

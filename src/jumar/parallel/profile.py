@@ -1,0 +1,338 @@
+"""What one layer costs in memory: a walk over its operators, forward and backward, that notes how much is alive.
+
+The rules are those seen in MindSpore 2.10's memory tracker (dry runs, 2026-11-16): docs/concepts/parallel-memory.md.
+The walk is made once for a kind of plan: what grows with the batch and what the data-parallel cards share is kept
+apart, so that one walk serves every batch and every number of data-parallel cards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from jumar.parallel.liveness import Order, order
+from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape, Weight
+
+SHARD_LEAST = 64 * 1024
+"""Bytes below which MindSpore leaves a weight whole (`parallel_optimizer_threshold`, 64 KB)."""
+
+
+class Setting(NamedTuple):
+    """What decides the size of everything in a layer."""
+
+    batch: int
+    """Samples that pass through at once on one card."""
+    tp: int = 1
+    dp: int = 1
+    sequence: bool = False
+    shard: bool = False
+    """Are weights and optimizer state divided over the data-parallel cards?"""
+    recompute: str = "none"
+    kept: int = 4
+    """Bytes of a weight."""
+    computed: int = 2
+    """Bytes of a weight as the operators read it."""
+    pipeline: bool = False
+    """Gradients are added up over micro-batches."""
+    moved: bool = False
+    """Each micro-batch in flight has its own copies of the weights; a stage that goes straight back has none."""
+    ep: int = 1
+    gradient: int = 4
+    level: int = 0
+    """Optimizer shard level: at 3 weights are gathered again in the backward pass; MindSpore does so with recompute."""
+    eager: bool = False
+    """PyTorch: gradients are reduced layer by layer, and autocast leaves norms and residuals in float32."""
+    root: bool = False
+    """Of FSDP2: what is in no layer is gathered for the whole step, and scattered last."""
+
+    @property
+    def kind(self) -> Setting:
+        """The same for every batch and for every number of data-parallel cards above one."""
+        level = self.level if self.shard else 0
+        return self._replace(batch=1, dp=min(2, self.dp), level=level, shard=self.shard and self.dp > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Bytes for each sample, bytes that are always there, and bytes that the data-parallel cards share."""
+
+    sample: int = 0
+    fixed: int = 0
+    shared: int = 0
+
+    def __add__(self, other: Size) -> Size:
+        return Size(self.sample + other.sample, self.fixed + other.fixed, self.shared + other.shared)
+
+    def __sub__(self, other: Size) -> Size:
+        return Size(self.sample - other.sample, self.fixed - other.fixed, self.shared - other.shared)
+
+    def __bool__(self) -> bool:
+        return bool(self.sample or self.fixed or self.shared)
+
+    def covers(self, other: Size) -> bool:
+        return self.sample >= other.sample and self.fixed >= other.fixed and self.shared >= other.shared
+
+    def at(self, batch: int, dp: int) -> int:
+        return self.sample * batch + self.fixed + self.shared // dp
+
+
+NOTHING = Size()
+
+
+class Profile(NamedTuple):
+    """Bytes of one layer over what was there before; the keys of the closed formula in memory.py."""
+
+    forward: int
+    """Highest during the forward pass."""
+    saved: int
+    """Kept after the forward pass, the output included."""
+    copies: int
+    """Of that, copies of weights: cast or gathered."""
+    backward: int
+    """Highest during the backward pass, with what was saved and with the gradients of this layer's weights."""
+    gradients: int
+    """Kept after the backward pass until the optimizer has run."""
+    weights: int
+    """Bytes of the weights on this card."""
+    state: int
+    """Elements on this card that the optimizer has a state for."""
+    local: int
+    """Elements of the weights on this card before the optimizer shard."""
+    gathered: int
+    """Weights of a pipeline that are gathered once for all micro-batches of a step."""
+
+
+class Shape(NamedTuple):
+    """A profile for every batch and every number of data-parallel cards: highest moments instead of one number."""
+
+    forward: tuple[Size, ...]
+    saved: Size
+    copies: Size
+    backward: tuple[Size, ...]
+    gradients: Size
+    weights: Size
+    state: Size
+    local: Size
+    gathered: Size
+
+    def at(self, batch: int, dp: int) -> Profile:
+        forward, saved, copies, backward, *rest = self
+        return Profile(
+            max(moment.at(batch, dp) for moment in forward), saved.at(batch, dp), copies.at(batch, dp),
+            max(moment.at(batch, dp) for moment in backward), *(size.at(batch, dp) for size in rest),
+        )  # fmt: skip
+
+
+def is_sharded(weight: Weight, at: Setting) -> bool:
+    return at.shard and at.dp > 1 and weight.elements * at.kept // _cards(weight, at) >= SHARD_LEAST
+
+
+def _cards(weight: Weight, at: Setting) -> int:
+    return at.tp if weight.split else at.ep if weight.expert else 1
+
+
+def shape(tape: Tape, at: Setting) -> Shape:
+    """Walk the operators forward and backward once; batch and data-parallel cards of the setting do not matter."""
+    return _Walk(tape, at.kind, order(tape, at.recompute)).run()
+
+
+class _Walk:
+    def __init__(self, tape: Tape, at: Setting, known: Order) -> None:
+        self.tape, self.at, self.order = tape, at, known
+        self.divisors = {WHOLE: 1, TENSOR: at.tp, SEQUENCE: at.tp if at.sequence else 1}
+        autocast = at.eager and not at.shard and at.computed < at.gradient
+        widths = [at.gradient // at.computed if autocast and value.wide else 1 for value in tape.values]
+        self.sizes = [
+            Size(value.size * width // self.divisors[value.split])
+            for value, width in zip(tape.values, widths, strict=True)
+        ]
+        self.local = [weight.elements // _cards(weight, at) for weight in tape.weights]
+        self.sharded = [is_sharded(weight, at) for weight in tape.weights]
+        self.copy = [self._copy(index) for index in range(len(tape.weights))]
+        self.gathered = self.together = NOTHING
+        if at.pipeline or at.root:
+            self.gathered = self._take_gathered()
+        elif at.eager:
+            self.together = self._take_gathered()
+        self.unreduced = self.flat = NOTHING
+        self.live = NOTHING
+        self.moments: list[Size] = []
+        self.rising = False
+
+    def run(self) -> Shape:
+        self._grow(self.together)
+        copies = self._forward()
+        again = self.at.level == 3
+        if again:
+            self._shrink(self.together)
+        forward, saved = self._highest(), self.live
+        held = sum(copies.values(), NOTHING if again else self.together)
+        # FSDP2 gathers the next layer of the backward pass while it works on this one.
+        self._grow(self.together + self.together if again else NOTHING)
+        gradients = self._backward(copies)
+        self._shrink(self.together + self.together if again else self.together)
+        weights = state = NOTHING
+        for elements, sharded in zip(self.local, self.sharded, strict=True):
+            weights += self._owned(elements * self.at.kept, sharded)
+            state += self._owned(elements, sharded)
+        local = Size(fixed=sum(self.local))
+        return Shape(forward, saved, held, self._highest(), gradients, weights, state, local, self.gathered)
+
+    def _take_gathered(self) -> Size:
+        """All gathered weights of the layer as one; operators then find them there."""
+        total = NOTHING
+        for index, sharded in enumerate(self.sharded):
+            if sharded:
+                total += self.copy[index]
+                self.copy[index] = NOTHING
+        return total
+
+    def _owned(self, size: int, sharded: bool) -> Size:
+        return Size(shared=size) if sharded else Size(fixed=size)
+
+    def _grow(self, size: Size) -> None:
+        self.live += size
+        self.rising = True
+
+    def _shrink(self, size: Size) -> None:
+        if self.rising:
+            self.moments.append(self.live)
+            self.rising = False
+        self.live -= size
+
+    def _highest(self) -> tuple[Size, ...]:
+        """The moments that can be the highest for some batch; the next pass begins with none."""
+        found: list[Size] = []
+        for moment in sorted({*self.moments, self.live}, key=lambda size: (-size.sample, -size.fixed, -size.shared)):
+            if not any(other.covers(moment) for other in found):
+                found.append(moment)
+        self.moments, self.rising = [], True
+        return tuple(found)
+
+    def _copy(self, index: int) -> Size:
+        """The copy that an operator reads instead of the weight; nothing if it reads the weight."""
+        weight, at = self.tape.weights[index], self.at
+        cast = (weight.cast or (at.eager and at.shard)) and at.computed != at.kept
+        if self.sharded[index]:
+            return Size(fixed=self.local[index] * (at.computed if cast else at.kept))
+        if cast:
+            return Size(fixed=self.local[index] * at.computed)
+        return Size(fixed=self.local[index] * at.kept) if at.moved and weight.kept else NOTHING
+
+    def _is_regathered(self, index: int) -> bool:
+        return self.sharded[index] and self.at.level == 3
+
+    def _forward(self) -> dict[int, Size]:
+        """Returns the copies of weights that outlive the forward pass; a gathered one is not gathered again."""
+        again = set(self.order.again)
+        copies: dict[int, Size] = {}
+        split = self.at.tp > 1
+        for number, op in enumerate(self.tape.ops):
+            passing = NOTHING
+            for index in op.weights:
+                size = self.copy[index]
+                stays = self.tape.weights[index].kept and (number not in again or self.sharded[index])
+                if size and stays and not self._is_regathered(index):
+                    copies[index] = size
+                else:
+                    passing += size
+                self._grow(size)
+            if not op.view:
+                size = self.sizes[op.output]
+                self._grow(size)
+                aside = size if split and op.output in self.tape.reduced else NOTHING
+                aside += Size(op.ahead // self.divisors[op.split])
+                self._grow(aside)
+                self._shrink(aside)
+            self._shrink(sum((self.sizes[value] for value in self.order.ends[number]), passing))
+        return copies
+
+    def _remake(self, copies: dict[int, Size]) -> None:
+        """Do the recomputed operators again: what they keep is alive from here on."""
+        for number, makes, done in self.order.remade:
+            op = self.tape.ops[number]
+            for index in op.weights:
+                if index not in copies and self.copy[index]:
+                    self._grow(self.copy[index])
+                    if self.tape.weights[index].kept:
+                        copies[index] = self.copy[index]
+                    else:
+                        self._shrink(self.copy[index])
+            if makes:
+                self._grow(self.sizes[op.output])
+            self._shrink(sum((self.sizes[value] for value in done), NOTHING))
+
+    def _backward(self, copies: dict[int, Size]) -> Size:
+        tape, known = self.tape, self.order
+        left = dict(copies)
+        if known.again:
+            self._remake(left)
+        out = known.root[tape.out]
+        grads: dict[int, Size] = {out: self.sizes[tape.out]}
+        self._grow(self.sizes[tape.out])
+        if not known.out_needed:
+            self._shrink(self.sizes[out])
+        gradients = NOTHING
+        for number in range(len(tape.ops) - 1, -1, -1):
+            op = tape.ops[number]
+            if op.view:
+                continue
+            incoming = grads.pop(known.root[op.output], NOTHING)
+            for index in op.weights:
+                if self._is_regathered(index) and tape.weights[index].kept and index not in left:
+                    left[index] = self.copy[index]
+                    self._grow(self.copy[index])
+                gradients += self._weight_gradient(index)
+            for target in known.targets[number]:
+                size = self.sizes[target]
+                self._grow(size)
+                if target in grads:
+                    self._grow(size)
+                    self._shrink(size + grads[target])
+                grads[target] = size
+            extra = Size(op.extra // self.divisors[op.split])
+            self._grow(extra)
+            freed = extra + incoming
+            for index in op.weights:
+                freed += left.pop(index, NOTHING)
+            self._shrink(sum((self.sizes[value] for value in known.frees[number]), freed))
+        self._scatter()
+        return gradients
+
+    def _weight_gradient(self, index: int) -> Size:
+        """Make the gradient of a weight; returns the bytes that stay."""
+        at, local, weight = self.at, self.local[index], self.tape.weights[index]
+        whole, passing = Size(fixed=local * at.gradient), NOTHING
+        if (weight.cast or (at.eager and self.sharded[index])) and at.computed != at.gradient:
+            passing = Size(fixed=local * at.computed)
+        self._grow(passing + whole)
+        if at.eager and at.dp > 1:
+            return self._reduced_at_once(whole, passing, self.sharded[index])
+        self._shrink(passing)
+        if at.pipeline:
+            self._shrink(whole)
+            return NOTHING
+        kept = whole
+        if at.dp > 1:
+            result = self._owned(local * at.gradient, self.sharded[index])
+            self._grow(result)
+            kept += result
+        return kept
+
+    def _reduced_at_once(self, whole: Size, passing: Size, sharded: bool) -> Size:
+        """DDP puts it into a bucket that is always there; FSDP2 holds a layer's gradients until it scatters them."""
+        if not sharded:
+            self._shrink(passing + whole)
+            return NOTHING
+        self._shrink(whole if passing else NOTHING)
+        if self.at.root:
+            return (passing or whole) + Size(shared=whole.fixed)
+        self.unreduced += passing or whole
+        self.flat += whole
+        return Size(shared=whole.fixed)
+
+    def _scatter(self) -> None:
+        """The end of a layer's backward pass with FSDP2: its gradients are copied into one buffer and scattered."""
+        if self.flat:
+            self._grow(self.flat + Size(shared=self.flat.fixed))
+            self._shrink(self.unreduced + self.flat)

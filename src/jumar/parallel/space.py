@@ -1,0 +1,125 @@
+"""The plans that are possible for a network on some cards, in groups that differ only in shard and schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple, TypeVar
+
+from jumar.parallel.network import Network
+from jumar.parallel.plan import SCHEDULES, Plan
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user fixes; None is free."""
+
+    cards: int
+    dp: int | None = None
+    tp: int | None = None
+    pp: int | None = None
+    micro_batches: int | None = None
+    shard: int | None = None
+    recompute: str | None = None
+    schedule: str | None = None
+    sequence: bool | None = None
+    ep: int | None = None
+    equal_stages: float | None = None
+    """No stage may be faster than the slowest by more than this share."""
+    layers: tuple[int, ...] | None = None
+
+
+class Group(NamedTuple):
+    """Plans that take the same time for a layer: they differ in optimizer shard and schedule."""
+
+    plan: Plan
+    shards: tuple[int, ...]
+    schedules: tuple[tuple[str, int], ...]
+    """Name and pieces of a stage."""
+
+    def plans(self) -> Iterator[Plan]:
+        for shard, (schedule, chunks) in product(self.shards, self.schedules):
+            yield self.plan._replace(shard=shard, schedule=schedule, chunks=chunks)
+
+    @property
+    def size(self) -> int:
+        return len(self.shards) * len(self.schedules)
+
+
+class Space:
+    """The plans of one network, batch and size of a machine."""
+
+    def __init__(self, net: Network, depth: int, global_batch: int, per_node: float) -> None:
+        self.net, self.depth, self.global_batch, self.per_node = net, depth, global_batch, per_node
+
+    @property
+    def schedules(self) -> tuple[str, ...]:
+        """MindSpore 2.10 takes `gpipe` and keeps the order of 1F1B, as its dry runs show."""
+        return SCHEDULES if self.net.framework == "torch" else ("1f1b", "interleaved")
+
+    def groups(self, wish: Wish) -> Iterator[Group]:
+        for tp in _choices(wish.tp, divisors(wish.cards)):
+            if wish.cards % tp or not self.can_split(tp) or (tp > self.per_node and wish.tp is None):
+                continue
+            for pp in _choices(wish.pp, divisors(wish.cards // tp)):
+                dp, rest = divmod(wish.cards, tp * pp)
+                if rest or pp > self.depth or (wish.dp and wish.dp != dp) or self.global_batch % dp:
+                    continue
+                yield from self._of(wish, dp, tp, pp)
+
+    def _of(self, wish: Wish, dp: int, tp: int, pp: int) -> Iterator[Group]:
+        net = self.net
+        split, woven = tp > 1 and bool(net.heads), self.depth >= 2 * pp
+        names = _choices(wish.schedule, self.schedules if pp > 1 else SCHEDULES[:1])
+        schedules = [(name, 2 if name == "interleaved" and pp > 1 else 1) for name in names]
+        schedules = [row for row in schedules if row[1] == 1 or woven]
+        spread = [n for n in divisors(dp) if net.experts and net.experts % n == 0] or [1]
+        for m, recompute, sequence, ep in product(
+            self._micro_batches(wish, dp, pp), self._recompute(wish),
+            _choices(wish.sequence, (False, True) if split else (False,)), _choices(wish.ep, spread),
+        ):  # fmt: skip
+            shards = [self._shards(wish, recompute), [0]][dp == 1]
+            plan = Plan(dp, tp, pp, m, recompute=recompute, sequence=sequence and tp > 1, ep=ep)
+            if schedules:
+                yield Group(plan, tuple(shards), tuple(schedules))
+
+    def _micro_batches(self, wish: Wish, dp: int, pp: int) -> list[int]:
+        rows = self.global_batch // dp
+        if pp == 1:
+            return [1] if wish.micro_batches in (None, 1) else []
+        if wish.micro_batches is not None:
+            return [] if rows % wish.micro_batches else [wish.micro_batches]
+        return [m for m in divisors(rows) if m >= pp]
+
+    def _recompute(self, wish: Wish) -> list[str]:
+        net = self.net
+        can_select = bool(net.heads) and net.attention != "flash"
+        found = _choices(wish.recompute, ["none", "selective", "full"])
+        return [name for name in found if name != "selective" or can_select]
+
+    def _shards(self, wish: Wish, recompute: str) -> list[int]:
+        """MindSpore gathers weights a second time only together with recompute."""
+        again = self.net.framework == "torch" or recompute == "full"
+        return _choices(wish.shard, [0, 1, 3] if again else [0, 1])
+
+    def can_split(self, tp: int) -> bool:
+        net = self.net
+        if tp == 1:
+            return True
+        if net.family in ("conv", "traced"):
+            return False
+        if net.heads and (net.heads % tp or net.kv_heads % tp):
+            return False
+        return net.inner % tp == 0
+
+
+def _choices(fixed: T | None, free: Sequence[T]) -> list[T]:
+    return [fixed] if fixed is not None else list(free)
+
+
+def divisors(number: int) -> list[int]:
+    small = [n for n in range(1, int(number**0.5) + 1) if number % n == 0]
+    return small + [number // n for n in reversed(small) if n * n != number]
