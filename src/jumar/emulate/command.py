@@ -74,10 +74,10 @@ def _mindspore(words: Sequence[str], wish: Wish, environ: Mapping[str, str], fol
     real = devices() if environ.get("JUMAR_EMULATE") != "1" else []
     if environ.get("JUMAR_EMULATE") == "0" or real:
         return _on_real(argv, wish, real)
-    said = mindspore.warning(mindspore.check(python))
+    found = mindspore.check(python)
     values = env.environment(wish.soc, wish.cards, wish.memory, environ)
-    where = "\n".join(filter(None, [said, _emulating(values)]))
-    return Command(argv, mindspore.emulated(values, environ, python), where, glue=False)
+    where = "\n".join(filter(None, [mindspore.warning(found), _emulating(values)]))
+    return Command(argv, mindspore.emulated(values, environ, python, found.mindspore), where, glue=False)
 
 
 def _only_mindspore(wish: Wish) -> None:

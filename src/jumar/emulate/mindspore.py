@@ -19,9 +19,10 @@ from typing import NamedTuple
 
 from jumar.core.errors import UserError
 from jumar.emulate import env, prefix
+from jumar.tables import mindspore_versions
 
 CANN = "9.1.0"
-"""The newest release that mindspore 2.10.0 accepts without a warning (mindspore/run_check/_check_version.py)."""
+"""For releases of MindSpore that are not in the table of versions: the one that belongs to 2.10.0."""
 INSTALL = "pip install mindspore==2.10.0 'numpy<2'"
 TARGET = "JUMAR_MINDSPORE_TARGET"
 """What device_target becomes, whatever the program says: read by site/sitecustomize.py."""
@@ -85,9 +86,14 @@ def warning(found: Installed) -> str:
     return ""
 
 
-def emulated(values: Mapping[str, str], environ: Mapping[str, str], python: str) -> dict[str, str]:
+def cann_for(mindspore: str) -> str:
+    """The release of CANN that belongs to one of MindSpore, which warns about others when it starts."""
+    return next((row.cann for row in mindspore_versions.releases() if row.mindspore == mindspore), CANN)
+
+
+def emulated(values: Mapping[str, str], environ: Mapping[str, str], python: str, version: str) -> dict[str, str]:
     """The variables for the emulated Ascend machine that `values` describe (`env.environment`)."""
-    wanted = {**values, "JUMAR_CANN": environ.get("JUMAR_CANN") or CANN}
+    wanted = {**values, "JUMAR_CANN": environ.get("JUMAR_CANN") or cann_for(version)}
     found = prefix.variables(prefix.default_place(wanted), wanted, environ)
     home = found["ASCEND_HOME_PATH"]
     own = str(env.library_dir())
