@@ -8,11 +8,10 @@ found through the virtual prefix.
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +25,6 @@ CANN = "9.1.0"
 INSTALL = "pip install mindspore==2.10.0 'numpy<2'"
 TARGET = "JUMAR_MINDSPORE_TARGET"
 """What device_target becomes, whatever the program says: read by site/sitecustomize.py."""
-_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+mindspore\b", re.MULTILINE)
 _ASK = (
     "import importlib.metadata as m, json, sys\n"
     "def v(n):\n"
@@ -41,22 +39,6 @@ class Installed(NamedTuple):
 
     mindspore: str
     numpy: str
-
-
-def is_meant(words: Sequence[str], folder: Path) -> bool:
-    """Whether the words of `jumar run` start a MindSpore program: its text imports it, or it is `msrun`."""
-    rest = [word for word in words if not word.startswith("-") or word in ("-m", "-c")]
-    if not rest:
-        return False
-    if rest[0] in ("-m", "-c"):
-        value = rest[1] if len(rest) > 1 else ""
-        return value.split(".")[0] == "mindspore" if rest[0] == "-m" else bool(_IMPORT.search(value.encode()))
-    if Path(rest[0]).name in ("msrun", "msrun.py"):
-        return True
-    try:
-        return (folder / rest[0]).suffix == ".py" and bool(_IMPORT.search((folder / rest[0]).read_bytes()))
-    except OSError:
-        return False
 
 
 def installed(python: str) -> Installed:
