@@ -33,6 +33,7 @@ _NOT_A_FUNCTION = re.compile(
     r"Hcom[A-Z].*|Lc[ac]l.*|shmem_.*|HcclWatchdog.*|HcclMetadataInfo|HcclOpBuild|HcclAllToAll|HcclBatchISendIRecv"
     r"|HcclZeroCopy.*|acl_\w*|aclrt_\w*|aclDataType|aclnnGenerator|aclnnInit|aclnnFinalize"
 )
+_SYSTEM = re.compile(r"ld-linux|lib(c|dl|gcc_s|gomp|m|pthread|rt|stdc\+\+)\.so\.")
 _FUNCTIONS = {"aclnnInit": "nnopbase", "aclnnFinalize": "nnopbase"}
 _PLACES = (
     (r"_Z", "graph"),
@@ -95,11 +96,18 @@ def missing(needs: symbols.Needs, known: set[str]) -> list[str]:
     return sorted(name for name in open_names if name.removesuffix("GetWorkspaceSize") not in known)
 
 
+def missing_libraries(needs: symbols.Needs) -> list[str]:
+    """The libraries of CANN that have no stand-in."""
+    table = tomllib.loads((symbols.API / "libraries.toml").read_text(encoding="utf-8"))
+    doors = {f"lib{name}.so" for part in ("linked", "opened", "mindspore") for name in table[part]}
+    return sorted(name for name in needs.libraries - doors if not _SYSTEM.match(name))
+
+
 def _check(sources: list[Path], found: list[symbols.Needs]) -> int:
     known = symbols.known_names()
     complete = True
     for source, needs in zip(sources, found, strict=True):
-        left = missing(needs, known)
+        left = missing(needs, known) + missing_libraries(needs)
         complete &= not left
         print("\n".join(left), end="\n" if left else "")
         counted = f"{len(needs.linked)} linked, {len(needs.by_name)} looked up by name, {len(left)} not covered"

@@ -10,6 +10,12 @@
 using namespace jumar::aclnn;
 using namespace jumar::kernels;
 
+namespace {
+
+Binary quotient(int how) { return how == 1 ? Binary::kTruncDiv : how == 2 ? Binary::kFloorDiv : Binary::kDiv; }
+
+}  // namespace
+
 #define UNARY(NAME, WHAT) \
   OPERATOR(aclnn##NAME, (In self, Out out), unary(Unary::WHAT, view(self), view(out)))
 #define UNARY_IN_PLACE(NAME, WHAT) \
@@ -24,16 +30,28 @@ using namespace jumar::kernels;
   OPERATOR(aclnnInplace##NAME, (Out self, Number other), binary(Binary::WHAT, view(self), value(other, 0), view(self)))
 
 UNARY(Abs, kAbs)
+UNARY(Acos, kAcos)
+UNARY(Acosh, kAcosh)
+UNARY(Asin, kAsin)
+UNARY(Asinh, kAsinh)
+UNARY(Atan, kAtan)
+UNARY(Atanh, kAtanh)
+UNARY(BitwiseNot, kBitNot)
 UNARY(Ceil, kCeil)
 UNARY(Cos, kCos)
+UNARY(Cosh, kCosh)
 UNARY(Erf, kErf)
+UNARY(Erfc, kErfc)
 UNARY(Exp, kExp)
+UNARY(Exp2, kExp2)
+UNARY(Expm1, kExpm1)
 UNARY(Floor, kFloor)
-UNARY(Gelu, kGelu)
 UNARY(IsFinite, kIsFinite)
 UNARY(IsInf, kIsInf)
 UNARY(Log, kLog)
+UNARY(Log10, kLog10)
 UNARY(Log1p, kLog1p)
+UNARY(Log2, kLog2)
 UNARY(LogicalNot, kLogicalNot)
 UNARY(Neg, kNeg)
 UNARY(Reciprocal, kReciprocal)
@@ -44,8 +62,12 @@ UNARY(Sigmoid, kSigmoid)
 UNARY(Sign, kSign)
 UNARY(Silu, kSilu)
 UNARY(Sin, kSin)
+UNARY(Sinc, kSinc)
+UNARY(Sinh, kSinh)
 UNARY(Sqrt, kSqrt)
+UNARY(Tan, kTan)
 UNARY(Tanh, kTanh)
+UNARY(Trunc, kTrunc)
 UNARY_IN_PLACE(Exp, kExp)
 UNARY_IN_PLACE(Floor, kFloor)
 UNARY_IN_PLACE(Log, kLog)
@@ -53,14 +75,20 @@ UNARY_IN_PLACE(Relu, kRelu)
 UNARY_IN_PLACE(Sigmoid, kSigmoid)
 UNARY_IN_PLACE(Tanh, kTanh)
 
+BINARY(Atan2, kAtan2)
+BINARY(BitwiseAndTensor, kBitAnd)
+BINARY(BitwiseOrTensor, kBitOr)
+BINARY(BitwiseXorTensor, kBitXor)
 BINARY(Div, kDiv)
 BINARY(EqTensor, kEqual)
 BINARY(FloorDivide, kFloorDiv)
+BINARY(FmodTensor, kFmod)
 BINARY(GeTensor, kGreaterEqual)
 BINARY(GtTensor, kGreater)
 BINARY(LeTensor, kLessEqual)
 BINARY(LogicalAnd, kAnd)
 BINARY(LogicalOr, kOr)
+BINARY(LogicalXor, kXor)
 BINARY(LtTensor, kLess)
 BINARY(Maximum, kMaximum)
 BINARY(Minimum, kMinimum)
@@ -68,13 +96,18 @@ BINARY(Mul, kMul)
 BINARY(NeTensor, kNotEqual)
 BINARY(PowTensorTensor, kPow)
 BINARY(RemainderTensorTensor, kRemainder)
+BINARY(XLogYTensor, kXLogY)
 BINARY_IN_PLACE(Div, kDiv)
 BINARY_IN_PLACE(FloorDivide, kFloorDiv)
 BINARY_IN_PLACE(Mul, kMul)
 
+WITH_NUMBER(BitwiseAndScalar, kBitAnd)
+WITH_NUMBER(BitwiseOrScalar, kBitOr)
+WITH_NUMBER(BitwiseXorScalar, kBitXor)
 WITH_NUMBER(Divs, kDiv)
 WITH_NUMBER(EqScalar, kEqual)
 WITH_NUMBER(FloorDivides, kFloorDiv)
+WITH_NUMBER(FmodScalar, kFmod)
 WITH_NUMBER(GeScalar, kGreaterEqual)
 WITH_NUMBER(GtScalar, kGreater)
 WITH_NUMBER(LeScalar, kLessEqual)
@@ -83,11 +116,20 @@ WITH_NUMBER(Muls, kMul)
 WITH_NUMBER(NeScalar, kNotEqual)
 WITH_NUMBER(PowTensorScalar, kPow)
 WITH_NUMBER(RemainderTensorScalar, kRemainder)
+WITH_NUMBER(XLogYScalarOther, kXLogY)
 WITH_NUMBER_IN_PLACE(Divs, kDiv)
 WITH_NUMBER_IN_PLACE(Muls, kMul)
 
 OPERATOR(aclnnPowScalarTensor, (Number self, In other, Out out),
          binary(Binary::kPow, value(self, 0), view(other), view(out)))
+
+OPERATOR(aclnnXLogYScalarSelf, (Number self, In other, Out out),
+         binary(Binary::kXLogY, value(self, 0), view(other), view(out)))
+// Quotients: as they are, cut, or rounded down.
+OPERATOR(aclnnDivMod, (In self, In other, int how, Out out),
+         binary(quotient(how), view(self), view(other), view(out)))
+OPERATOR(aclnnDivMods, (In self, Number other, int how, Out out),
+         binary(quotient(how), view(self), value(other, 1), view(out)))
 
 OPERATOR(aclnnAdd, (In self, In other, Number alpha, Out out),
          scaled_add(view(self), view(other), value(alpha, 1), view(out)))
@@ -112,14 +154,22 @@ OPERATOR(aclnnSigmoidBackward, (In grad, In result, Out out),
          backward(Backward::kSigmoid, view(grad), view(result), view(out)))
 OPERATOR(aclnnTanhBackward, (In grad, In result, Out out),
          backward(Backward::kTanh, view(grad), view(result), view(out)))
-OPERATOR(aclnnGeluBackward, (In grad, In self, Out out), backward(Backward::kGelu, view(grad), view(self), view(out)))
 OPERATOR(aclnnSiluBackward, (In grad, In self, Out out), backward(Backward::kSilu, view(grad), view(self), view(out)))
 
 OPERATOR(aclnnClamp, (In self, Number low, Number high, Out out),
          constexpr double all = std::numeric_limits<double>::infinity();
          clamp(view(self), value(low, -all), value(high, all), view(out)))
+OPERATOR(aclnnClampMax, (In self, Number high, Out out),
+         clamp(view(self), -std::numeric_limits<double>::infinity(), value(high, 0), view(out)))
 OPERATOR(aclnnClampMin, (In self, Number low, Out out),
          clamp(view(self), value(low, 0), std::numeric_limits<double>::infinity(), view(out)))
+OPERATOR(aclnnClampMinTensor, (In self, In low, Out out), binary(Binary::kMaximum, view(self), view(low), view(out)))
+OPERATOR(aclnnClampMaxTensor, (In self, In high, Out out), binary(Binary::kMinimum, view(self), view(high), view(out)))
+OPERATOR(aclnnClampTensor, (In self, In low, In high, Out out), {
+  const View to = view(out);
+  low != nullptr ? binary(Binary::kMaximum, view(self), view(low), to) : copy(view(self), to);
+  if (high != nullptr) binary(Binary::kMinimum, to, view(high), to);
+})
 OPERATOR(aclnnSWhere, (In condition, In self, In other, Out out),
          choose(view(condition), view(self), view(other), view(out)))
 OPERATOR(aclnnSelectV2, (In condition, In self, In other, Out out),

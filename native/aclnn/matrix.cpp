@@ -2,6 +2,7 @@
 // computes (cubeMathType) makes no difference here: everything is computed in the type of the tensors.
 #include "aclnn/call.h"
 #include "kernels/convolution.h"
+#include "kernels/elementwise.h"
 #include "kernels/layout.h"
 #include "kernels/matmul.h"
 #include "kernels/pooling.h"
@@ -32,8 +33,7 @@ Window window(Ints step, Ints padding, Ints gap) {
   return w;
 }
 
-Window filter_window(In weight, Ints step, Ints padding, Ints gap, bool turned) {
-  if (turned) throw Unsupported("transposed convolution is not emulated");
+Window filter_window(In weight, Ints step, Ints padding, Ints gap) {
   if (weight->dims.size() != 4) throw Unsupported("convolution with a kernel " + text(weight->dims) + " is not emulated");
   Window w = window(step, padding, gap);
   w.height = weight->dims[2];
@@ -64,23 +64,32 @@ Window reaching(Window w, bool round_up) {
 OPERATOR(aclnnMatmul, (In self, In other, Out out, int8_t), matmul(view(self), view(other), view(out)))
 OPERATOR(aclnnMm, (In self, In other, Out out, int8_t), matmul(view(self), view(other), view(out)))
 OPERATOR(aclnnBatchMatMul, (In self, In other, Out out, int8_t), matmul(view(self), view(other), view(out)))
+OPERATOR(aclnnMv, (In self, In other, Out out, int8_t), matmul(view(self), view(other), view(out)))
+OPERATOR(aclnnDot, (In self, In other, Out out), matmul(view(self), view(other), view(out)))
 OPERATOR(aclnnAddmm, (In self, In left, In right, Number beta, Number alpha, Out out, int8_t),
          matmul(view(left), view(right), view(out), Maybe(self), value(alpha, 1), value(beta, 1)))
 OPERATOR(aclnnBaddbmm, (In self, In left, In right, Number beta, Number alpha, Out out, int8_t),
          matmul(view(left), view(right), view(out), Maybe(self), value(alpha, 1), value(beta, 1)))
 
+// What goes in and what comes out change places where the convolution is turned round (transposed).
 OPERATOR(aclnnConvolution,
-         (In x, In weight, In bias, Ints step, Ints padding, Ints gap, bool turned, Ints, int64_t groups, Out out, int8_t),
-         convolution(view(x), view(weight), Maybe(bias), filter_window(weight, step, padding, gap, turned), groups,
-                     view(out)))
+         (In x, In weight, In bias, Ints step, Ints padding, Ints gap, bool turned, Ints, int64_t groups, Out out, int8_t), {
+           const Window w = filter_window(weight, step, padding, gap);
+           if (!turned) return convolution(view(x), view(weight), Maybe(bias), w, groups, view(out));
+           const View to = view(out);
+           convolution_input_gradient(view(x), view(weight), w, groups, to);
+           if (bias != nullptr) binary(Binary::kAdd, to, along_channels(view(bias), to.dims.size()), to);
+         })
 
 OPERATOR(aclnnConvolutionBackward,
          (In grad, In x, In weight, Ints, Ints step, Ints padding, Ints gap, bool turned, Ints, int, Flags mask, int8_t,
           Out to_x, Out to_weight, Out to_bias), {
-           const Window w = filter_window(weight, step, padding, gap, turned);
-           const int64_t groups = x->dims.at(1) / weight->dims.at(1);
-           if (wanted(mask, 0)) convolution_input_gradient(view(grad), view(weight), w, groups, view(to_x));
-           if (wanted(mask, 1)) convolution_weight_gradient(view(grad), view(x), w, groups, view(to_weight));
+           const Window w = filter_window(weight, step, padding, gap);
+           const int64_t groups = (turned ? grad : x)->dims.at(1) / weight->dims.at(1);
+           if (wanted(mask, 0) && turned) convolution(view(grad), view(weight), nullptr, w, groups, view(to_x));
+           if (wanted(mask, 0) && !turned) convolution_input_gradient(view(grad), view(weight), w, groups, view(to_x));
+           if (wanted(mask, 1))
+             convolution_weight_gradient(view(turned ? x : grad), view(turned ? grad : x), w, groups, view(to_weight));
            if (wanted(mask, 2) && to_bias != nullptr) reduce(Reduce::kSum, view(grad), {0, 2, 3}, view(to_bias));
          })
 

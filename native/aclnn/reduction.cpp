@@ -1,8 +1,7 @@
-// Operator calls (aclnn) for reductions, softmax, losses and normalization.
+// Operator calls (aclnn) for reductions, softmax and the losses made of it.
 #include "kernels/reduction.h"
 
 #include "aclnn/call.h"
-#include "kernels/norm.h"
 #include "kernels/softmax.h"
 
 using namespace jumar::aclnn;
@@ -11,8 +10,6 @@ using namespace jumar::kernels;
 namespace {
 
 Dims axes(Ints list) { return list != nullptr ? *list : Dims(); }
-
-int64_t width(Ints shape) { return count(*shape); }
 
 }  // namespace
 
@@ -36,6 +33,20 @@ OPERATOR(aclnnMinDim, (In self, int64_t dim, bool, Out out, Out places),
 OPERATOR(aclnnArgMax, (In self, int64_t dim, bool, Out out), arg_reduce(true, view(self), dim, nullptr, view(out)))
 OPERATOR(aclnnArgMin, (In self, int64_t dim, bool, Out out), arg_reduce(false, view(self), dim, nullptr, view(out)))
 
+OPERATOR(aclnnStd, (In self, Ints dims, int64_t correction, bool, Out out),
+         spread(true, view(self), axes(dims), correction, view(out), nullptr))
+OPERATOR(aclnnVarCorrection, (In self, Ints dims, int64_t correction, bool, Out out),
+         spread(false, view(self), axes(dims), correction, view(out), nullptr))
+OPERATOR(aclnnVarMean, (In self, Ints dims, int64_t correction, bool, Out out, Out mean),
+         spread(false, view(self), axes(dims), correction, view(out), Maybe(mean)))
+OPERATOR(aclnnStdMeanCorrection, (In self, Ints dims, int64_t correction, bool, Out out, Out mean),
+         spread(true, view(self), axes(dims), correction, view(out), Maybe(mean)))
+OPERATOR(aclnnNorm, (In self, Number power, Ints dims, bool, Out out),
+         power_norm(value(power, 2), view(self), axes(dims), view(out)))
+OPERATOR(aclnnLinalgVectorNorm, (In self, Number power, Ints dims, bool, int32_t, Out out),
+         power_norm(value(power, 2), view(self), axes(dims), view(out)))
+OPERATOR(aclnnLogSumExp, (In self, Ints dims, bool, Out out), log_sum_exp(view(self), axes(dims), view(out)))
+
 OPERATOR(aclnnSoftmax, (In self, int64_t dim, Out out), softmax(view(self), dim, false, view(out)))
 OPERATOR(aclnnLogSoftmax, (In self, int64_t dim, Out out), softmax(view(self), dim, true, view(out)))
 OPERATOR(aclnnSoftmaxBackward, (In grad, In result, int64_t dim, Out out),
@@ -48,28 +59,3 @@ OPERATOR(aclnnNLLLossBackward,
          (In grad, In, In target, In weight, int64_t mean, int64_t ignored, In total, Out out),
          nll_loss_gradient(view(grad), view(target), Maybe(weight), static_cast<Mean>(mean), ignored, view(total),
                            view(out)))
-
-OPERATOR(aclnnBatchNorm,
-         (In x, In weight, In bias, Out mean, Out variance, bool training, double momentum, double epsilon, Out out,
-          Out batch_mean, Out batch_inverse), {
-           const Maybe w(weight), b(bias), m(mean), v(variance);
-           batch_norm(view(x), {w, b, m, v, training, momentum, epsilon}, view(out), Maybe(batch_mean),
-                      Maybe(batch_inverse));
-         })
-OPERATOR(aclnnBatchNormBackward,
-         (In grad, In x, In weight, In mean, In variance, In batch_mean, In batch_inverse, bool training, double epsilon,
-          Flags mask, Out to_x, Out to_weight, Out to_bias), {
-           const Maybe w(weight), m(mean), v(variance);
-           const auto chosen = [&](size_t i, Out out) { return Maybe(mask == nullptr || mask->at(i) != 0 ? out : nullptr); };
-           batch_norm_gradient(view(grad), view(x), {w, nullptr, m, v, training, 0, epsilon}, Maybe(batch_mean),
-                               Maybe(batch_inverse), chosen(0, to_x), chosen(1, to_weight), chosen(2, to_bias));
-         })
-OPERATOR(aclnnLayerNorm,
-         (In x, Ints shape, In weight, In bias, double epsilon, Out out, Out mean, Out inverse),
-         layer_norm(view(x), width(shape), Maybe(weight), Maybe(bias), epsilon, view(out), Maybe(mean), Maybe(inverse)))
-OPERATOR(aclnnLayerNormBackward,
-         (In grad, In x, Ints shape, In mean, In inverse, In weight, In, Flags mask, Out to_x, Out to_weight, Out to_bias), {
-           const auto chosen = [&](size_t i, Out out) { return Maybe(mask == nullptr || mask->at(i) != 0 ? out : nullptr); };
-           layer_norm_gradient(view(grad), view(x), width(shape), view(mean), view(inverse), Maybe(weight),
-                               chosen(0, to_x), chosen(1, to_weight), chosen(2, to_bias));
-         })

@@ -7,7 +7,6 @@
 #include "kernels/norm.h"
 #include "kernels/pooling.h"
 #include "kernels/reduction.h"
-#include "kernels/softmax.h"
 
 namespace jumar::aclop {
 namespace {
@@ -59,15 +58,6 @@ Window pool_window(const Arguments& a, const Dims& image) {
     throw Unsupported("padding " + padding + " is not emulated");
   }
   return w;
-}
-
-// The bias belongs to the second axis, whatever comes behind it.
-View along_channels(View bias, size_t rank) {
-  for (size_t axis = 2; axis < rank; ++axis) {
-    bias.dims.push_back(1);
-    bias.strides.push_back(0);
-  }
-  return bias;
 }
 
 void conv2d(const Arguments& a) {
@@ -126,8 +116,6 @@ const std::vector<Entry> kNetwork = {
     {"AvgPool", [](const Arguments& a) { average_pool(a.in(0), pool_window(a, a.in(0).dims), false, 0, a.out(0)); }},
     {"AvgPoolGrad",
      [](const Arguments& a) { average_pool_gradient(a.in(1), pool_window(a, a.out(0).dims), false, 0, a.out(0)); }},
-    {"SoftmaxCrossEntropyWithLogits",
-     [](const Arguments& a) { softmax_cross_entropy(a.in(0), a.in(1), a.out(0), a.out(1)); }},
 };
 
 }  // namespace jumar::aclop

@@ -2,6 +2,7 @@
 #include "aclop/run.h"
 #include "kernels/elementwise.h"
 #include "kernels/layout.h"
+#include "kernels/map.h"
 #include "kernels/reduction.h"
 #include "kernels/softmax.h"
 
@@ -73,36 +74,69 @@ void one_hot_of(const Arguments& a) {
           a.out(0));
 }
 
+void add_product(const Arguments& a) {
+  map(a.out(0), [](double x, double p, double q, double f) { return x + f * p * q; }, a.in(0), a.in(1), a.in(2), a.in(3));
+}
+
+void add_quotient(const Arguments& a) {
+  map(a.out(0), [](double x, double p, double q, double f) { return x + f * p / q; }, a.in(0), a.in(1), a.in(2), a.in(3));
+}
+
+void deviation(const Arguments& a) {
+  const View mean = a.out(1);
+  spread(true, a.in(0), a.list("dim"), a.number("unbiased", 1) != 0 ? 1 : 0, a.out(0), &mean);
+}
+
 }  // namespace
 
 const std::vector<Entry> kPlain = {
     {"Abs", unary_of<Unary::kAbs>},
+    {"Acos", unary_of<Unary::kAcos>},
+    {"Acosh", unary_of<Unary::kAcosh>},
     {"Add", binary_of<Binary::kAdd>},
     {"AddN", add_n},
+    {"Addcdiv", add_quotient},
+    {"Addcmul", add_product},
+    {"Asin", unary_of<Unary::kAsin>},
+    {"Asinh", unary_of<Unary::kAsinh>},
     {"Assign", assign},
     {"AssignAdd", assign_of<Binary::kAdd>},
     {"AssignSub", assign_of<Binary::kSub>},
+    {"Atan", unary_of<Unary::kAtan>},
+    {"Atan2", binary_of<Binary::kAtan2>},
+    {"Atanh", unary_of<Unary::kAtanh>},
+    {"BitwiseAnd", binary_of<Binary::kBitAnd>},
+    {"BitwiseOr", binary_of<Binary::kBitOr>},
+    {"BitwiseXor", binary_of<Binary::kBitXor>},
     {"BroadcastTo", copy_of},
     {"Cast", copy_of},
     {"Ceil", unary_of<Unary::kCeil>},
+    {"Cos", unary_of<Unary::kCos>},
     {"Div", binary_of<Binary::kDiv>},
+    {"DivNoNan", binary_of<Binary::kDivNoNan>},
     {"Equal", binary_of<Binary::kEqual>},
+    {"Erf", unary_of<Unary::kErf>},
     {"Exp", unary_of<Unary::kExp>},
     {"ExpandDims", reshape},
+    {"Expm1", unary_of<Unary::kExpm1>},
     {"Flatten", reshape},
     {"Floor", unary_of<Unary::kFloor>},
     {"FloorDiv", binary_of<Binary::kFloorDiv>},
+    {"FloorMod", binary_of<Binary::kRemainder>},
     {"Greater", binary_of<Binary::kGreater>},
     {"GreaterEqual", binary_of<Binary::kGreaterEqual>},
+    {"IsNan", unary_of<Unary::kIsNan>},
     {"Less", binary_of<Binary::kLess>},
     {"LessEqual", binary_of<Binary::kLessEqual>},
     {"Log", unary_of<Unary::kLog>},
+    {"Log1p", unary_of<Unary::kLog1p>},
     {"LogSoftmaxV2", softmax_of<true>},
     {"LogicalAnd", binary_of<Binary::kAnd>},
     {"LogicalNot", unary_of<Unary::kLogicalNot>},
     {"LogicalOr", binary_of<Binary::kOr>},
     {"Maximum", binary_of<Binary::kMaximum>},
     {"Minimum", binary_of<Binary::kMinimum>},
+    {"Mod", binary_of<Binary::kFmod>},
     {"Mul", binary_of<Binary::kMul>},
     {"Neg", unary_of<Unary::kNeg>},
     {"NotEqual", binary_of<Binary::kNotEqual>},
@@ -117,6 +151,7 @@ const std::vector<Entry> kPlain = {
     {"ReduceMean", reduce_of<Reduce::kMean>},
     {"ReduceMin", reduce_of<Reduce::kMin>},
     {"ReduceProd", reduce_of<Reduce::kProd>},
+    {"ReduceStd", deviation},
     {"ReduceSum", reduce_of<Reduce::kSum>},
     {"Relu", unary_of<Unary::kRelu>},
     {"ReluGrad", [](const Arguments& a) { threshold_backward(a.in(0), a.in(1), 0, a.out(0)); }},
@@ -125,15 +160,19 @@ const std::vector<Entry> kPlain = {
     {"Select", [](const Arguments& a) { choose(a.in(0), a.in(1), a.in(2), a.out(0)); }},
     {"Sigmoid", unary_of<Unary::kSigmoid>},
     {"Sign", unary_of<Unary::kSign>},
+    {"Sin", unary_of<Unary::kSin>},
     {"SoftmaxV2", softmax_of<false>},
     {"Sqrt", unary_of<Unary::kSqrt>},
     {"Square", unary_of<Unary::kSquare>},
+    {"SquaredDifference", binary_of<Binary::kSquaredDifference>},
     {"Squeeze", reshape},
     {"Sub", binary_of<Binary::kSub>},
     {"Tanh", unary_of<Unary::kTanh>},
     {"TensorMove", copy_of},
     {"Tile", tile},
     {"Transpose", transpose},
+    {"TruncateMod", binary_of<Binary::kFmod>},
+    {"Xlogy", binary_of<Binary::kXLogY>},
     {"ZerosLike", filled<0>},
 };
 

@@ -6,7 +6,7 @@
 namespace jumar::kernels {
 namespace {
 
-constexpr double kSqrtHalf = 0.70710678118654752440, kInvSqrt2Pi = 0.39894228040143267794;
+constexpr double kPi = 3.14159265358979323846;
 
 template <class T>
 T sigmoid(T x) {
@@ -21,6 +21,31 @@ T floor_div(T x, T y) {
   } else {
     return std::floor(x / y);
   }
+}
+
+template <class T>
+T trunc_div(T x, T y) {
+  if constexpr (std::is_integral_v<T>) {
+    if (y == 0) throw Unsupported("an integer was divided by zero");
+    return x / y;
+  } else {
+    return std::trunc(x / y);
+  }
+}
+
+template <class T>
+T remainder_of(T x, T y) {
+  if constexpr (std::is_integral_v<T>) {
+    return x - trunc_div(x, y) * y;
+  } else {
+    return std::fmod(x, y);
+  }
+}
+
+template <class T>
+int64_t bits(T x) {
+  if constexpr (!std::is_integral_v<T>) throw Unsupported("bits of floating-point numbers cannot be combined");
+  return static_cast<int64_t>(x);
 }
 
 template <class T>
@@ -39,31 +64,48 @@ T apply(Unary what, T x) {
   }
   if constexpr (std::is_floating_point_v<T>) {
     switch (what) {
+      case Unary::kAcos: return std::acos(x);
+      case Unary::kAcosh: return std::acosh(x);
+      case Unary::kAsin: return std::asin(x);
+      case Unary::kAsinh: return std::asinh(x);
+      case Unary::kAtan: return std::atan(x);
+      case Unary::kAtanh: return std::atanh(x);
       case Unary::kCeil: return std::ceil(x);
       case Unary::kCos: return std::cos(x);
+      case Unary::kCosh: return std::cosh(x);
       case Unary::kErf: return std::erf(x);
+      case Unary::kErfc: return std::erfc(x);
       case Unary::kExp: return std::exp(x);
+      case Unary::kExp2: return std::exp2(x);
+      case Unary::kExpm1: return std::expm1(x);
       case Unary::kFloor: return std::floor(x);
-      case Unary::kGelu: return x * T(0.5) * (T(1) + std::erf(x * T(kSqrtHalf)));
       case Unary::kLog: return std::log(x);
+      case Unary::kLog10: return std::log10(x);
       case Unary::kLog1p: return std::log1p(x);
+      case Unary::kLog2: return std::log2(x);
       case Unary::kReciprocal: return T(1) / x;
       case Unary::kRound: return std::nearbyint(x);
       case Unary::kRsqrt: return T(1) / std::sqrt(x);
       case Unary::kSigmoid: return sigmoid(x);
       case Unary::kSilu: return x * sigmoid(x);
       case Unary::kSin: return std::sin(x);
+      case Unary::kSinc: return x == T(0) ? T(1) : std::sin(T(kPi) * x) / (T(kPi) * x);
+      case Unary::kSinh: return std::sinh(x);
       case Unary::kSqrt: return std::sqrt(x);
+      case Unary::kTan: return std::tan(x);
       case Unary::kTanh: return std::tanh(x);
+      case Unary::kTrunc: return std::trunc(x);
       default: break;
     }
+  } else if (what == Unary::kBitNot) {
+    return ~x;
   }
   return x;  // rounding an integer
 }
 
 bool keeps_integers(Unary what) {
   return what == Unary::kCeil || what == Unary::kFloor || what == Unary::kRound || what == Unary::kAbs ||
-         what == Unary::kIsFinite || what == Unary::kIsInf || what == Unary::kIsNan || what == Unary::kLogicalNot ||
+         what == Unary::kTrunc || what == Unary::kBitNot || what == Unary::kIsFinite || what == Unary::kIsInf || what == Unary::kIsNan || what == Unary::kLogicalNot ||
          what == Unary::kNeg || what == Unary::kRelu || what == Unary::kSign || what == Unary::kSquare;
 }
 
@@ -72,9 +114,15 @@ T apply(Binary what, T x, T y) {
   switch (what) {
     case Binary::kAdd: return x + y;
     case Binary::kAnd: return T(x != T(0) && y != T(0));
+    case Binary::kAtan2: return static_cast<T>(std::atan2(x, y));
+    case Binary::kBitAnd: return bits(x) & bits(y);
+    case Binary::kBitOr: return bits(x) | bits(y);
+    case Binary::kBitXor: return bits(x) ^ bits(y);
     case Binary::kDiv: return x / y;
+    case Binary::kDivNoNan: return y == T(0) ? T(0) : x / y;
     case Binary::kEqual: return T(x == y);
     case Binary::kFloorDiv: return floor_div(x, y);
+    case Binary::kFmod: return remainder_of(x, y);
     case Binary::kGreater: return T(x > y);
     case Binary::kGreaterEqual: return T(x >= y);
     case Binary::kLess: return T(x < y);
@@ -86,7 +134,11 @@ T apply(Binary what, T x, T y) {
     case Binary::kOr: return T(x != T(0) || y != T(0));
     case Binary::kPow: return static_cast<T>(std::pow(x, y));
     case Binary::kRemainder: return x - floor_div(x, y) * y;
+    case Binary::kSquaredDifference: return (x - y) * (x - y);
     case Binary::kSub: return x - y;
+    case Binary::kTruncDiv: return trunc_div(x, y);
+    case Binary::kXLogY: return x == T(0) && y == y ? T(0) : static_cast<T>(x * std::log(y));
+    case Binary::kXor: return T((x != T(0)) != (y != T(0)));
   }
   return x;
 }
@@ -94,8 +146,6 @@ T apply(Binary what, T x, T y) {
 template <class T>
 T apply(Backward what, T v) {
   switch (what) {
-    case Backward::kGelu:
-      return T(0.5) * (T(1) + std::erf(v * T(kSqrtHalf))) + v * T(kInvSqrt2Pi) * std::exp(T(-0.5) * v * v);
     case Backward::kRelu: return T(v > T(0));
     case Backward::kSigmoid: return v * (T(1) - v);
     case Backward::kSilu: return sigmoid(v) * (T(1) + v * (T(1) - sigmoid(v)));
@@ -124,7 +174,7 @@ void combine(Binary what, std::vector<T>& x, const std::vector<T>& y) {
 // A quotient of integers is a fraction: computed in float.
 template <class F>
 void compute_for(Binary what, std::initializer_list<int32_t> types, F&& run) {
-  if (what == Binary::kDiv) return compute_float(types, run);
+  if (what == Binary::kDiv || what == Binary::kAtan2 || what == Binary::kXLogY) return compute_float(types, run);
   compute(types, run);
 }
 

@@ -4,14 +4,16 @@
 
 namespace jumar::kernels {
 
-enum class Unary { kAbs, kCeil, kCos, kErf, kExp, kFloor, kGelu, kIsFinite, kIsInf, kIsNan, kLog, kLog1p, kLogicalNot,
-                   kNeg, kReciprocal, kRelu, kRound, kRsqrt, kSigmoid, kSign, kSilu, kSin, kSqrt, kSquare, kTanh };
+enum class Unary { kAbs, kAcos, kAcosh, kAsin, kAsinh, kAtan, kAtanh, kBitNot, kCeil, kCos, kCosh, kErf, kErfc, kExp, kExp2,
+                   kExpm1, kFloor, kIsFinite, kIsInf, kIsNan, kLog, kLog10, kLog1p, kLog2, kLogicalNot, kNeg, kReciprocal,
+                   kRelu, kRound, kRsqrt, kSigmoid, kSign, kSilu, kSin, kSinc, kSinh, kSqrt, kSquare, kTan, kTanh, kTrunc };
 
-enum class Binary { kAdd, kAnd, kDiv, kEqual, kFloorDiv, kGreater, kGreaterEqual, kLess, kLessEqual, kMaximum, kMinimum,
-                    kMul, kNotEqual, kOr, kPow, kRemainder, kSub };
+enum class Binary { kAdd, kAnd, kAtan2, kBitAnd, kBitOr, kBitXor, kDiv, kDivNoNan, kEqual, kFloorDiv, kFmod, kGreater,
+                    kGreaterEqual, kLess, kLessEqual, kMaximum, kMinimum, kMul, kNotEqual, kOr, kPow, kRemainder,
+                    kSquaredDifference, kSub, kTruncDiv, kXLogY, kXor };
 
 // Gradients from the one that comes in (`grad`) and the value the function was given or gave.
-enum class Backward { kGelu, kRelu, kSigmoid, kSilu, kSqrt, kTanh };
+enum class Backward { kRelu, kSigmoid, kSilu, kSqrt, kTanh };
 
 void unary(Unary what, const View& x, const View& out);
 void binary(Binary what, const View& x, const View& y, const View& out);

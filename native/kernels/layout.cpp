@@ -7,12 +7,6 @@ namespace {
 
 size_t at(int64_t index) { return static_cast<size_t>(index); }
 
-int64_t checked(int64_t index, int64_t size) {
-  if (index < -size || index >= size)
-    throw Unsupported("index " + std::to_string(index) + " is out of range for " + std::to_string(size));
-  return index < 0 ? index + size : index;
-}
-
 }  // namespace
 
 void copy(const View& x, const View& out) {
@@ -30,6 +24,14 @@ View permuted(const View& x, const Dims& order) {
     out.strides.push_back(x.strides[at(axis_of(axis, x.dims.size()))]);
   }
   return out;
+}
+
+View along_channels(View x, size_t rank) {
+  for (size_t axis = 2; axis < rank; ++axis) {
+    x.dims.push_back(1);
+    x.strides.push_back(0);
+  }
+  return x;
 }
 
 View sliced(const View& x, int64_t axis, int64_t start, int64_t end, int64_t step) {
@@ -81,6 +83,15 @@ void concatenate(const std::vector<View>& parts, int64_t axis, const View& out) 
   });
 }
 
+void cut(const View& x, int64_t axis, const std::vector<View>& parts) {
+  int64_t first = 0;
+  for (const View& part : parts) {
+    const int64_t size = split(part.dims, axis).along;
+    copy(sliced(x, axis, first, first + size, 1), part);
+    first += size;
+  }
+}
+
 void stack(const std::vector<View>& parts, int64_t axis, const View& out) {
   const auto place = axis_of(axis, out.dims.size());
   std::vector<View> raised = parts;
@@ -107,73 +118,6 @@ void repeat(const View& x, const Dims& times, const View& out) {
   compute({x.type}, [&](auto sample) { store(out, load<decltype(sample)>(view, wide)); });
 }
 
-void gather(const View& x, int64_t axis, const View& index, const View& out) {
-  const Split from = split(x.dims, axis), to = split(index.dims, axis);
-  if (from.behind != to.behind || from.before < to.before)
-    throw Unsupported("gather from " + text(x.dims) + " with " + text(index.dims) + " is not emulated");
-  const auto places = load<int64_t>(index);
-  compute({x.type}, [&](auto sample) {
-    using T = decltype(sample);
-    const auto values = load<T>(x);
-    std::vector<T> result(places.size());
-    for (int64_t i = 0; i < static_cast<int64_t>(places.size()); ++i) {
-      const int64_t behind = i % to.behind, before = i / (to.behind * to.along);
-      result[at(i)] = values[at((before * from.along + checked(places[at(i)], from.along)) * from.behind + behind)];
-    }
-    store(out, result);
-  });
-}
-
-void scatter_add(const View& x, int64_t axis, const View& index, const View& added, const View& out) {
-  const Split to = split(x.dims, axis), from = split(index.dims, axis);
-  if (from.behind != to.behind || to.before < from.before)
-    throw Unsupported("scatter into " + text(x.dims) + " with " + text(index.dims) + " is not emulated");
-  const auto places = load<int64_t>(index);
-  compute({x.type, added.type}, [&](auto sample) {
-    using T = decltype(sample);
-    auto result = load<T>(x);
-    const auto values = load<T>(added, index.dims);
-    for (int64_t i = 0; i < static_cast<int64_t>(places.size()); ++i) {
-      const int64_t behind = i % from.behind, before = i / (from.behind * from.along);
-      result[at((before * to.along + checked(places[at(i)], to.along)) * to.behind + behind)] += values[at(i)];
-    }
-    store(out, result);
-  });
-}
-
-void select(const View& x, int64_t axis, const View& index, const View& out) {
-  const Split from = split(x.dims, axis);
-  const auto places = load<int64_t>(index);
-  compute({x.type}, [&](auto sample) {
-    using T = decltype(sample);
-    const auto values = load<T>(x);
-    std::vector<T> result;
-    result.reserve(at(count(out.dims)));
-    for (int64_t i = 0; i < from.before; ++i)
-      for (int64_t place : places) {
-        const auto first = values.begin() + (i * from.along + checked(place, from.along)) * from.behind;
-        result.insert(result.end(), first, first + from.behind);
-      }
-    store(out, result);
-  });
-}
-
-void embedding_gradient(const View& grad, const View& index, int64_t rows, int64_t ignored, const View& out) {
-  const auto places = load<int64_t>(index);
-  const int64_t width = count(out.dims) / std::max<int64_t>(rows, 1);
-  compute_float({grad.type}, [&](auto sample) {
-    using T = decltype(sample);
-    const auto grads = load<T>(grad);
-    std::vector<T> result(at(rows * width));
-    for (size_t i = 0; i < places.size(); ++i) {
-      if (places[i] == ignored) continue;
-      T* row = &result[at(checked(places[i], rows) * width)];
-      for (int64_t j = 0; j < width; ++j) row[j] += grads[i * at(width) + at(j)];
-    }
-    store(out, result);
-  });
-}
-
 void one_hot(const View& index, int64_t classes, const View& on, const View& off, int64_t axis, const View& out) {
   const Split s = split(out.dims, axis);
   const auto places = load<int64_t>(index);
@@ -198,6 +142,13 @@ void triangle(const View& x, int64_t diagonal, bool lower, const View& out) {
     }
     store(out, values);
   });
+}
+
+void diagonal_ones(const View& out) {
+  const int64_t width = out.dims.back();
+  std::vector<double> values(at(count(out.dims)));
+  for (int64_t i = 0; i < std::min(out.dims.at(0), width); ++i) values[at(i * width + i)] = 1;
+  store(out, values);
 }
 
 void range(double start, double step, const View& out) {

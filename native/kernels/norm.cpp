@@ -100,19 +100,22 @@ void batch_norm_gradient(const View& grad, const View& x, const BatchNorm& norm,
   store_if(to_bias, sums);
 }
 
-void layer_norm(const View& x, int64_t size, const View* weight, const View* bias, double epsilon, const View& out,
-                const View* mean, const View* inverse_deviation) {
+void row_norm(const View& x, const Rows& rows, const View* weight, const View* bias, double epsilon, const View& out,
+              const View* mean, const View* inverse_deviation) {
   auto values = load<double>(x);
-  const auto width = static_cast<size_t>(size);
-  const auto factors = load_or(weight, width, 1), shifts = load_or(bias, width, 0);
+  const auto width = static_cast<size_t>(rows.width), channels = static_cast<size_t>(rows.channels);
+  const auto factors = load_or(weight, channels, 1), shifts = load_or(bias, channels, 0);
   Row means, inverses;
   for (size_t first = 0; first < values.size(); first += width) {
     double sum = 0, squares = 0;
-    for (size_t i = 0; i < width; ++i) sum += values[first + i];
+    for (size_t i = first; i < first + width && rows.centered; ++i) sum += values[i];
     const double middle = sum / static_cast<double>(width);
-    for (size_t i = 0; i < width; ++i) squares += (values[first + i] - middle) * (values[first + i] - middle);
+    for (size_t i = first; i < first + width; ++i) squares += (values[i] - middle) * (values[i] - middle);
     const double inverse = 1 / std::sqrt(squares / static_cast<double>(width) + epsilon);
-    for (size_t i = 0; i < width; ++i) values[first + i] = (values[first + i] - middle) * inverse * factors[i] + shifts[i];
+    for (size_t i = first; i < first + width; ++i) {
+      const size_t c = i / static_cast<size_t>(rows.repeat) % channels;
+      values[i] = (values[i] - middle) * inverse * factors[c] + shifts[c];
+    }
     means.push_back(middle);
     inverses.push_back(inverse);
   }
@@ -121,28 +124,29 @@ void layer_norm(const View& x, int64_t size, const View* weight, const View* bia
   store_if(inverse_deviation, inverses);
 }
 
-void layer_norm_gradient(const View& grad, const View& x, int64_t size, const View& mean,
-                         const View& inverse_deviation, const View* weight, const View* to_x, const View* to_weight,
-                         const View* to_bias) {
+void row_norm_gradient(const View& grad, const View& x, const Rows& rows, const View* mean,
+                       const View& inverse_deviation, const View* weight, const View* to_x, const View* to_weight,
+                       const View* to_bias) {
   auto grads = load<double>(grad, x.dims);
-  const auto values = load<double>(x), means = load<double>(mean), inverses = load<double>(inverse_deviation);
-  const auto width = static_cast<size_t>(size);
-  const auto factors = load_or(weight, width, 1);
-  Row weights(width), biases(width);
+  const auto values = load<double>(x), inverses = load<double>(inverse_deviation);
+  const auto width = static_cast<size_t>(rows.width), channels = static_cast<size_t>(rows.channels);
+  const auto means = load_or(mean, inverses.size(), 0), factors = load_or(weight, channels, 1);
+  Row weights(channels), biases(channels);
   for (size_t first = 0; first < values.size(); first += width) {
     const double middle = means.at(first / width), inverse = inverses.at(first / width);
     double sum = 0, product = 0;
-    for (size_t i = 0; i < width; ++i) {
-      const double scaled = (values[first + i] - middle) * inverse, one = grads[first + i] * factors[i];
-      sum += one;
+    for (size_t i = first; i < first + width; ++i) {
+      const size_t c = i / static_cast<size_t>(rows.repeat) % channels;
+      const double scaled = (values[i] - middle) * inverse, one = grads[i] * factors[c];
+      sum += rows.centered ? one : 0;
       product += one * scaled;
-      weights[i] += grads[first + i] * scaled;
-      biases[i] += grads[first + i];
+      weights[c] += grads[i] * scaled;
+      biases[c] += grads[i];
     }
-    for (size_t i = 0; i < width; ++i) {
-      const double scaled = (values[first + i] - middle) * inverse;
-      grads[first + i] =
-          inverse * (grads[first + i] * factors[i] - (sum + scaled * product) / static_cast<double>(width));
+    for (size_t i = first; i < first + width; ++i) {
+      const size_t c = i / static_cast<size_t>(rows.repeat) % channels;
+      const double scaled = (values[i] - middle) * inverse;
+      grads[i] = inverse * (grads[i] * factors[c] - (sum + scaled * product) / static_cast<double>(width));
     }
   }
   store_if(to_x, grads);

@@ -1,4 +1,4 @@
-// Normalization over a batch or over the last axes, and its gradients.
+// Normalization over a batch or over rows (layers, groups), and its gradients.
 #pragma once
 #include "kernels/view.h"
 
@@ -14,10 +14,17 @@ struct BatchNorm {
 void batch_norm(const View& x, const BatchNorm& norm, const View& out, const View* mean, const View* inverse_deviation);
 void batch_norm_gradient(const View& grad, const View& x, const BatchNorm& norm, const View* mean,
                          const View* inverse_deviation, const View* to_x, const View* to_weight, const View* to_bias);
-void layer_norm(const View& x, int64_t width, const View* weight, const View* bias, double epsilon, const View& out,
-                const View* mean, const View* inverse_deviation);
-void layer_norm_gradient(const View& grad, const View& x, int64_t width, const View& mean,
-                         const View& inverse_deviation, const View* weight, const View* to_x, const View* to_weight,
-                         const View* to_bias);
+
+// Rows of neighbours that are normalized together; weight and bias have one number for each of `channels`, which
+// come one after the other, each for `repeat` elements.
+struct Rows {
+  int64_t width, channels, repeat = 1;
+  bool centered = true;  // otherwise only scaled: the mean counts as zero
+};
+void row_norm(const View& x, const Rows& rows, const View* weight, const View* bias, double epsilon, const View& out,
+              const View* mean, const View* inverse_deviation);
+void row_norm_gradient(const View& grad, const View& x, const Rows& rows, const View* mean,
+                       const View& inverse_deviation, const View* weight, const View* to_x, const View* to_weight,
+                       const View* to_bias);
 
 }  // namespace jumar::kernels

@@ -1,6 +1,7 @@
 #include "kernels/reduction.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace jumar::kernels {
 namespace {
@@ -89,6 +90,57 @@ void arg_reduce(bool largest, const View& x, int64_t axis, const View* values, c
     store(places, where);
     if (values != nullptr) store(*values, best);
   });
+}
+
+void spread(bool root, const View& x, const Dims& axes, int64_t correction, const View& out, const View* mean) {
+  const auto to = targets(x.dims, axes);
+  const auto values = load<double>(x);
+  std::vector<double> means(static_cast<size_t>(count(out.dims))), squares(means.size()), sizes(means.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    means.at(static_cast<size_t>(to[i])) += values[i];
+    sizes[static_cast<size_t>(to[i])] += 1;
+  }
+  for (size_t i = 0; i < means.size(); ++i) means[i] /= sizes[i];
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto at = static_cast<size_t>(to[i]);
+    squares[at] += (values[i] - means[at]) * (values[i] - means[at]);
+  }
+  for (size_t i = 0; i < squares.size(); ++i) {
+    squares[i] /= std::max(sizes[i] - static_cast<double>(correction), 0.0);
+    if (root) squares[i] = std::sqrt(squares[i]);
+  }
+  store(out, squares);
+  if (mean != nullptr) store(*mean, means);
+}
+
+void power_norm(double power, const View& x, const Dims& axes, const View& out) {
+  const auto to = targets(x.dims, axes);
+  const auto values = load<double>(x);
+  std::vector<double> sums(static_cast<size_t>(count(out.dims)), std::isinf(power) && power < 0 ? INFINITY : 0);
+  for (size_t i = 0; i < values.size(); ++i) {
+    double& sum = sums.at(static_cast<size_t>(to[i]));
+    const double size = std::abs(values[i]);
+    if (std::isinf(power)) sum = power > 0 ? std::max(sum, size) : std::min(sum, size);
+    else sum += power == 0 ? size != 0 : std::pow(size, power);
+  }
+  if (!std::isinf(power) && power != 0)
+    for (double& sum : sums) sum = std::pow(sum, 1 / power);
+  store(out, sums);
+}
+
+void log_sum_exp(const View& x, const Dims& axes, const View& out) {
+  const auto to = targets(x.dims, axes);
+  const auto values = load<double>(x);
+  std::vector<double> largest(static_cast<size_t>(count(out.dims)), -INFINITY), sums(largest.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    double& most = largest.at(static_cast<size_t>(to[i]));
+    most = std::max(most, values[i]);
+  }
+  for (double& most : largest) most = std::isinf(most) ? 0 : most;
+  for (size_t i = 0; i < values.size(); ++i)
+    sums[static_cast<size_t>(to[i])] += std::exp(values[i] - largest[static_cast<size_t>(to[i])]);
+  for (size_t i = 0; i < sums.size(); ++i) sums[i] = std::log(sums[i]) + largest[i];
+  store(out, sums);
 }
 
 }  // namespace jumar::kernels

@@ -6,13 +6,6 @@
 namespace jumar::kernels {
 namespace {
 
-// Calls `visit(pointer to the first element, step to the next)` for every row along the axis.
-template <class T, class F>
-void each_row(const Split& s, T* values, F&& visit) {
-  for (int64_t i = 0; i < s.before; ++i)
-    for (int64_t j = 0; j < s.behind; ++j) visit(values + i * s.along * s.behind + j, i * s.along * s.behind + j);
-}
-
 template <class T>
 void normalize(T* row, int64_t size, int64_t step, bool logarithm) {
   T largest = row[0], sum = 0;

@@ -92,4 +92,11 @@ struct Split {
 };
 Split split(const Dims& dims, int64_t axis);
 
+// Calls `visit(pointer to the first element, its place)` for every row along the axis; `behind` is the step in a row.
+template <class T, class F>
+void each_row(const Split& s, T* values, F&& visit) {
+  for (int64_t i = 0; i < s.before; ++i)
+    for (int64_t j = 0; j < s.behind; ++j) visit(values + i * s.along * s.behind + j, i * s.along * s.behind + j);
+}
+
 }  // namespace jumar::kernels

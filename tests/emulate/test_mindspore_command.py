@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jumar.core.errors import UserError
-from jumar.emulate import command, mindspore, prefix
+from jumar.emulate import command, mindspore, prefix, program
 from jumar.emulate.command import Wish
 from jumar.emulate.mindspore import Installed
 
@@ -25,25 +25,57 @@ def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "net.py").write_text("import numpy\nif True:\n    from mindspore import nn\n")
     (tmp_path / "other.py").write_text("text = 'import mindspore'\n# import mindspore\n")
+    (tmp_path / "torch_net.py").write_text("import torch.nn as nn\nfrom net import anything\n")
+    (tmp_path / "train.py").write_text("import argparse\nfrom src import config\nfrom src.models.tiny import (Tiny,\n  x)\n")
+    (tmp_path / "src" / "models").mkdir(parents=True)
+    (tmp_path / "src" / "models" / "tiny.py").write_text("from ..parts import Part\n")
+    (tmp_path / "src" / "parts.py").write_text("import mindspore.nn as nn\nimport train\n")
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["net.py", "--epochs", "3"], True),
-        (["-u", "net.py"], True),
-        (["msrun", "--worker_num=2", "net.py"], True),
-        (["-c", "import mindspore as ms"], True),
-        (["-m", "mindspore.run_check"], True),
-        (["other.py"], False),
-        (["missing.py"], False),
-        (["-c", "print('import mindspore')"], False),
-        (["-m", "pytest"], False),
-        ([], False),
+        (["net.py", "--epochs", "3"], "mindspore"),
+        (["-u", "net.py"], "mindspore"),
+        (["train.py"], "mindspore"),
+        (["-m", "src.models.tiny"], "mindspore"),
+        (["msrun", "--worker_num=2", "net.py"], "mindspore"),
+        (["-c", "import mindspore as ms"], "mindspore"),
+        (["-m", "mindspore.run_check"], "mindspore"),
+        (["torch_net.py"], "torch"),
+        (["torchrun", "net.py"], "torch"),
+        (["other.py"], None),
+        (["missing.py"], None),
+        (["-c", "print('import mindspore')"], None),
+        (["-m", "pytest"], None),
+        ([], None),
     ],
 )
-def test_program_is_known_by_its_imports(words: list[str], expected: bool) -> None:
-    assert mindspore.is_meant(words, Path()) is expected
+def test_framework_is_known_by_the_imports(words: list[str], expected: str | None) -> None:
+    assert program.framework(words, Path()) == expected
+
+
+def _only(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
+    monkeypatch.setattr(command, "_has", lambda package: package in packages)
+
+
+def test_environment_with_mindspore_alone_is_mindspores(monkeypatch: pytest.MonkeyPatch) -> None:
+    _only(monkeypatch, "mindspore")
+    built = command.build(["other.py"], Wish(), {})
+    assert not built.glue and built.variables["JUMAR_CANN"] == "9.1.0"
+
+
+def test_program_without_torch_needs_no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    _only(monkeypatch)
+    assert not command.build(["other.py"], Wish(), {}).glue
+    with pytest.raises(UserError, match="`torch` is not installed"):
+        command.build(["torch_net.py"], Wish(), {})
+
+
+@pytest.mark.parametrize(("version", "cann"), [("2.7.2", "8.5.0"), ("2.10.0", "9.1.0"), ("2.99.0", "9.1.0")])
+def test_cann_is_the_one_that_belongs_to_mindspore(monkeypatch: pytest.MonkeyPatch, version: str, cann: str) -> None:
+    monkeypatch.setattr(mindspore, "installed", lambda python: Installed(version, "1.26.4"))
+    assert command.build(["net.py"], Wish(), {}).variables["JUMAR_CANN"] == cann
 
 
 def test_libraries_are_found_through_the_prefix() -> None:
@@ -96,7 +128,7 @@ def test_options_of_torch_are_refused(wish: Wish, said: str) -> None:
 @pytest.mark.parametrize("wish", [Wish(on="cpu"), Wish(python="python3")])
 def test_options_of_mindspore_are_refused_for_torch(wish: Wish) -> None:
     with pytest.raises(UserError, match="for MindSpore programs"):
-        command.build(["other.py"], wish, {})
+        command.build(["torch_net.py"], wish, {})
 
 
 def test_wrong_interpreter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

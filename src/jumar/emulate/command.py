@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn
 
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
-from jumar.emulate import env, mindspore, prefix
+from jumar.emulate import env, mindspore, prefix, program
 
 DRIVERS = ("/usr/local/Ascend/driver", "/usr/local/npu/driver", "/dev/davinci_manager")
 """Any of these says that the driver is there; some newer machines keep it in /usr/local/npu."""
@@ -49,17 +49,20 @@ class Command(NamedTuple):
 
 def build(words: Sequence[str], wish: Wish, environ: Mapping[str, str], folder: Path = Path()) -> Command:
     """The command for `script.py ARGS`, `-m module ARGS`, `-c code ARGS`, `-` or a program on the path."""
-    if mindspore.is_meant(words, folder):
+    framework = program.framework(words, folder) or _only_framework(wish)
+    if framework == program.MINDSPORE:
         return _mindspore(words, wish, environ, folder)
     _only_mindspore(wish)
     argv = argv_of(words, folder)
     real = devices() if environ.get("JUMAR_EMULATE") != "1" else []
     if environ.get("JUMAR_EMULATE") == "0" or real:
         return _on_real(argv, wish, real)
-    _check_packages()
+    glue = framework == program.TORCH or _has("torch")
+    if glue:
+        _check_packages()
     values = env.environment(wish.soc, wish.cards, wish.memory, environ)
     place = prefix.default_place(values)
-    return Command(argv, {**prefix.variables(place, values, environ), **_extras(wish)}, _emulating(values))
+    return Command(argv, {**prefix.variables(place, values, environ), **_extras(wish)}, _emulating(values), glue)
 
 
 def _mindspore(words: Sequence[str], wish: Wish, environ: Mapping[str, str], folder: Path) -> Command:
@@ -74,10 +77,20 @@ def _mindspore(words: Sequence[str], wish: Wish, environ: Mapping[str, str], fol
     real = devices() if environ.get("JUMAR_EMULATE") != "1" else []
     if environ.get("JUMAR_EMULATE") == "0" or real:
         return _on_real(argv, wish, real)
-    said = mindspore.warning(mindspore.check(python))
+    found = mindspore.check(python)
     values = env.environment(wish.soc, wish.cards, wish.memory, environ)
-    where = "\n".join(filter(None, [said, _emulating(values)]))
-    return Command(argv, mindspore.emulated(values, environ, python), where, glue=False)
+    where = "\n".join(filter(None, [mindspore.warning(found), _emulating(values)]))
+    return Command(argv, mindspore.emulated(values, environ, python, found.mindspore), where, glue=False)
+
+
+def _only_framework(wish: Wish) -> str | None:
+    """Where the program does not tell: MindSpore, in an environment that has it and not torch."""
+    asked = wish.on is not None or wish.python is not None
+    return program.MINDSPORE if asked or (_has("mindspore") and not _has("torch")) else None
+
+
+def _has(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
 
 
 def _only_mindspore(wish: Wish) -> None:
@@ -199,7 +212,7 @@ def _nearest_file(name: str, folder: Path) -> str:
 
 def _check_packages() -> None:
     for package in ("torch", "torch_npu"):
-        if importlib.util.find_spec(package) is None:
+        if not _has(package):
             raise UserError(f"`{package}` is not installed in this environment", INSTALL)
     torch, npu = (metadata.version(name) for name in ("torch", "torch_npu"))
     if env.base_version(torch) != env.base_version(npu):

@@ -8,24 +8,23 @@ found through the virtual prefix.
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
 from jumar.core.errors import UserError
 from jumar.emulate import env, prefix
+from jumar.tables import mindspore_versions
 
 CANN = "9.1.0"
-"""The newest release that mindspore 2.10.0 accepts without a warning (mindspore/run_check/_check_version.py)."""
+"""For releases of MindSpore that are not in the table of versions: the one that belongs to 2.10.0."""
 INSTALL = "pip install mindspore==2.10.0 'numpy<2'"
 TARGET = "JUMAR_MINDSPORE_TARGET"
 """What device_target becomes, whatever the program says: read by site/sitecustomize.py."""
-_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+mindspore\b", re.MULTILINE)
 _ASK = (
     "import importlib.metadata as m, json, sys\n"
     "def v(n):\n"
@@ -40,22 +39,6 @@ class Installed(NamedTuple):
 
     mindspore: str
     numpy: str
-
-
-def is_meant(words: Sequence[str], folder: Path) -> bool:
-    """Whether the words of `jumar run` start a MindSpore program: its text imports it, or it is `msrun`."""
-    rest = [word for word in words if not word.startswith("-") or word in ("-m", "-c")]
-    if not rest:
-        return False
-    if rest[0] in ("-m", "-c"):
-        value = rest[1] if len(rest) > 1 else ""
-        return value.split(".")[0] == "mindspore" if rest[0] == "-m" else bool(_IMPORT.search(value.encode()))
-    if Path(rest[0]).name in ("msrun", "msrun.py"):
-        return True
-    try:
-        return (folder / rest[0]).suffix == ".py" and bool(_IMPORT.search((folder / rest[0]).read_bytes()))
-    except OSError:
-        return False
 
 
 def installed(python: str) -> Installed:
@@ -85,9 +68,14 @@ def warning(found: Installed) -> str:
     return ""
 
 
-def emulated(values: Mapping[str, str], environ: Mapping[str, str], python: str) -> dict[str, str]:
+def cann_for(mindspore: str) -> str:
+    """The release of CANN that belongs to one of MindSpore, which warns about others when it starts."""
+    return next((row.cann for row in mindspore_versions.releases() if row.mindspore == mindspore), CANN)
+
+
+def emulated(values: Mapping[str, str], environ: Mapping[str, str], python: str, version: str) -> dict[str, str]:
     """The variables for the emulated Ascend machine that `values` describe (`env.environment`)."""
-    wanted = {**values, "JUMAR_CANN": environ.get("JUMAR_CANN") or CANN}
+    wanted = {**values, "JUMAR_CANN": environ.get("JUMAR_CANN") or cann_for(version)}
     found = prefix.variables(prefix.default_place(wanted), wanted, environ)
     home = found["ASCEND_HOME_PATH"]
     own = str(env.library_dir())

@@ -11,6 +11,7 @@ import platform
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -65,7 +66,9 @@ def build(prefix: Path, values: Mapping[str, str]) -> dict[str, Entry]:
 def default_place(values: Mapping[str, str]) -> Path:
     """Where `jumar run` and `jumar emulate env` keep the directory of a machine."""
     memory, version = values.get("JUMAR_MEMORY", "own"), values.get("JUMAR_CANN", "")
-    key = "-".join(filter(None, [values["JUMAR_SOC"], values["JUMAR_CARDS"], memory, version]))
+    # Two installations would take the libraries from each other's running programs.
+    own = f"{zlib.crc32(_installation().encode()):08x}"
+    key = "-".join(filter(None, [values["JUMAR_SOC"], values["JUMAR_CARDS"], memory, version, own]))
     return Path(os.path.abspath(cache_dir())) / "prefix" / key
 
 
@@ -121,8 +124,12 @@ def write(prefix: Path, entries: Mapping[str, Entry]) -> None:
 
 def _mark(prefix: Path, values: Mapping[str, str]) -> str:
     parts = [values["JUMAR_SOC"], values["JUMAR_CARDS"], values.get("JUMAR_MEMORY", ""), values.get("JUMAR_CANN", ""),
-             LAYOUT, __version__, sys.executable, str(Path(__file__).parents[2]), str(prefix)]  # fmt: skip
+             LAYOUT, __version__, _installation(), str(prefix)]  # fmt: skip
     return "\n".join(parts) + "\n"
+
+
+def _installation() -> str:
+    return f"{sys.executable}\n{Path(__file__).parents[2]}"
 
 
 def _put(scratch: Path, prefix: Path) -> None:

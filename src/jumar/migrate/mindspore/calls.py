@@ -54,13 +54,13 @@ def _comma_before(data: bytes, at: int) -> int:
     return len(head) - 1 if head.endswith(b",") else -1
 
 
-def root(file: PyFile) -> tuple[str, list[Edit]]:
-    """How this file spells `mindspore` at the top level, and the import to add where it does not."""
+def root(file: PyFile, module: str = "mindspore") -> tuple[str, list[Edit]]:
+    """How this file spells a module at the top level, and the import to add where it does not."""
     for local, bindings in file.index.module.bindings.items():
-        if bindings and all(binding.target == "mindspore" for binding in bindings):
+        if bindings and all(binding.target == module for binding in bindings):
             return local, []
-    edit = imports.insert(file, ["import mindspore"], after="mindspore")
-    return "mindspore", [edit] if edit else []
+    edit = imports.insert(file, [f"import {module}"], after="mindspore")
+    return module, [edit] if edit else []
 
 
 def instead(file: PyFile, call: ast.Call, moved: Collection[ast.keyword], statements: list[str]) -> list[Edit] | None:

@@ -1,0 +1,64 @@
+// Operator calls (aclnn) for lookups by index and for writing where an index says.
+#include "kernels/index.h"
+
+#include "aclnn/call.h"
+
+using namespace jumar::aclnn;
+using namespace jumar::kernels;
+
+namespace {
+
+constexpr int64_t kReduceAdd = 1, kReduceMultiply = 2;
+
+Write write_of(int64_t how) {
+  return how == kReduceAdd ? Write::kAdd : how == kReduceMultiply ? Write::kMultiply : Write::kReplace;
+}
+
+View single(Number number) {
+  return {number->type, {}, {}, const_cast<uint8_t*>(number->value)};
+}
+
+// One for each axis; an empty tensor stands for the whole axis.
+struct Indices {
+  explicit Indices(Tensors tensors) {
+    all.reserve(tensors->size());
+    for (In one : *tensors) {
+      const bool given = one != nullptr && one->dims != Dims{0};
+      all.push_back(given ? view(one) : View{});
+      chosen.push_back(given ? &all.back() : nullptr);
+    }
+  }
+  std::vector<View> all;
+  std::vector<const View*> chosen;
+};
+
+}  // namespace
+
+OPERATOR(aclnnGather, (In self, int64_t dim, In index, Out out), gather(view(self), dim, view(index), view(out)))
+OPERATOR(aclnnGatherNd, (In self, In index, bool, Out out), gather_nd(view(self), view(index), view(out)))
+OPERATOR(aclnnScatter, (In self, int64_t dim, In index, In source, int64_t how, Out out),
+         scatter(write_of(how), view(self), dim, view(index), view(source), view(out)))
+OPERATOR(aclnnScatterValue, (In self, int64_t dim, In index, Number number, int64_t how, Out out),
+         scatter(write_of(how), view(self), dim, view(index), single(number), view(out)))
+OPERATOR(aclnnInplaceScatter, (Out self, int64_t dim, In index, In source, int64_t how),
+         scatter(write_of(how), view(self), dim, view(index), view(source), view(self)))
+OPERATOR(aclnnInplaceScatterValue, (Out self, int64_t dim, In index, Number number, int64_t how),
+         scatter(write_of(how), view(self), dim, view(index), single(number), view(self)))
+OPERATOR(aclnnScatterAdd, (In self, int64_t dim, In index, In source, Out out),
+         scatter(Write::kAdd, view(self), dim, view(index), view(source), view(out)))
+OPERATOR(aclnnTfScatterAdd, (Out self, In index, In source),
+         scatter_nd(Write::kAdd, view(self), view(index), view(source), view(self)))
+OPERATOR(aclnnScatterNdUpdate, (Out self, In index, In source),
+         scatter_nd(Write::kReplace, view(self), view(index), view(source), view(self)))
+OPERATOR(aclnnIndexSelect, (In self, int64_t dim, In index, Out out), select(view(self), dim, view(index), view(out)))
+OPERATOR(aclnnIndexAdd, (In self, int64_t dim, In index, In source, Number factor, Out out),
+         add_slices(view(self), dim, view(index), view(source), value(factor, 1), view(out)))
+OPERATOR(aclnnIndex, (In self, Tensors indices, Out out), {
+  if (count(out->dims) != 0) lookup(view(self), Indices(indices).chosen, view(out));
+})
+OPERATOR(aclnnIndexPutImpl, (Out self, Tensors indices, In source, bool add, bool),
+         put(add ? Write::kAdd : Write::kReplace, view(self), Indices(indices).chosen, view(source)))
+OPERATOR(aclnnEmbedding, (In weight, In index, Out out), select(view(weight), 0, view(index), view(out)))
+OPERATOR(aclnnEmbeddingDenseBackward, (In grad, In index, uint64_t rows, uint64_t ignored, bool by_frequency, Out out),
+         if (by_frequency) throw Unsupported("scaling by frequency is not emulated");
+         embedding_gradient(view(grad), view(index), static_cast<int64_t>(rows), static_cast<int64_t>(ignored), view(out)))

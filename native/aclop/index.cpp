@@ -1,0 +1,97 @@
+// Operators by type for lookups by index, sorting and running sums.
+#include "kernels/index.h"
+
+#include "aclop/run.h"
+#include "kernels/layout.h"
+#include "kernels/order.h"
+#include "kernels/reduction.h"
+
+namespace jumar::aclop {
+namespace {
+
+using namespace kernels;
+
+int64_t axis_in(const Arguments& a, size_t input, const char* attribute, int64_t missing) {
+  return static_cast<int64_t>(a.has_in(input) ? a.number_in(input) : a.number(attribute, static_cast<double>(missing)));
+}
+
+void gather_slices(const Arguments& a) {
+  if (a.number("batch_dims", 0) != 0) throw Unsupported("GatherV2 with batch dimensions is not emulated");
+  select(a.in(0), axis_in(a, 2, "axis", 0), a.in(1), a.out(0));
+}
+
+template <Running What>
+void running_of(const Arguments& a) {
+  running(What, a.in(0), axis_in(a, 1, "axis", 0), a.number("exclusive", 0) != 0, a.number("reverse", 0) != 0, a.out(0));
+}
+
+void top_k(const Arguments& a) {
+  const View values = a.out(0), places = a.out(1);
+  sort(a.in(0), static_cast<int64_t>(a.number("dim", -1)), a.number("largest", 1) != 0, &values, &places);
+}
+
+void sort_of(const Arguments& a) {
+  const View values = a.out(0), places = a.out(1);
+  sort(a.in(0), static_cast<int64_t>(a.number("axis", -1)), a.number("descending", 0) != 0, &values, &places);
+}
+
+template <bool Largest>
+void arg_of(const Arguments& a) {
+  arg_reduce(Largest, a.in(0), axis_in(a, 1, "dimension", -1), nullptr, a.out(0));
+}
+
+template <bool Largest>
+void arg_with_value(const Arguments& a) {
+  const View value = a.out(1);
+  arg_reduce(Largest, a.in(0), static_cast<int64_t>(a.number("dimension", 0)), &value, a.out(0));
+}
+
+void scatter_into_zeros(const Arguments& a) {
+  fill(a.out(0), 0);
+  scatter_nd(Write::kAdd, a.out(0), a.in(0), a.in(1), a.out(0));
+}
+
+template <Write How>
+void scatter_rows(const Arguments& a) {
+  scatter_nd(How, a.in(0), a.in(1), a.in(2), a.out(0));
+}
+
+void scatter_elements(const Arguments& a) {
+  const std::string how = a.text("reduction", "none");
+  if (how != "none" && how != "add" && how != "mul") throw Unsupported("reduction " + how + " is not emulated");
+  scatter(how == "add" ? Write::kAdd : how == "mul" ? Write::kMultiply : Write::kReplace, a.in(0),
+          static_cast<int64_t>(a.number("axis", 0)), a.in(1), a.in(2), a.out(0));
+}
+
+void gather_elements(const Arguments& a) {
+  gather(a.in(0), static_cast<int64_t>(a.number("dim", 0)), a.in(1), a.out(0));
+}
+
+void index_add(const Arguments& a) {
+  add_slices(a.in(0), static_cast<int64_t>(a.number("axis", 0)), a.in(1), a.in(2), 1, a.out(0));
+}
+
+}  // namespace
+
+const std::vector<Entry> kIndexing = {
+    {"ArgMaxV2", arg_of<true>},
+    {"ArgMaxWithValue", arg_with_value<true>},
+    {"ArgMin", arg_of<false>},
+    {"ArgMinWithValue", arg_with_value<false>},
+    {"Cumprod", running_of<Running::kProduct>},
+    {"Cumsum", running_of<Running::kSum>},
+    {"GatherElements", gather_elements},
+    {"GatherNd", [](const Arguments& a) { gather_nd(a.in(0), a.in(1), a.out(0)); }},
+    {"GatherV2", gather_slices},
+    {"InplaceIndexAdd", index_add},
+    {"ScatterElements", scatter_elements},
+    {"ScatterNd", scatter_into_zeros},
+    {"Sort", sort_of},
+    {"TensorScatterAdd", scatter_rows<Write::kAdd>},
+    {"TensorScatterUpdate", scatter_rows<Write::kReplace>},
+    {"TopK", top_k},
+    {"TopKV2", top_k},
+    {"UnsortedSegmentSum", [](const Arguments& a) { segment_sum(a.in(0), a.in(1), a.out(0)); }},
+};
+
+}  // namespace jumar::aclop

@@ -1,0 +1,20 @@
+// Functions of single elements, given as lambdas over double: inputs are broadcast to the shape of the output.
+#pragma once
+#include "kernels/view.h"
+
+namespace jumar::kernels {
+
+template <class F, class... Rows>
+std::vector<double> mapped(size_t size, F&& f, const Rows&... rows) {
+  std::vector<double> values(size);
+  for (size_t i = 0; i < size; ++i) values[i] = f(rows[i]...);
+  return values;
+}
+
+// out = f(x…), element by element.
+template <class F, class... Views>
+void map(const View& out, F&& f, const Views&... x) {
+  store(out, mapped(static_cast<size_t>(count(out.dims)), f, load<double>(x, out.dims)...));
+}
+
+}  // namespace jumar::kernels
