@@ -29,6 +29,8 @@ def align(a: Sequence[Entry], b: Sequence[Entry]) -> Pairs:
 
 def canonical(op: str) -> str:
     """One name for operators that do the same on different devices, in place or not."""
+    if op.startswith("optimizer."):
+        return "optimizer"
     plain = short(op)
     return _same_as().get(plain, "") or _same_as().get(plain.rstrip("_"), "") or plain.rstrip("_") or plain
 

@@ -58,7 +58,10 @@ def write_step(path: Path, entries: list[dict[str, Any]], numbers: np.ndarray[An
     table = {"width": width, "rows": len(numbers), "entries": entries}
     text = zlib.compress(json.dumps(table, separators=(",", ":")).encode(), 1)
     data = MAGIC + b"".join(_PART.pack(len(part), zlib.crc32(part)) + part for part in (text, numbers.tobytes()))
-    replace(path, data)
+    # Not forced onto the disk: that would cost more than the step itself, and a checksum tells what is cut.
+    part = path.with_suffix(".part")
+    part.write_bytes(data)
+    part.replace(path)
 
 
 def read_step(path: Path) -> Step:
