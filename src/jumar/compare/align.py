@@ -107,9 +107,14 @@ def _quiet() -> set[str]:
     return set(table("same_operators.toml")["quiet"])
 
 
+def is_quiet(entry: Entry) -> bool:
+    """Copies and casts: no news if only one run has them."""
+    return canonical(entry.op) in _quiet()
+
+
 def counted(entries: Sequence[Entry]) -> list[str]:
     """`3 x aten.where, first at model.py:31` for each operator; copies and casts are no news."""
-    entries = [entry for entry in entries if canonical(entry.op) not in _quiet()]
+    entries = [entry for entry in entries if not is_quiet(entry)]
     count = Counter(entry.op for entry in entries)
     first = {entry.op: entry.where for entry in reversed(entries)}
     return [

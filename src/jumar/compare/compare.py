@@ -52,7 +52,8 @@ def _rank(a: Rank, b: Rank, floors: Sequence[Path], precision: str, limit: float
     if not any(step.pairs for step in steps) and steps:
         raise UserError(f"`{a.path}` and `{b.path}` have no operator in common", "compare two runs of the same program")
     others = [run.curve for run in _base_runs(a, floors)]
-    told = verdict.judge(steps, limit)
+    same_device = all(a.meta.get(key) == b.meta.get(key) for key in ("device", "emulated", "vendor", "torch"))
+    told = verdict.judge(steps, limit, same_device=same_device and not a.meta.get("vendor"))
     if not told.differs:
         told = curve.judge(a.curve, b.curve, others, limit) or told
     result = Comparison(

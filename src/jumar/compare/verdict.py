@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jumar.compare import extra
 from jumar.compare.align import canonical
 from jumar.compare.diff import Stepped
 from jumar.compare.precision import short
@@ -18,12 +19,20 @@ _LEAVES = ("weight", "buffer", "arg")
 _STAGES = (("weights", ("weight", "buffer")), ("inputs", ("input",)))
 
 
-def judge(steps: Sequence[Stepped], limit: float = LIMIT) -> Verdict:
+def judge(steps: Sequence[Stepped], limit: float = LIMIT, *, same_device: bool = False) -> Verdict:
     """What to tell first."""
     for step in steps:
         found = _tensors(step, limit) or _operator(step, limit)
         if found is not None:
             return found
+    side, entries = extra.find(steps) if same_device else ("", [])
+    if entries:
+        return Verdict(
+            "order",
+            f"only {side} calls {_place(entries[0])}; its effect is within the noise of rounding",
+            "both runs are on the same kind of device, so it is the program that differs: compare the code there",
+            between=tuple(f"only in {side}: {_place(entry)}" for entry in entries[:5]),
+        )
     if all(pair.error == 0 for step in steps for pair in step.pairs):
         return Verdict("same", "both runs are equal, bit for bit as far as sketches tell", "nothing to do")
     worst = max((pair for step in steps for pair in step.pairs), key=lambda pair: pair.over)
