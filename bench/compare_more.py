@@ -202,6 +202,10 @@ def _stop_gradient(work: Task) -> None:
     work.model.get_submodule("gate").register_forward_hook(lambda _, __, out: out.detach())
 
 
+def _slower(work: Task) -> None:
+    work.model.get_buffer("inner.model.rotary_emb.inv_freq").mul_(0.9)
+
+
 def _drop(x: torch.Tensor) -> torch.Tensor:
     mask = torch.rand(x.shape, generator=torch.Generator().manual_seed(3)) > 0.1
     return x * mask.to(x)
@@ -241,15 +245,14 @@ MORE = [
     Fault("alpha of RMSprop", "experts", _group(alpha=0.9), r"alpha"),
     Fault("eps of RMSNorm", "llama", _set("inner.model.layers.1.input_layernorm", "variance_epsilon", 1e-3),
           r"layers\.1\.input_layernorm"),
-    Fault("rotary base", "llama", lambda work: work.model.get_buffer("inner.model.rotary_emb.inv_freq").mul_(0.9)
-          and None, r"inv_freq"),
+    Fault("rotary base", "llama", _slower, r"inv_freq"),
     Fault("a transposed weight", "llama", _swapped("inner.model.layers.0.self_attn.o_proj.weight"), r"weights.*o_proj"),
     Fault("wrong activation", "llama", _set("inner.model.layers.0.mlp", "act_fn", nn.GELU()), r"layers\.0\.mlp"),
     Fault("scale of attention", "llama", _set("inner.model.layers.1.self_attn", "scaling", 0.5),
           r"layers\.1\.self_attn"),
     Fault("a lost token type", "bert", _set("inner.bert.embeddings.token_type_embeddings", "forward",
           lambda ids: torch.zeros(*ids.shape, 32)), r"token_type|embeddings"),
-    Fault("tanh for gelu", "bert", _set("inner.bert.encoder.layer.1.intermediate", "intermediate_act_fn", torch.tanh),
+    Fault("tanh for gelu", "bert", _set("inner.bert.encoder.layer.1.intermediate", "intermediate_act_fn", nn.Tanh()),
           r"layer\.1\.intermediate"),
 ]  # fmt: skip
 MODELS = ("recurrent", "patches", "hourglass", "experts", "llama", "bert")

@@ -157,12 +157,12 @@ def overflow(path: Path, as_json: bool) -> int:
 @click.argument("folder", metavar="DIR", type=_PATH)
 def dump(path: Path, folder: Path) -> int:
     """Write REC as the vendor's tool would have dumped it: dump.json, stack.json, construct.json below DIR."""
-    from jumar.compare import reader, vendor
+    from jumar.compare import reader, vendor_write
 
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise UserError(f"`{folder}` is not empty", "name a new folder")
     for rank in reader.ranks(path):
-        for place in vendor.write(rank, folder, reader.read_step):
+        for place in vendor_write.write(rank, folder, reader.read_step):
             click.echo(f"wrote `{place}`", err=True)
     return EXIT_OK
 

@@ -23,7 +23,8 @@ def align(a: Sequence[Entry], b: Sequence[Entry]) -> Pairs:
         first, second = (
             [entry for entry in side if entry.phase == phase and entry.kind in ("op", "view")] for side in (a, b)
         )
-        pairs += _operators(first, second)
+        found = list(_operators(first, second))
+        pairs += [*found, *_reshaped(a, b, first, second, found)]
     return sorted(pairs, key=lambda pair: pair[0].index)
 
 
@@ -68,6 +69,29 @@ def _operators(a: list[Entry], b: list[Entry]) -> Iterator[tuple[Entry, Entry]]:
             for inner, other in _match(first, second, _loose):
                 if len(inner) == len(other) and inner and _loose(inner[0]) == _loose(other[0]):
                     yield from zip(inner, other, strict=True)
+
+
+def _reshaped(
+    a: Sequence[Entry], b: Sequence[Entry], first: list[Entry], second: list[Entry], found: Pairs
+) -> Iterator[tuple[Entry, Entry]]:
+    """Calls at the same place with inputs of the same shapes whose results have other shapes: their arguments differ."""
+    done = {one.index for one, _ in found}, {other.index for _, other in found}
+    rest = [[entry for entry in side if entry.index not in known]
+            for side, known in zip((first, second), done, strict=True)]  # fmt: skip
+    for mine, other in _match(*rest, _called):
+        for one, two in zip(mine, other, strict=False):
+            if _called(one) == _called(two) and _given(a, one) == _given(b, two):
+                yield one, two
+
+
+def _called(entry: Entry) -> Hashable:
+    return canonical(entry.op), _inside(entry.module), entry.where
+
+
+def _given(entries: Sequence[Entry], entry: Entry) -> list[tuple[int, ...]]:
+    shapes = entry.shapes or (None,) * len(entry.inputs)
+    return [shape if shape is not None else (entries[number].outs[0].shape if entries[number].outs else ())
+            for number, shape in zip(entry.inputs, shapes, strict=False)]  # fmt: skip
 
 
 def _match(

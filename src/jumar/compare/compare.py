@@ -83,11 +83,11 @@ def _fill(
     for name, rank in (("A", a), ("B", b)):
         if rank.meta.get("cut"):
             result.notes.append(f"{name} was cut: a step has more operators than a record holds")
-        if rank.meta.get("vendor"):
+        if rank.meta.get("statistics"):
             result.notes.append(f"{name} has statistics only: errors are lower bounds")
     pair = result.verdict.pair
     if pair is not None and pair.a.kind == "op" and pair.a.op.startswith(("aten.", "npu.")):
-        step = reader.read_step(a.steps[pair.step])
+        step = reader.step(a, pair.step)
         result.reproducer = reproducer.script(step, pair, a.path)
 
 

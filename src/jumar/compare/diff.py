@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from jumar.compare import arguments, floor, measure
+from jumar.compare import arguments, floor, measure, reader
 from jumar.compare.align import align, left_over
 from jumar.compare.floor import Floor
 from jumar.compare.precision import UNIT
-from jumar.compare.reader import read_step
 from jumar.compare.result import Entry, Pair
 from jumar.compare.store import Rank, Step
 
@@ -28,7 +27,7 @@ def steps(a: Rank, b: Rank, noise: Floor, precision: str = "") -> list[Stepped]:
     found: list[Stepped] = []
     flips: dict[str, float] = {}
     for number in sorted(set(a.steps) & set(b.steps)):
-        found.append(step(read_step(a.steps[number]), read_step(b.steps[number]), b, noise, precision, flips))
+        found.append(step(reader.step(a, number), reader.step(b, number), b, noise, precision, flips))
     return found
 
 

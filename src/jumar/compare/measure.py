@@ -39,7 +39,7 @@ def canonical_differs(first: Entry, second: Entry) -> bool:
 def rows(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], numel: int) -> Error:
     if (a[4], a[5]) != (b[4], b[5]):
         return Error(float("inf"), 0.0, "nan or inf on one side")
-    if len(a) > HEAD and len(b) > HEAD:
+    if all(len(row) > HEAD and not np.isnan(row[HEAD:]).all() for row in (a, b)):
         return _sketches(a, b, numel)
     return _statistics(a[:HEAD], b[:HEAD], numel)
 

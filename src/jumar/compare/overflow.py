@@ -30,7 +30,7 @@ def first(ranks: Sequence[Rank]) -> list[Overflow]:
     found = []
     for rank in ranks:
         for number in sorted(rank.steps):
-            one = _in_step(rank.number, reader.read_step(rank.steps[number]))
+            one = _in_step(rank.number, reader.step(rank, number))
             if one is not None:
                 found.append(one)
                 break

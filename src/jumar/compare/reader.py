@@ -15,3 +15,8 @@ def ranks(path: Path) -> list[Rank]:
 
 def read_step(path: Path) -> Step:
     return vendor.read_step(path) if path.name == vendor.DUMP else store.read_step(path)
+
+
+def step(rank: Rank, number: int) -> Step:
+    """A step by the number that it has in the record: a single step of a dump may be called otherwise there."""
+    return read_step(rank.steps[number])._replace(number=number)
