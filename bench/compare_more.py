@@ -133,8 +133,8 @@ class _Logits(nn.Module):
         return self.inner(input_ids=ids).logits
 
 
-_SIZES = {"vocab_size": 60, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
-          "max_position_embeddings": 64}  # fmt: skip
+_SIZES = {"vocab_size": 60, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+          "num_attention_heads": 4, "max_position_embeddings": 64}  # fmt: skip
 
 
 def _llama() -> nn.Module:
@@ -162,9 +162,7 @@ def _out(path: str, change: Callable[[torch.Tensor], torch.Tensor]) -> Callable[
 
 
 def _loss(**options: Any) -> Callable[[Task], Task]:
-    return lambda work: work._replace(
-        loss=lambda out, y: F.cross_entropy(out.flatten(0, -2), y.flatten(), **options)
-    )
+    return lambda work: work._replace(loss=lambda out, y: F.cross_entropy(out.flatten(0, -2), y.flatten(), **options))
 
 
 def _group(**settings: Any) -> Callable[[Task], None]:
@@ -225,7 +223,7 @@ MORE = [
     Fault("gradients clipped", "patches", _clipped, r"state|grad|mul|norm"),
     Fault("another dropout", "recurrent", _set("drop", "p", 0.3), r"dropout|bernoulli|random|Recurrent\.drop"),
     Fault("dropout without its factor", "recurrent", _out("drop", _drop), r"drop|mul"),
-    Fault("state of the wrong layer", "recurrent", _out("gru", lambda out: (out[0].flip(1), out[1])), r"flip|gru|select"),
+    Fault("states in reverse", "recurrent", _out("gru", lambda out: (out[0].flip(1), out[1])), r"flip|gru|select"),
     Fault("another class ignored", "recurrent", _loss(ignore_index=3), r"nll_loss|ignore_index"),
     Fault("eps of Adam", "recurrent", _group(eps=1e-4), r"eps"),
     Fault("padding of a convolution", "hourglass", _set("enter", "padding_mode", "circular"), r"pad|enter"),

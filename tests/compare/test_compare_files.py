@@ -118,7 +118,10 @@ def test_a_dump_of_whole_tensors_is_sketched_and_knows_modules_and_lines(tmp_pat
             call: {"input_args": [[{**told, "data_name": "in.pt"}]], "input_kwargs": {},
                    "output": [{**told, "data_name": "out.pt"}]}}})  # fmt: skip
         place = folder / "step0" / "rank0"
-        frames = ["File /x/site-packages/torch/nn/functional.py, line 9, in gelu", "File /x/model.py, line 5, in forward"]
+        frames = [
+            "File /x/site-packages/torch/nn/functional.py, line 9, in gelu",
+            "File /x/model.py, line 5, in forward",
+        ]
         (place / "stack.json").write_text(json.dumps({"0": [[call], frames]}))
         (place / "construct.json").write_text(json.dumps({call: "Module.blocks.2.MLP.forward.0"}))
         (place / "dump_tensor_data").mkdir()

@@ -74,11 +74,11 @@ def _operators(a: list[Entry], b: list[Entry]) -> Iterator[tuple[Entry, Entry]]:
 def _reshaped(
     a: Sequence[Entry], b: Sequence[Entry], first: list[Entry], second: list[Entry], found: Pairs
 ) -> Iterator[tuple[Entry, Entry]]:
-    """Calls at the same place with inputs of the same shapes whose results have other shapes: their arguments differ."""
-    done = {one.index for one, _ in found}, {other.index for _, other in found}
-    rest = [[entry for entry in side if entry.index not in known]
-            for side, known in zip((first, second), done, strict=True)]  # fmt: skip
-    for mine, other in _match(*rest, _called):
+    """Calls at the same place with inputs of the same shapes but results of others: their arguments differ."""
+    done, done_there = {one.index for one, _ in found}, {other.index for _, other in found}
+    rest = [entry for entry in first if entry.index not in done]
+    rest_there = [entry for entry in second if entry.index not in done_there]
+    for mine, other in _match(rest, rest_there, _called):
         for one, two in zip(mine, other, strict=False):
             if _called(one) == _called(two) and _given(a, one) == _given(b, two):
                 yield one, two

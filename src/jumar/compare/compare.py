@@ -46,14 +46,16 @@ def _urgency(one: Comparison) -> tuple[bool, int, tuple[int, int], int]:
 
 def _rank(a: Rank, b: Rank, floors: Sequence[Path], precision: str, limit: float) -> Comparison:
     noise = floor.find(a, floors)
-    steps = [verdict.settle(step, limit) for step in diff.steps(a, b, noise, precision)]
+    same_device = not a.meta.get("vendor") and all(
+        a.meta.get(key) == b.meta.get(key) for key in ("device", "emulated", "vendor", "torch")
+    )
+    steps = [verdict.settle(step, limit, same_device=same_device) for step in diff.steps(a, b, noise, precision)]
     if not steps and not (a.curve and b.curve):
         raise UserError(f"`{a.path}` and `{b.path}` have no step in common", "record the same steps")
     if not any(step.pairs for step in steps) and steps:
         raise UserError(f"`{a.path}` and `{b.path}` have no operator in common", "compare two runs of the same program")
     others = [run.curve for run in _base_runs(a, floors)]
-    same_device = all(a.meta.get(key) == b.meta.get(key) for key in ("device", "emulated", "vendor", "torch"))
-    told = verdict.judge(steps, limit, same_device=same_device and not a.meta.get("vendor"))
+    told = verdict.judge(steps, limit, same_device=same_device)
     if not told.differs:
         told = curve.judge(a.curve, b.curve, others, limit) or told
     result = Comparison(

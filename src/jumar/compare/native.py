@@ -1,4 +1,4 @@
-"""The numbers of a tensor in one pass over its memory (native/sketch/sketch.cpp), where the package was built with it."""
+"""The numbers of a tensor in one pass over its memory (native/sketch/sketch.cpp), where it was built."""
 
 from __future__ import annotations
 

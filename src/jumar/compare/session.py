@@ -23,7 +23,7 @@ from torch.optim.optimizer import (
 )
 from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode
 
-from jumar.compare import about, noise, store, updates
+from jumar.compare import about, noise, overflow, store, updates
 from jumar.compare.losses import Losses
 from jumar.compare.recorder import Recorder
 from jumar.core.errors import UserError
@@ -35,8 +35,8 @@ class Session:
     """Recording from `begin` to `end`; made once per process."""
 
     def __init__(self, folder: Path, steps: int = STEPS, *, noise_unit: float = 0.0, seed: int | None = None,
-                 rounded: str = "", keep: tuple[int, ...] = (), lazy: bool = False,
-                 stop: int | None = None) -> None:  # fmt: skip
+                 rounded: str = "", keep: tuple[int, ...] = (), lazy: bool = False, stop: int | None = None,
+                 watch: bool = False) -> None:  # fmt: skip
         if steps < 1:
             raise UserError(f"`steps={steps}`: at least one step must be recorded")
         self.folder = folder
@@ -48,11 +48,13 @@ class Session:
         self.recorder = Recorder(alter, keep)
         self._lazy = lazy
         self._stop = stop
+        self._watch = watch
+        """Look at every step, and keep only the first with an operator that makes inf or nan."""
         self._pid = os.getpid()
         self._thread = threading.get_ident()
         self._entered = self._popped = False
         self._closed = False
-        self._losses = Losses(self._mine, self._finish_step)
+        self._losses = Losses(self._mine, self._skip_step)
         self._norm: torch.Tensor | None = None
         self._undo: list[Any] = []
 
@@ -165,9 +167,13 @@ class Session:
 
     # Writing.
 
-    def _finish_step(self) -> None:
+    def _skip_step(self) -> None:
+        """A scaler decided against the step of the optimizer."""
+        self._finish_step(skipped=True)
+
+    def _finish_step(self, *, skipped: bool = False) -> None:
         with torch.no_grad(), _disable_current_modes():
-            self._write_step()
+            self._write_step(skipped)
         self.step += 1
         if self.step == 1:
             self._write_meta(complete=False)
@@ -177,9 +183,15 @@ class Session:
             self.end()
             raise SystemExit(0)
 
-    def _write_step(self) -> None:
+    def _write_step(self, skipped: bool) -> None:
         entries, numbers = self.recorder.take()
         folder = self._folder()
+        if self._watch and entries:
+            test = overflow.in_forward if skipped else overflow.in_step
+            if test(store.step_of(self.step, entries, numbers)):
+                self._stop = self.step + 1
+            else:
+                entries = []
         if entries and self.step < self.steps:
             store.write_step(folder / f"step-{self.step:05d}.jrec", entries, numbers)
             self._keep_tensors(folder)

@@ -2,8 +2,8 @@
 
 A count sketch: bucket i mod WIDTH gets sign(i) * x[i]. It is linear, so the difference of two sketches is the sketch of
 the difference, and its length estimates the length of that: relative error and cosine of two tensors on two devices
-without keeping either. The signs come from an integer hash on the host and are the same everywhere. Memory that the host
-can read is gone over once by native code; elsewhere torch's own operators do it.
+without keeping either. The signs come from an integer hash on the host and are the same everywhere. Memory that the
+host can read is gone over once by native code; elsewhere torch's own operators do it.
 """
 
 from __future__ import annotations

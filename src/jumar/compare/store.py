@@ -88,6 +88,11 @@ def read_step(path: Path) -> Step:
     return Step(_number(path), entries, numbers)
 
 
+def step_of(number: int, entries: list[dict[str, Any]], numbers: np.ndarray[Any, Any]) -> Step:
+    """A step as `read_step` would give it, without a file."""
+    return Step(number, [_entry(index, item, len(numbers)) for index, item in enumerate(entries)], numbers)
+
+
 def _part(data: bytes) -> tuple[bytes, bytes]:
     if len(data) < _PART.size:
         raise ValueError("a part is missing")

@@ -1,4 +1,4 @@
-"""Reads the dumps of the vendor's accuracy tool: dump.json, stack.json, construct.json, and tensors where it saved them.
+"""Reads the dumps of the vendor's accuracy tool: dump.json, stack.json, construct.json, and tensors that it saved.
 
 Layout of msprobe (mindstudio-probe 26.2.0): step{N}/rank{R} or proc{PID}/. A dump of task `statistics` has no sketches,
 so errors are lower bounds, from norm, mean and extremes; one of task `tensor` is sketched here.
@@ -93,7 +93,7 @@ def _numbers(rows: list[Any]) -> np.ndarray[Any, Any]:
     """One width for all: a row without a sketch gets one that is no number."""
     head = len(STATS)
     width = head + WIDTH if any(len(row) > head for row in rows) else head
-    numbers = np.full((len(rows), width), np.nan, np.float32)
+    numbers: np.ndarray[Any, Any] = np.full((len(rows), width), np.nan, np.float32)
     for place, row in enumerate(rows):
         numbers[place, : len(row)] = row
     return numbers
