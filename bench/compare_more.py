@@ -47,8 +47,9 @@ class Patches(nn.Module):
         half = x.shape[-1] // 2
         steps = self.base ** (-torch.arange(half, device=x.device) / half)
         angle = torch.arange(x.shape[1], device=x.device)[:, None] * steps
+        cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
         a, b = x.chunk(2, -1)
-        return torch.cat([a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()], -1)
+        return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = self.patch(x).flatten(2).transpose(1, 2)

@@ -20,14 +20,24 @@ def find(steps: Sequence[Stepped]) -> tuple[str, list[Entry]]:
         forward = [(pair.a.index, pair.b.index) for pair in step.pairs
                    if pair.a.kind == "op" and pair.a.phase == "forward"]  # fmt: skip
         ours, theirs = ([entry for entry in side if _counts(entry)] for side in (step.only_a, step.only_b))
-        for side, mine, other, places in (
-            ("B", theirs, ours, [(b, a) for a, b in forward]),
-            ("A", ours, theirs, forward),
+        used = _used(step.only_a, [pair.a for pair in step.pairs]), _used(step.only_b, [pair.b for pair in step.pairs])
+        for side, mine, other, places, needed in (
+            ("B", theirs, ours, [(b, a) for a, b in forward], used[1]),
+            ("A", ours, theirs, forward, used[0]),
         ):
-            found = [entry for entry in mine if not _replaced(entry, other, sorted(places))]
+            found = [one for one in mine if one.index in needed and not _replaced(one, other, sorted(places))]
             if found:
                 return side, found
     return "", []
+
+
+def _used(alone: Sequence[Entry], matched: Sequence[Entry]) -> set[int]:
+    """What operators of both runs compute with: a value that is only printed changes nothing."""
+    needed = {number for entry in matched if entry.kind == "op" for number in entry.inputs}
+    for entry in sorted(alone, key=lambda one: -one.index):
+        if entry.index in needed:
+            needed.update(entry.inputs)
+    return needed
 
 
 def _counts(entry: Entry) -> bool:

@@ -9,6 +9,8 @@ _PLAIN_COPIES = {"aten.clone.default", "aten.contiguous.default", "aten._to_copy
 _EMPTY = ("aten.empty", "aten.new_empty", "aten.resize_", "aten.set_")
 _SILENT = ("profiler.", "prim.", "aten.is_same_size", "aten._local_scalar_dense")
 """Questions about a tensor, and the profiler's marks."""
+_WRITES = ("copy_", "fill_", "zero_", "normal_", "uniform_", "bernoulli_", "random_", "exponential_", "resize_", "set_")
+"""In-place operators that do not look at what was there before: it may be anything."""
 _PAIRED = ("send", "recv", "isend", "irecv")
 """Messages between two ranks: waiting for one before the other is sent would never end."""
 SIMPLE = frozenset({bool, int, float, str})
@@ -17,7 +19,8 @@ SIMPLE = frozenset({bool, int, float, str})
 class Facts:
     """Of one overload."""
 
-    __slots__ = ("defaults", "is_collective", "is_copy", "is_empty", "is_silent", "is_view", "mutates", "name", "names")
+    __slots__ = ("defaults", "is_collective", "is_copy", "is_empty", "is_silent", "is_view", "mutates", "name", "names",
+                 "written")  # fmt: skip
 
     def __init__(self, func: Any) -> None:
         schema = func._schema
@@ -29,5 +32,8 @@ class Facts:
         self.is_copy = self.name in _PLAIN_COPIES
         self.is_empty = self.name.startswith(_EMPTY)
         self.mutates = bool(schema.is_mutable)
+        plain = self.name.split(".")[1]
+        self.written = {one.name for one in schema.arguments if one.is_write and (one.is_out or plain in _WRITES)}
+        """Arguments that are written and not read."""
         self.is_silent = self.name.startswith(_SILENT)
-        self.is_collective = self.name.startswith("c10d.") and not self.name.split(".")[1].startswith(_PAIRED)
+        self.is_collective = self.name.startswith("c10d.") and not plain.startswith(_PAIRED)

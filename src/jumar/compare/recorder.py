@@ -133,6 +133,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         """Inputs and arguments, looked at before the operator may change them."""
         call = _Call(phase)
         told = call.args = facts.defaults.copy()
+        if facts.written:
+            given = {**dict(zip(facts.names, args, strict=False)), **kwargs}
+            for value in _tensors([given.get(name) for name in facts.written]):
+                if self._origins.get(value) < 0:
+                    self._source(value, phase, measured=False)
         for name, value in zip(facts.names, args, strict=False):
             told[name] = value if type(value) is bool or value is None else self._value(value, call)
         for name, value in kwargs.items():
@@ -164,7 +169,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             return [self._value(item, call) for item in value]
         return str(value)
 
-    def _source(self, tensor: torch.Tensor, phase: str) -> int:
+    def _source(self, tensor: torch.Tensor, phase: str, measured: bool = True) -> int:
         """A new entry for a tensor that no operator made."""
         kind, name = self.modules.tensors.get(id(tensor), ("", ""))
         if not kind and tensor._base is not None:
@@ -176,7 +181,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             "phase": phase,
             "mod": self.modules.path,
             "at": "" if kind else self._lines.here(),
-            "outs": [self._carry(tensor) if kind == "weight" else self._out(tensor, True)],
+            "outs": [self._carry(tensor) if kind == "weight" and measured else self._out(tensor, measured)],
         }
         index = self.append(entry)
         self._origins.put(tensor, index)

@@ -25,7 +25,8 @@ def judge(steps: Sequence[Stepped], limit: float = LIMIT, *, same_device: bool =
         found = _tensors(step, limit) or _operator(step, limit)
         if found is not None:
             return found
-    side, entries = extra.find(steps) if same_device else ("", [])
+    equal = all(pair.error == 0 for step in steps for pair in step.pairs)
+    side, entries = extra.find(steps) if same_device and not equal else ("", [])
     if entries:
         return Verdict(
             "order",
@@ -33,7 +34,7 @@ def judge(steps: Sequence[Stepped], limit: float = LIMIT, *, same_device: bool =
             "both runs are on the same kind of device, so it is the program that differs: compare the code there",
             between=tuple(f"only in {side}: {_place(entry)}" for entry in entries[:5]),
         )
-    if all(pair.error == 0 for step in steps for pair in step.pairs):
+    if equal:
         return Verdict("same", "both runs are equal, bit for bit as far as sketches tell", "nothing to do")
     worst = max((pair for step in steps for pair in step.pairs), key=lambda pair: pair.over)
     return Verdict(
