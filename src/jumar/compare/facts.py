@@ -19,8 +19,8 @@ SIMPLE = frozenset({bool, int, float, str})
 class Facts:
     """Of one overload."""
 
-    __slots__ = ("defaults", "is_collective", "is_copy", "is_empty", "is_silent", "is_view", "mutates", "name", "names",
-                 "written")  # fmt: skip
+    __slots__ = ("defaults", "is_collective", "is_copy", "is_empty", "is_silent", "is_view", "name", "names",
+                 "changed", "written")  # fmt: skip
 
     def __init__(self, func: Any) -> None:
         schema = func._schema
@@ -31,7 +31,7 @@ class Facts:
         self.is_view = bool(func.is_view)
         self.is_copy = self.name in _PLAIN_COPIES
         self.is_empty = self.name.startswith(_EMPTY)
-        self.mutates = bool(schema.is_mutable)
+        self.changed = [one.name for one in schema.arguments if one.is_write]
         plain = self.name.split(".")[1]
         self.written = {one.name for one in schema.arguments if one.is_write and (one.is_out or plain in _WRITES)}
         """Arguments that are written and not read."""

@@ -75,10 +75,10 @@ def find(base: Rank, given: Sequence[Path] = ()) -> Floor:
         return Floor("none", {})
     errors: dict[float, dict[tuple[int, int], float]] = {_noise(run): {} for run in runs}
     for number in base.steps:
-        reference = reader.step(base, number)
+        reference = reader.unscaled(reader.step(base, number))
         for run in runs:
             if number in run.steps:
-                _add(errors[_noise(run)], reference, reader.step(run, number))
+                _add(errors[_noise(run)], reference, reader.unscaled(reader.step(run, number)))
     return Floor(source or f"{len(runs)} runs with rounding noise", errors)
 
 

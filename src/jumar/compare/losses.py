@@ -19,6 +19,8 @@ class Losses:
         self._scaled = scaled
         self._seen: list[torch.Tensor] = []
         self._unscaled: dict[int, torch.Tensor] = {}
+        self.scale = 1.0
+        """The factor that a scaler put on the last loss, and so on all gradients."""
 
     def __bool__(self) -> bool:
         return bool(self._seen)
@@ -58,6 +60,7 @@ class Losses:
             scaled = scale(this, outputs)
             if isinstance(outputs, torch.Tensor) and scaled is not outputs:
                 self._unscaled[id(scaled)] = outputs.detach()
+                self.scale = float(this.get_scale())
             return scaled
 
         def watched_update(this: Any, *args: Any, **kwargs: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jumar.compare.folding import fold
+from jumar.compare.precision import UNIT
 from jumar.compare.result import STATS, Entry, Error
 from jumar.compare.store import Step
 
@@ -20,8 +21,9 @@ SAME = Error(0.0, 1.0)
 def entries(a: Step, first: Entry, b: Step, second: Entry) -> Error | None:
     """The largest error over the outputs that both have; None if nothing can be compared."""
     worst = None
+    real = any(out.dtype in UNIT for out in first.outs)  # the indices of a topk are no numbers beside its values
     for one, other in zip(first.outs, second.outs, strict=False):
-        if one.row < 0 or other.row < 0 or one.numel != other.numel:
+        if one.row < 0 or other.row < 0 or one.numel != other.numel or (real and one.dtype not in UNIT):
             continue
         error = rows(a.numbers[one.row], b.numbers[other.row], one.numel)
         if worst is None or not error.relative <= worst.relative:

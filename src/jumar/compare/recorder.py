@@ -67,6 +67,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self._by_node: dict[int, int] = {}
         self._last_node = -1
         self._in_optimizer: set[Any] = set()
+        self._has_gradients = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -80,16 +81,27 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         if self.in_optimizer:
             self._note_update(facts, args, kwargs)
             return self.alter(func, args, kwargs) if self.alter and not facts.is_view else func(*args, **kwargs)
-        phase = "forward" if _node() is None else "backward"
+        phase = self._phase()
         call = self._before(facts, args, kwargs, phase)
         saved = [_copy(value) for value in call.tensors] if self.keep and len(self.entries) in self.keep else None
         done = self.alter(func, args, kwargs) if self.alter and not facts.is_view else func(*args, **kwargs)
         if facts.is_collective and isinstance(done, tuple):
             done[-1].wait()
-        entry = self._after(facts, call, done, phase)
+        outs = [done] if isinstance(done, torch.Tensor) else _tensors(done)
+        if not outs and facts.changed:
+            given = {**dict(zip(facts.names, args, strict=False)), **kwargs}
+            outs = _tensors([given.get(name) for name in facts.changed])
+        entry = self._after(facts, call, outs)
         if saved is not None:
             self.kept[entry] = {"inputs": saved, "outputs": [_copy(value) for value in _tensors(done)]}
         return done
+
+    def _phase(self) -> str:
+        """What handles gradients after them, such as clipping, belongs to the backward pass."""
+        if _node() is not None:
+            self._has_gradients = True
+            return "backward"
+        return "backward" if self._has_gradients and not torch.is_grad_enabled() else "forward"
 
     def _note_update(self, facts: Facts, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Only the call and its numbers, once: what it did is looked at when the optimizer is done."""
@@ -187,11 +199,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self._origins.put(tensor, index)
         return index
 
-    def _after(self, facts: Facts, call: _Call, done: Any, phase: str) -> int:
-        outs = [done] if isinstance(done, torch.Tensor) else _tensors(done)
-        if not outs and facts.mutates:
-            outs = call.tensors[:1]
-        entry = {"kind": "op", "op": facts.name, "phase": phase, "args": call.args, "in": call.inputs}
+    def _after(self, facts: Facts, call: _Call, outs: list[torch.Tensor]) -> int:
+        entry = {"kind": "op", "op": facts.name, "phase": call.phase, "args": call.args, "in": call.inputs}
         if call.has_shapes:
             entry["shapes"] = call.shapes
         if facts.is_view:
@@ -201,7 +210,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             return self.append(entry)
         same = facts.is_copy and call.tensors and outs and outs[0].dtype == call.tensors[0].dtype
         measured = not (same or facts.is_empty)
-        entry["outs"] = [self._out(out, measured and _is_float(out)) for out in outs]
+        entry["outs"] = [self._out(out, measured) for out in outs]
         self._place(entry)
         index = self.append(entry)
         if same:
@@ -295,10 +304,6 @@ def _dtype(tensor: torch.Tensor) -> str:
     if name is None:
         name = _DTYPES[dtype] = str(dtype)[6:]
     return name
-
-
-def _is_float(tensor: torch.Tensor) -> bool:
-    return bool(tensor.is_floating_point() or tensor.is_complex())
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:

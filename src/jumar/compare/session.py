@@ -193,7 +193,7 @@ class Session:
             else:
                 entries = []
         if entries and self.step < self.steps:
-            store.write_step(folder / f"step-{self.step:05d}.jrec", entries, numbers)
+            store.write_step(folder / f"step-{self.step:05d}.jrec", entries, numbers, self._losses.scale)
             self._keep_tensors(folder)
         norm = None if self._norm is None else float(self._norm)
         line = json.dumps({"step": self.step, "loss": _plain(self._losses.take()), "grad_norm": _plain(norm)})

@@ -49,7 +49,8 @@ def judge(steps: Sequence[Stepped], limit: float = LIMIT, *, same_device: bool =
 def settle(step: Stepped, limit: float = LIMIT, *, same_device: bool = False) -> Stepped:
     """Without pairs that only look alike: their inputs are no partners, and nothing after them differs.
 
-    On the same kind of device the same line of the same module is the same call.
+    On the same kind of device the same line of the same module is the same call; but gradients may be summed up in
+    another order.
     """
     partner = {pair.a.index: pair.b.index for pair in step.pairs}
     flagged = [pair for pair in step.pairs if pair.over > _allowed(pair, limit) and pair.a.kind == "op"]
@@ -59,10 +60,14 @@ def settle(step: Stepped, limit: float = LIMIT, *, same_device: bool = False) ->
         for pair in flagged
         if pair.a.index not in followed
         and not pair.error_in <= limit * pair.floor
-        and not (same_device and pair.a.module and (pair.a.module, pair.a.where) == (pair.b.module, pair.b.where))
+        and not (same_device and pair.a.phase == "forward" and _same_place(pair))
         and any(partner.get(one) != other for one, other in zip(pair.a.inputs, pair.b.inputs, strict=False))
     }
     return step._replace(pairs=[pair for pair in step.pairs if pair.a.index not in chance])
+
+
+def _same_place(pair: Pair) -> bool:
+    return bool(pair.a.module) and (pair.a.module, pair.a.where) == (pair.b.module, pair.b.where)
 
 
 def _allowed(pair: Pair, limit: float) -> float:
