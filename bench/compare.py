@@ -1,6 +1,8 @@
 """What recording costs, and what a comparison finds: faults put in on purpose, and clean runs in other precisions.
 
-Usage: python bench/compare.py [--json OUT] [--only cost,faults,others,clean]
+Usage: python bench/compare.py [--json OUT] [--only cost,faults,others,more,clean,quiet]
+
+`more` and `quiet` are faults and clean runs on recurrent, vision, mixture-of-experts and transformers' models.
 
 Prints each figure with its target; ends with 1 when one is missed. Costs are processor time of one thread, the smallest
 of each side, so that other work on the machine weighs on neither.
@@ -15,16 +17,18 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
 import compare_models as models
+import compare_more
 import torch
 
-from jumar.compare import diff, floor, reader, verdict
+from jumar.compare import compare as compares
+from jumar.compare import floor
 from jumar.compare.result import Verdict
 from jumar.compare.session import Session
 
@@ -36,7 +40,7 @@ Train = Callable[[models.Task, int], None]
 def main() -> int:
     parser = argparse.ArgumentParser(description="measure jumar compare")
     parser.add_argument("--json", help="the rows, as a list of objects")
-    parser.add_argument("--only", default="cost,faults,others,clean")
+    parser.add_argument("--only", default="cost,faults,others,more,clean,quiet")
     options = parser.parse_args()
     from jumar.emulate.glue import probe
 
@@ -44,7 +48,7 @@ def main() -> int:
     torch.set_num_threads(1)
     rows: list[Row] = []
     place = Path(tempfile.mkdtemp(prefix="jumar-bench-"))
-    parts = {"cost": cost, "faults": faults, "others": others, "clean": clean}
+    parts = {"cost": cost, "faults": faults, "others": others, "more": more, "clean": clean, "quiet": quiet}
     try:
         for name in options.only.split(","):
             rows += parts[name](place / name)
@@ -88,36 +92,54 @@ def others(place: Path) -> list[Row]:
     return _faults(place, models.OTHERS, "other")
 
 
+def more(place: Path) -> list[Row]:
+    return _faults(place, compare_more.MORE, "more")
+
+
+def _task(name: str) -> models.Task:
+    return compare_more.task(name) if name in compare_more.MODELS else models.task(name)
+
+
 def _faults(place: Path, listed: list[models.Fault], kind: str) -> list[Row]:
     """Each fault in float32, where it must be found, and with products rounded to bfloat16, for information."""
     rows = []
     for precision in ("float32", "bfloat16"):
         found = 0
         for fault in listed:
-            work = models.task(fault.model)
+            work = _task(fault.model)
             work = fault.put(work) or work
             told = _compare(_base(place, fault.model), _run(place, work, precision))
             right = models.found(fault, told)
             found += right
-            print(f"  {'found ' if right else 'MISSED'} {precision:9} {fault.name}: {told.kind}: {told.message[:110]}")
+            print(f"  {'found ' if right else 'MISSED'} {precision:9} {fault.name}: {told.kind}: {told.message[:110]}",
+                  flush=True)  # fmt: skip
         least = _FOUND * len(listed) // 10 if precision == "float32" else 0
         rows.append(_row(f"{kind} faults, {precision}", found, least, f"of {len(listed)}", "found", more=True))
     return rows
 
 
 def clean(place: Path) -> list[Row]:
+    return _clean(place, ("gpt", "cnn", "encoder", "tagger"))
+
+
+def quiet(place: Path) -> list[Row]:
+    return _clean(place, compare_more.MODELS)
+
+
+def _clean(place: Path, names: Sequence[str]) -> list[Row]:
     """Runs without a fault in other precisions: none may be called different."""
     rows = []
     alarms = count = 0
-    for name in ("gpt", "cnn", "encoder", "tagger"):
+    for name in names:
         for label, how in _PRECISIONS.items():
-            if name == "tagger" and label.startswith(("autocast", "all")):
+            if name in ("tagger", "recurrent") and label.startswith(("autocast", "all")):
                 continue  # oneDNN has no LSTM in these on every processor
-            told = _compare(_base(place, name), _run(place, models.task(name), *how))
+            told = _compare(_base(place, name), _run(place, _task(name), *how))
             alarms += told.differs
             count += 1
             over = told.pair.over if told.pair else 0.0
-            print(f"  {'ALARM' if told.differs else 'quiet'} {name:8} {label:18} at most {over:.1f} times the floor")
+            print(f"  {'ALARM' if told.differs else 'quiet'} {name:9} {label:18} at most {over:.1f} times the floor"
+                  f"{': ' + told.message[:150] if told.differs else ''}", flush=True)  # fmt: skip
     rows.append(_row("false alarms", alarms, 0, f"of {count}", "clean runs"))
     return rows
 
@@ -132,6 +154,23 @@ def _autocast(dtype: torch.dtype) -> Train:
             work.optimizer.step()
 
     return train
+
+
+def _scaled(work: models.Task, steps: int) -> None:
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    for _ in range(steps):
+        work.optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=torch.float16):
+            outputs = work.model(work.batch[0])
+        scaler.scale(work.loss(outputs.float(), work.batch[1])).backward()
+        scaler.step(work.optimizer)
+        scaler.update()
+
+
+def _threads(work: models.Task, steps: int) -> None:
+    torch.set_num_threads(2)
+    models.train(work, steps)
+    torch.set_num_threads(1)
 
 
 def _converted(dtype: torch.dtype) -> Train:
@@ -149,6 +188,8 @@ _PRECISIONS: dict[str, tuple[Any, ...]] = {
     "hf32 products": ("hf32",),
     "autocast bfloat16": ("float32", _autocast(torch.bfloat16)),
     "autocast float16": ("float32", _autocast(torch.float16)),
+    "autocast, scaler": ("float32", _scaled),
+    "two threads": ("float32", _threads),
     "all bfloat16": ("float32", _converted(torch.bfloat16)),
     "all float64": ("float32", _converted(torch.float64)),
 }
@@ -158,11 +199,11 @@ def _base(place: Path, name: str) -> Path:
     """The reference of a model with two noise runs of each size."""
     folder = place / f"base-{name}"
     if not folder.exists():
-        plain = models.task(name)
+        plain = _task(name)
         with Session(folder, 2):
             models.train(plain)
         for number, size in enumerate([*floor.SIZES, *floor.SIZES], 1):
-            noisy = models.task(name)
+            noisy = _task(name)
             with Session(folder / f"{floor.FLOORS}{number}", 2, noise_unit=size, seed=number):
                 models.train(noisy)
     return folder
@@ -176,8 +217,7 @@ def _run(place: Path, work: models.Task, precision: str = "float32", train: Trai
 
 
 def _compare(first: Path, second: Path) -> Verdict:
-    a, b = reader.ranks(first)[0], reader.ranks(second)[0]
-    return verdict.judge([verdict.settle(step) for step in diff.steps(a, b, floor.find(a))])
+    return compares.compare(first, second).verdict
 
 
 def _row(name: str, value: float, limit: float, unit: str, note: str, more: bool = False) -> Row:

@@ -122,7 +122,8 @@ def test_two_ranks_write_two_records(tmp_path: Path, jumar: Jumar) -> None:
     script = tmp_path / "ranks.py"
     script.write_text(
         "import os, sys, torch, torch.distributed as dist\n"
-        "dist.init_process_group('gloo', init_method='file://' + sys.argv[1])\n"
+        "rank = int(os.environ['RANK'])\n"
+        "dist.init_process_group('gloo', init_method='file://' + sys.argv[1], rank=rank, world_size=2)\n"
         "torch.manual_seed(0)\n"
         "net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 2))\n"
         "torch.manual_seed(dist.get_rank())\n"

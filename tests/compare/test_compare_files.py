@@ -13,7 +13,7 @@ import torch
 from small import Net, compare, run
 
 import jumar
-from jumar.compare import overflow, reader, vendor
+from jumar.compare import overflow, reader, vendor_write
 from jumar.core.errors import UserError
 
 
@@ -60,7 +60,7 @@ def test_a_cut_curve_is_refused(record: Path, tmp_path: Path) -> None:
 
 
 def test_a_written_dump_is_read_back(record: Path, tmp_path: Path) -> None:
-    (place,) = vendor.write(reader.ranks(record)[0], tmp_path / "dump", reader.read_step)
+    (place,) = vendor_write.write(reader.ranks(record)[0], tmp_path / "dump", reader.read_step)
     assert {path.name for path in place.iterdir()} == {"dump.json", "stack.json", "construct.json"}
     data = json.loads((place / "dump.json").read_text())["data"]
     assert "Aten.gelu.0.forward" in data and "Aten.gelu_backward.0.backward" in data
@@ -74,7 +74,7 @@ def test_two_dumps_are_compared(record: Path, tmp_path: Path) -> None:
 
     other = run(tmp_path / "other", wrong, steps=1)
     for name, path in (("a", record), ("b", other)):
-        vendor.write(reader.ranks(path)[0], tmp_path / name, reader.read_step)
+        vendor_write.write(reader.ranks(path)[0], tmp_path / name, reader.read_step)
     verdict = compare(tmp_path / "a", tmp_path / "b").verdict
     assert verdict.differs and "native_layer_norm" in verdict.message and "small.py" in verdict.message
 
@@ -105,6 +105,35 @@ def test_a_dump_with_modules_parameters_and_gradients_is_read(tmp_path: Path) ->
     assert compare(base, dump("b", 2.1, 5.2)).verdict.kind == "weights"
     found = compare(base, dump("c", 2.0, 5.5)).verdict
     assert found.kind == "operator" and "blocks.2.fc" in found.message
+
+
+def test_a_dump_of_whole_tensors_is_sketched_and_knows_modules_and_lines(tmp_path: Path) -> None:
+    """Two tensors of the same norm, mean and extremes: statistics alone would call them equal."""
+
+    def dump(name: str, out: torch.Tensor) -> Path:
+        told = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [64], "Max": 1.0, "Min": -1.0, "Mean": 0.0,
+                "Norm": 5.0, "requires_grad": False}  # fmt: skip
+        call = "Functional.gelu.0.forward"
+        folder = _dump(tmp_path / name, {"task": "tensor", "level": "mix", "framework": "pytorch", "data": {
+            call: {"input_args": [[{**told, "data_name": "in.pt"}]], "input_kwargs": {},
+                   "output": [{**told, "data_name": "out.pt"}]}}})  # fmt: skip
+        place = folder / "step0" / "rank0"
+        frames = [
+            "File /x/site-packages/torch/nn/functional.py, line 9, in gelu",
+            "File /x/model.py, line 5, in forward",
+        ]
+        (place / "stack.json").write_text(json.dumps({"0": [[call], frames]}))
+        (place / "construct.json").write_text(json.dumps({call: "Module.blocks.2.MLP.forward.0"}))
+        (place / "dump_tensor_data").mkdir()
+        torch.save(torch.linspace(-1, 1, 64), place / "dump_tensor_data" / "in.pt")
+        torch.save(out, place / "dump_tensor_data" / "out.pt")
+        return folder
+
+    same = torch.linspace(-1, 1, 64)
+    result = compare(dump("a", same), dump("b", same.flip(0)) / "step0")
+    assert result.verdict.kind == "operator" and not any("statistics" in note for note in result.notes)
+    assert "`Functional.gelu` of `blocks.2` at /x/model.py:5" in result.verdict.message
+    assert result.verdict.pair is not None and result.verdict.pair.cosine < -0.9
 
 
 @pytest.mark.parametrize("value", ["", "{", "[1]", {"data": 3}, {"data": {"a.b.0.forward": 7}}, {"no": 1},

@@ -74,6 +74,25 @@ def test_in_place_results_replace_what_was_there(tmp_path: Path) -> None:
     assert [step.numbers[entry.outs[0].row][1] for entry in step.entries] == [1, 2, 3]
 
 
+def test_what_is_only_written_has_no_numbers(tmp_path: Path) -> None:
+    """Memory that nobody filled yet holds anything, such as the buckets of DistributedDataParallel."""
+    room, other = torch.full((3,), float("nan")), torch.full((3,), float("nan"))
+    x = torch.ones(3)
+    entries = _record(tmp_path, lambda: (room.copy_(x), torch.add(x, 1, out=other)))
+    assert [(entry.kind, entry.outs[0].row >= 0) for entry in entries] == [
+        ("input", False), ("input", True), ("op", True), ("input", False), ("op", True),
+    ]  # fmt: skip
+
+
+def test_the_settings_of_an_optimizer_are_recorded_in_every_step(tmp_path: Path) -> None:
+    entries = _entries(run(tmp_path / "rec"), 1)
+    settings = next(entry for entry in entries if entry.op == "optimizer.AdamW")
+    assert settings.args["lr"] == 1e-2 and settings.args["betas"] == [0.9, 0.999] and settings.phase == "optimizer"
+    assert "small.py" in settings.where
+    assert not any(entry.op == "aten.addcdiv_.default" for entry in entries)
+    assert any(entry.op == "aten.addcdiv_.default" for entry in _entries(tmp_path / "rec", 0))
+
+
 def test_recomputed_layers_are_recorded_in_their_module(tmp_path: Path) -> None:
     net, x, _ = make()
 

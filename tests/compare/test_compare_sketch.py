@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 import torch
 
-from jumar.compare import measure
+from jumar.compare import measure, native
 from jumar.compare.folding import WIDTH, fold, signs
 from jumar.compare.result import STATS
-from jumar.compare.sketch import CHUNK, Sketcher
+from jumar.compare.sketch import CHUNK, DeviceSketcher, sketcher
 
 
 def _rows(*tensors: torch.Tensor) -> np.ndarray:
-    sketcher = Sketcher(torch.device("cpu"))
+    taker = sketcher(torch.device("cpu"))
     for tensor in tensors:
-        sketcher.add(tensor)
-    return sketcher.take()
+        taker.add(tensor)
+    return taker.take()
 
 
 @pytest.mark.parametrize("size", [1e-1, 1e-3, 1e-5])
@@ -81,3 +81,23 @@ def test_signs_do_not_change() -> None:
     """They are part of the format: records of two machines must agree."""
     assert "".join("+" if sign > 0 else "-" for sign in signs(32, 1)) == "++++-+---+-++--++---+---+-+-++-+"
     assert abs(signs(1 << 16, 1).sum()) < 1500 and len(signs(WIDTH, 2)) == WIDTH
+
+
+@pytest.mark.skipif(native.sketch() is None, reason="the package was not built with native/sketch")
+@pytest.mark.parametrize("count", [1, 255, 300, CHUNK + 77, 5 * CHUNK])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int32])
+def test_native_code_and_the_operators_of_torch_agree(dtype: torch.dtype, count: int) -> None:
+    device = DeviceSketcher(torch.device("cpu"))
+    tensor = (100 * torch.randn(count, generator=torch.Generator().manual_seed(0))).to(dtype)
+    device.add(tensor)
+    assert _rows(tensor)[0] == pytest.approx(device.take()[0], rel=1e-4, abs=2e-6 * float(tensor.double().norm()))
+
+
+def test_values_that_are_no_numbers_or_hardly_any_are_counted_in_both_ways() -> None:
+    device = DeviceSketcher(torch.device("cpu"))
+    bad = torch.ones(CHUNK + 5)
+    bad[3], bad[CHUNK], bad[CHUNK + 1] = float("nan"), float("inf"), float("-inf")
+    device.add(bad)
+    for row in (_rows(bad)[0], device.take()[0]):
+        assert np.isnan(row[:2]).all() and list(row[4:6]) == [1, 2]
+    assert _rows(torch.full((400,), 1e-25))[0][3] == pytest.approx(2e-24, rel=1e-3)

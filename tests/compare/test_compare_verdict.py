@@ -53,6 +53,27 @@ def test_faults_are_named(change: Change, kind: str, message: str, reference: Pa
     assert verdict.differs
 
 
+def test_an_operator_more_counts_where_its_value_is_used(reference: Path, tmp_path: Path) -> None:
+    def used(net: Net) -> None:
+        net.first.up.register_forward_hook(lambda _, __, out: torch.where(out.abs() < 1e-6, 0.0, out * 1.0000001))
+
+    def printed(net: Net) -> None:
+        net.first.up.register_forward_hook(lambda _, __, out: str(out.abs().max()) and None)
+
+    verdict = compare(reference, run(tmp_path / "used", used)).verdict
+    assert verdict.kind == "order" and "within the noise" in verdict.message, verdict.message
+    assert any("aten.where" in line for line in verdict.between)
+    assert not compare(reference, run(tmp_path / "printed", printed)).verdict.differs
+
+
+def test_an_argument_that_changes_the_shape_is_named(tmp_path: Path) -> None:
+    def best(count: int) -> Change:
+        return lambda net: net.first.register_forward_hook(lambda _, __, out: out + out.topk(count).values.sum(1, True))
+
+    verdict = compare(run(tmp_path / "a", best(2)), run(tmp_path / "b", best(3))).verdict
+    assert verdict.kind == "arguments" and "k: 2 -> 3" in verdict.message, verdict.message
+
+
 def test_another_seed_is_another_weight(reference: Path, tmp_path: Path) -> None:
     verdict = compare(reference, run(tmp_path / "b", lambda net: net.head.reset_parameters())).verdict
     assert verdict.kind == "weights" and "head.weight" in verdict.message

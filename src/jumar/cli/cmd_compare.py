@@ -138,18 +138,24 @@ def ladder(base: Path | None, output: Path | None, steps: int, seed: int | None,
 
 
 @command.command("overflow")
-@click.argument("path", metavar="REC", type=_PATH)
+@click.argument("words", nargs=-1, required=True, metavar="REC | -- PROGRAM ARGS...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def overflow(path: Path, as_json: bool) -> int:
-    """Name the first operator that makes inf or nan out of finite inputs, over all ranks of REC."""
+def overflow(words: tuple[str, ...], as_json: bool) -> int:
+    """Name the first operator that makes inf or nan out of finite inputs, over all ranks.
+
+    Of a record or a vendor's dump; or run PROGRAM, look at every step, and stop it there.
+    """
     from jumar.compare import overflow as overflows
     from jumar.compare import reader
     from jumar.report import compare as report
 
-    ranks = reader.ranks(path)
-    found = overflows.first(ranks)
+    if len(words) == 1 and not Path(words[0]).is_file():
+        ranks = reader.ranks(Path(words[0]))
+        found, code = overflows.first(ranks), EXIT_OK
+    else:
+        found, ranks, code = overflows.watch(words)
     click.echo(report.overflow_json(found) if as_json else "\n".join(report.overflow(found, len(ranks))))
-    return EXIT_FINDINGS if found else EXIT_OK
+    return EXIT_FINDINGS if found else code
 
 
 @command.command("dump")
@@ -157,12 +163,12 @@ def overflow(path: Path, as_json: bool) -> int:
 @click.argument("folder", metavar="DIR", type=_PATH)
 def dump(path: Path, folder: Path) -> int:
     """Write REC as the vendor's tool would have dumped it: dump.json, stack.json, construct.json below DIR."""
-    from jumar.compare import reader, vendor
+    from jumar.compare import reader, vendor_write
 
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise UserError(f"`{folder}` is not empty", "name a new folder")
     for rank in reader.ranks(path):
-        for place in vendor.write(rank, folder, reader.read_step):
+        for place in vendor_write.write(rank, folder, reader.read_step):
             click.echo(f"wrote `{place}`", err=True)
     return EXIT_OK
 

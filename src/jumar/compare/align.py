@@ -23,12 +23,15 @@ def align(a: Sequence[Entry], b: Sequence[Entry]) -> Pairs:
         first, second = (
             [entry for entry in side if entry.phase == phase and entry.kind in ("op", "view")] for side in (a, b)
         )
-        pairs += _operators(first, second)
+        found = list(_operators(first, second))
+        pairs += [*found, *_reshaped(a, b, first, second, found)]
     return sorted(pairs, key=lambda pair: pair[0].index)
 
 
 def canonical(op: str) -> str:
     """One name for operators that do the same on different devices, in place or not."""
+    if op.startswith("optimizer."):
+        return "optimizer"
     plain = short(op)
     return _same_as().get(plain, "") or _same_as().get(plain.rstrip("_"), "") or plain.rstrip("_") or plain
 
@@ -68,6 +71,29 @@ def _operators(a: list[Entry], b: list[Entry]) -> Iterator[tuple[Entry, Entry]]:
                     yield from zip(inner, other, strict=True)
 
 
+def _reshaped(
+    a: Sequence[Entry], b: Sequence[Entry], first: list[Entry], second: list[Entry], found: Pairs
+) -> Iterator[tuple[Entry, Entry]]:
+    """Calls at the same place with inputs of the same shapes but results of others: their arguments differ."""
+    done, done_there = {one.index for one, _ in found}, {other.index for _, other in found}
+    rest = [entry for entry in first if entry.index not in done]
+    rest_there = [entry for entry in second if entry.index not in done_there]
+    for mine, other in _match(rest, rest_there, _called):
+        for one, two in zip(mine, other, strict=False):
+            if _called(one) == _called(two) and _given(a, one) == _given(b, two):
+                yield one, two
+
+
+def _called(entry: Entry) -> Hashable:
+    return canonical(entry.op), _inside(entry.module), entry.where
+
+
+def _given(entries: Sequence[Entry], entry: Entry) -> list[tuple[int, ...]]:
+    shapes = entry.shapes or (None,) * len(entry.inputs)
+    return [shape if shape is not None else (entries[number].outs[0].shape if entries[number].outs else ())
+            for number, shape in zip(entry.inputs, shapes, strict=False)]  # fmt: skip
+
+
 def _match(
     a: list[Entry], b: list[Entry], key: Callable[[Entry], Hashable]
 ) -> Iterator[tuple[list[Entry], list[Entry]]]:
@@ -105,9 +131,14 @@ def _quiet() -> set[str]:
     return set(table("same_operators.toml")["quiet"])
 
 
+def is_quiet(entry: Entry) -> bool:
+    """Copies and casts: no news if only one run has them."""
+    return canonical(entry.op) in _quiet()
+
+
 def counted(entries: Sequence[Entry]) -> list[str]:
     """`3 x aten.where, first at model.py:31` for each operator; copies and casts are no news."""
-    entries = [entry for entry in entries if canonical(entry.op) not in _quiet()]
+    entries = [entry for entry in entries if not is_quiet(entry)]
     count = Counter(entry.op for entry in entries)
     first = {entry.op: entry.where for entry in reversed(entries)}
     return [

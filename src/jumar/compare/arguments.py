@@ -7,16 +7,20 @@ from typing import Any
 from jumar.compare.result import Entry
 
 _STORAGE = {"dtype", "device", "layout", "pin_memory", "memory_format", "non_blocking", "generator", "out", "stride",
-            "storage_offset", "copy", "output_mask", "cudnn_enable", "impl_index", "seed", "offset"}  # fmt: skip
+            "storage_offset", "copy", "output_mask", "cudnn_enable", "impl_index", "seed", "offset", "foreach", "fused",
+            "capturable", "differentiable"}  # fmt: skip
 _LOOSE = 0.05
 """Numbers that a program computed from its data may differ by this much."""
 
 
 def differ(first: Entry, second: Entry) -> tuple[str, ...]:
     """`name: old -> new` for each argument of two calls of one operator."""
-    if first.op.rsplit(".", 1)[0].rstrip("_") != second.op.rsplit(".", 1)[0].rstrip("_"):
+    is_optimizer = first.op.startswith("optimizer.") and second.op.startswith("optimizer.")
+    if not is_optimizer and first.op.rsplit(".", 1)[0].rstrip("_") != second.op.rsplit(".", 1)[0].rstrip("_"):
         return ()
     names = [name for name in {**first.args, **second.args} if name not in _STORAGE]
+    if is_optimizer:  # another class of the same kind, such as a fused one, may have settings of its own
+        names = [name for name in names if name in first.args and name in second.args]
     values = [(name, first.args.get(name), second.args.get(name)) for name in names]
     rank = len(first.outs[0].shape) if first.outs else 0
     return tuple(

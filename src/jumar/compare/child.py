@@ -25,6 +25,7 @@ def begin(told: str) -> None:
         keep=tuple(wish.get("tensors", ())),
         lazy=True,
         stop=wish.get("stop"),
+        watch=wish.get("watch", False),
     ).begin()
 
 

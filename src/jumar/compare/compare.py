@@ -46,13 +46,16 @@ def _urgency(one: Comparison) -> tuple[bool, int, tuple[int, int], int]:
 
 def _rank(a: Rank, b: Rank, floors: Sequence[Path], precision: str, limit: float) -> Comparison:
     noise = floor.find(a, floors)
-    steps = [verdict.settle(step, limit) for step in diff.steps(a, b, noise, precision)]
+    same_device = not a.meta.get("vendor") and all(
+        a.meta.get(key) == b.meta.get(key) for key in ("device", "emulated", "vendor", "torch")
+    )
+    steps = [verdict.settle(step, limit, same_device=same_device) for step in diff.steps(a, b, noise, precision)]
     if not steps and not (a.curve and b.curve):
         raise UserError(f"`{a.path}` and `{b.path}` have no step in common", "record the same steps")
     if not any(step.pairs for step in steps) and steps:
         raise UserError(f"`{a.path}` and `{b.path}` have no operator in common", "compare two runs of the same program")
     others = [run.curve for run in _base_runs(a, floors)]
-    told = verdict.judge(steps, limit)
+    told = verdict.judge(steps, limit, same_device=same_device)
     if not told.differs:
         told = curve.judge(a.curve, b.curve, others, limit) or told
     result = Comparison(
@@ -82,11 +85,11 @@ def _fill(
     for name, rank in (("A", a), ("B", b)):
         if rank.meta.get("cut"):
             result.notes.append(f"{name} was cut: a step has more operators than a record holds")
-        if rank.meta.get("vendor"):
+        if rank.meta.get("statistics"):
             result.notes.append(f"{name} has statistics only: errors are lower bounds")
     pair = result.verdict.pair
     if pair is not None and pair.a.kind == "op" and pair.a.op.startswith(("aten.", "npu.")):
-        step = reader.read_step(a.steps[pair.step])
+        step = reader.step(a, pair.step)
         result.reproducer = reproducer.script(step, pair, a.path)
 
 

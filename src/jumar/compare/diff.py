@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from jumar.compare import arguments, floor, measure
+from jumar.compare import arguments, floor, measure, reader, spread
 from jumar.compare.align import align, left_over
 from jumar.compare.floor import Floor
 from jumar.compare.precision import UNIT
-from jumar.compare.reader import read_step
 from jumar.compare.result import Entry, Pair
+from jumar.compare.spread import Spread
 from jumar.compare.store import Rank, Step
 
 
@@ -28,26 +28,20 @@ def steps(a: Rank, b: Rank, noise: Floor, precision: str = "") -> list[Stepped]:
     found: list[Stepped] = []
     flips: dict[str, float] = {}
     for number in sorted(set(a.steps) & set(b.steps)):
-        found.append(step(read_step(a.steps[number]), read_step(b.steps[number]), b, noise, precision, flips))
+        found.append(step(*(reader.unscaled(reader.step(rank, number)) for rank in (a, b)), b, noise, precision, flips))
     return found
 
 
 def step(
     a: Step, b: Step, rank: Rank, noise: Floor, precision: str = "", flips: dict[str, float] | None = None
 ) -> Stepped:
-    """One step; `flips` carries what a changed sign in an update can do from one step to the next."""
-    unit = floor.EXPECTED[precision or floor.precision(a.entries, b.entries, rank.meta)]
+    """One step; `flips` carries what noise in a gradient can do to a weight from one step to the next."""
+    precision = precision or floor.precision(a.entries, b.entries, rank.meta)
     matched = align(a.entries, b.entries)
-    after = _flips(a)
     before = flips if flips is not None else {}
-    overs: dict[int, float] = {}
-    pairs = []
-    for first, second in matched:
-        allowed = {"state": after, "weight": before}.get(first.kind, {}).get(first.name, 0.0)
-        pair = _pair(a, first, b, second, noise, unit, overs, allowed)
-        if pair is not None:
-            pairs.append(pair)
-    before.update(after)
+    sides = _Sides(a, b, noise, floor.EXPECTED[precision], Spread(a, b, precision), before, _changes(a))
+    pairs = [pair for first, second in matched if (pair := sides.pair(first, second)) is not None]
+    before.update({name: sides.update(name) for name in sides.changes})
     return Stepped(
         a.number,
         pairs,
@@ -56,8 +50,8 @@ def step(
     )
 
 
-def _flips(step: Step) -> dict[str, float]:
-    """By weight: the relative error of one element whose update has the other sign.
+def _changes(step: Step) -> dict[str, tuple[float, int]]:
+    """By weight: how much the optimizer changed it, and its size.
 
     Adam and its like divide by the size of the gradient: where that is close to 0, noise alone decides the sign.
     """
@@ -67,27 +61,44 @@ def _flips(step: Step) -> dict[str, float]:
         if entry.kind == "state" and entry.name in weights:
             change = measure.entries(step, entry, step, weights[entry.name])
             if change is not None:
-                found[entry.name] = 2 * change.relative / max(1, entry.outs[0].numel) ** 0.5
+                found[entry.name] = change.relative, entry.outs[0].numel
     return found
 
 
-def _pair(
-    a: Step, first: Entry, b: Step, second: Entry, noise: Floor, unit: float, overs: dict[int, float], flip: float
-) -> Pair | None:
-    changed = arguments.differ(first, second)
-    error = measure.entries(a, first, b, second)
-    if error is None:
-        if not changed:
-            return None
-        return Pair(a.number, first, second, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, changed)
-    error_in = _inputs(a, first, b, second)
-    expected = max(noise.at(a.number, first, second, unit, error_in), flip)
-    over = error.relative / expected
-    if not _judged(first):
-        over = min(over, 1.0)
-    overs[first.index] = over
-    over_in = max((overs.get(number, 0.0) for number in first.inputs), default=0.0)
-    return Pair(a.number, first, second, error.relative, error.cosine, expected, error_in, over, over_in, changed)
+class _Sides:
+    """What all pairs of a step are judged with."""
+
+    def __init__(self, a: Step, b: Step, noise: Floor, unit: float, spread: Spread, before: dict[str, float],
+                 changes: dict[str, tuple[float, int]]) -> None:  # fmt: skip
+        self._a, self._b = a, b
+        self._noise, self._unit, self._spread = noise, unit, spread
+        self._before = before
+        self.changes = changes
+        self._overs: dict[int, float] = {}
+
+    def update(self, name: str) -> float:
+        """The relative error that noise in its gradient may make in a weight."""
+        change, numel = self.changes.get(name, (0.0, 1))
+        return spread.update(change, numel, self._spread.gradients.get(name, 0.0))
+
+    def pair(self, first: Entry, second: Entry) -> Pair | None:
+        a, b = self._a, self._b
+        changed = arguments.differ(first, second)
+        error = measure.entries(a, first, b, second)
+        if error is None:
+            if not changed:
+                return None
+            return Pair(a.number, first, second, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, changed)
+        error_in = _inputs(a, first, b, second)
+        own = {"state": self.update, "weight": lambda name: self._before.get(name, 0.0)}.get(first.kind, lambda _: 0.0)
+        beside = self._spread.at(first, second, error.relative, error_in, own(first.name))
+        expected = max(self._noise.at(a.number, first, second, self._unit, error_in), beside)
+        over = error.relative / expected
+        if not _judged(first):
+            over = min(over, 1.0)
+        self._overs[first.index] = over
+        over_in = max((self._overs.get(number, 0.0) for number in first.inputs), default=0.0)
+        return Pair(a.number, first, second, error.relative, error.cosine, expected, error_in, over, over_in, changed)
 
 
 def _judged(entry: Entry) -> bool:

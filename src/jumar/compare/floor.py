@@ -74,11 +74,11 @@ def find(base: Rank, given: Sequence[Path] = ()) -> Floor:
     if not runs:
         return Floor("none", {})
     errors: dict[float, dict[tuple[int, int], float]] = {_noise(run): {} for run in runs}
-    for number, path in base.steps.items():
-        reference = reader.read_step(path)
+    for number in base.steps:
+        reference = reader.unscaled(reader.step(base, number))
         for run in runs:
             if number in run.steps:
-                _add(errors[_noise(run)], reference, reader.read_step(run.steps[number]))
+                _add(errors[_noise(run)], reference, reader.unscaled(reader.step(run, number)))
     return Floor(source or f"{len(runs)} runs with rounding noise", errors)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jumar.compare.folding import fold
+from jumar.compare.precision import UNIT
 from jumar.compare.result import STATS, Entry, Error
 from jumar.compare.store import Step
 
@@ -20,8 +21,9 @@ SAME = Error(0.0, 1.0)
 def entries(a: Step, first: Entry, b: Step, second: Entry) -> Error | None:
     """The largest error over the outputs that both have; None if nothing can be compared."""
     worst = None
+    real = any(out.dtype in UNIT for out in first.outs)  # the indices of a topk are no numbers beside its values
     for one, other in zip(first.outs, second.outs, strict=False):
-        if one.row < 0 or other.row < 0 or one.numel != other.numel:
+        if one.row < 0 or other.row < 0 or one.numel != other.numel or (real and one.dtype not in UNIT):
             continue
         error = rows(a.numbers[one.row], b.numbers[other.row], one.numel)
         if worst is None or not error.relative <= worst.relative:
@@ -39,7 +41,7 @@ def canonical_differs(first: Entry, second: Entry) -> bool:
 def rows(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], numel: int) -> Error:
     if (a[4], a[5]) != (b[4], b[5]):
         return Error(float("inf"), 0.0, "nan or inf on one side")
-    if len(a) > HEAD and len(b) > HEAD:
+    if all(len(row) > HEAD and not np.isnan(row[HEAD:]).all() for row in (a, b)):
         return _sketches(a, b, numel)
     return _statistics(a[:HEAD], b[:HEAD], numel)
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from jumar.compare import reader
+from jumar.compare import reader, runs
 from jumar.compare.align import canonical
 from jumar.compare.result import STATS, Entry
 from jumar.compare.store import Rank, Step
 
 _MEANT = ("full", "full_like", "new_full", "fill", "masked_fill", "where", "scalar_tensor", "triu", "tril", "empty")
 """Operators that write an infinity because they were told to, such as an attention mask."""
+
+
+_ALL = 1 << 30
+"""Steps to look at: more than any program has."""
+_BAD = [STATS.index("nan"), STATS.index("inf")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +33,42 @@ class Overflow:
     """The largest value that went in."""
 
 
+def watch(words: Sequence[str]) -> tuple[list[Overflow], list[Rank], int]:
+    """Run a program until an operator makes inf or nan; what it was, the ranks, and the exit code of the program."""
+    folder = Path(tempfile.mkdtemp(prefix="jumar-overflow-"))
+    try:
+        code = runs.record(words, folder / "rec", runs.Wish(steps=_ALL, watch=True), lambda _: None)
+        ranks = reader.ranks(folder / "rec")
+        return first(ranks), ranks, code
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def in_step(step: Step) -> bool:
+    """Whether an operator of this step makes some."""
+    return bool(step.numbers[:, _BAD].any()) and _in_step(0, step) is not None
+
+
+def in_forward(step: Step) -> bool:
+    """The same without gradients: a scaler tries large factors, and skips a step that was too large."""
+    return in_step(step._replace(entries=[entry for entry in step.entries if entry.phase == "forward"]))
+
+
 def first(ranks: Sequence[Rank]) -> list[Overflow]:
     """The first of each rank that has one, the earliest step first."""
     found = []
     for rank in ranks:
         for number in sorted(rank.steps):
-            one = _in_step(rank.number, reader.read_step(rank.steps[number]))
+            one = _in_step(rank.number, reader.step(rank, number))
             if one is not None:
                 found.append(one)
                 break
-    return sorted(found, key=lambda one: (one.step, one.entry.index, one.rank))
+    return sorted(found, key=_order)
+
+
+def _order(one: Overflow) -> tuple[int, bool, int, int]:
+    """A collective only hands on what another rank made."""
+    return one.step, "c10d" in one.entry.op.split(".")[0], one.entry.index, one.rank
 
 
 def _in_step(rank: int, step: Step) -> Overflow | None:
@@ -50,7 +84,8 @@ def _in_step(rank: int, step: Step) -> Overflow | None:
 
 def _bad(step: Step, entry: Entry) -> tuple[int, int]:
     rows = [step.numbers[out.row] for out in entry.outs if out.row >= 0]
-    return tuple(int(sum(row[STATS.index(name)] for row in rows)) for name in ("nan", "inf"))  # type: ignore[return-value]
+    nan, inf = (int(sum(row[column] for row in rows)) for column in _BAD)
+    return nan, inf
 
 
 def _largest(step: Step, entry: Entry) -> float:

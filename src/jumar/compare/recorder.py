@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,24 +16,23 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from jumar.compare.facts import SIMPLE, Facts
 from jumar.compare.folding import WIDTH
 from jumar.compare.naming import Lines, Modules
 from jumar.compare.origin import Origins
-from jumar.compare.sketch import HEAD, Sketcher
+from jumar.compare.sketch import HEAD, Sketcher, sketcher
 
 MOST_ENTRIES = 50_000
 """Operators of one step; a program without steps must not fill the memory."""
-_PLAIN_COPIES = ("aten.clone.default", "aten.contiguous.default", "aten._to_copy.default", "aten.lift_fresh.default",
-                 "aten._unsafe_view.default")  # fmt: skip
-_EMPTY = ("aten.empty", "aten.new_empty", "aten.resize_", "aten.set_")
 _INFINITE = 1 << 62
 _DTYPES: dict[torch.dtype, str] = {}
+_node = torch._C._current_autograd_node
 
 Alter = Callable[[Any, Sequence[Any], dict[str, Any]], Any]
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[misc]
-    """Collects the entries of one step until `take`."""
+    """Collects the entries of one step until `take`. Every call of the program comes through here: short ways count."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -50,13 +50,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self.cut = False
         self.devices: set[str] = set()
         self.dtypes: set[str] = set()
-        self._pid = os.getpid()
         self._thread = threading.get_ident()
         self._lines = Lines()
-        self._facts: dict[Any, _Facts] = {}
+        self._facts: dict[Any, Facts] = {}
         self._sketchers: dict[torch.device, Sketcher] = {}
         self._last: dict[int, tuple[int, int]] = {}
         self._carried: dict[int, tuple[int, np.ndarray[Any, Any]]] = {}
+        _stop_in_children(self)
         self._begin()
 
     def _begin(self) -> None:
@@ -66,34 +66,53 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self._origins = Origins()
         self._by_node: dict[int, int] = {}
         self._last_node = -1
+        self._in_optimizer: set[Any] = set()
+        self._has_gradients = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if not self.active or os.getpid() != self._pid:
+        if not self.active:
             return func(*args, **kwargs)
         facts = self._facts.get(func)
         if facts is None:
-            facts = self._facts[func] = _Facts(func)
+            facts = self._facts[func] = Facts(func)
         if facts.is_silent:
             return func(*args, **kwargs)
         if self.in_optimizer:
-            return self._in_optimizer(facts, func, args, kwargs)
-        before = self._before(facts, args, kwargs)
-        keep = len(self.entries) in self.keep
-        saved = [_copy(value) for value in before.tensors] if keep else []
+            self._note_update(facts, args, kwargs)
+            return self.alter(func, args, kwargs) if self.alter and not facts.is_view else func(*args, **kwargs)
+        phase = self._phase()
+        call = self._before(facts, args, kwargs, phase)
+        saved = [_copy(value) for value in call.tensors] if self.keep and len(self.entries) in self.keep else None
         done = self.alter(func, args, kwargs) if self.alter and not facts.is_view else func(*args, **kwargs)
-        entry = self._after(facts, before, done)
-        if keep:
+        if facts.is_collective and isinstance(done, tuple):
+            done[-1].wait()
+        outs = [done] if isinstance(done, torch.Tensor) else _tensors(done)
+        if not outs and facts.changed:
+            given = {**dict(zip(facts.names, args, strict=False)), **kwargs}
+            outs = _tensors([given.get(name) for name in facts.changed])
+        entry = self._after(facts, call, outs)
+        if saved is not None:
             self.kept[entry] = {"inputs": saved, "outputs": [_copy(value) for value in _tensors(done)]}
         return done
 
-    def _in_optimizer(self, facts: _Facts, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Only the call and its numbers: what it did is looked at when the optimizer is done."""
+    def _phase(self) -> str:
+        """What handles gradients after them, such as clipping, belongs to the backward pass."""
+        if _node() is not None:
+            self._has_gradients = True
+            return "backward"
+        return "backward" if self._has_gradients and not torch.is_grad_enabled() else "forward"
+
+    def _note_update(self, facts: Facts, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """Only the call and its numbers, once: what it did is looked at when the optimizer is done."""
+        if facts.is_view:
+            return
         given = {**facts.defaults, **dict(zip(facts.names, args, strict=False)), **kwargs}
-        plain = {name: value for name, value in given.items() if isinstance(value, (bool, int, float, str))}
-        if not facts.is_view:
-            self._append({"kind": "op", "op": facts.name, "phase": "optimizer", "args": plain, "outs": []})
-        return self.alter(func, args, kwargs) if self.alter and not facts.is_view else func(*args, **kwargs)
+        plain = {name: value for name, value in given.items() if type(value) in SIMPLE}
+        key = (facts.name, *plain.items())
+        if key not in self._in_optimizer:
+            self._in_optimizer.add(key)
+            self.append({"kind": "op", "op": facts.name, "phase": "optimizer", "args": plain, "outs": []})
 
     def look(self, kind: str, name: str, tensor: torch.Tensor, phase: str) -> None:
         """Note a tensor that is no operator's output: a gradient or the state of an optimizer."""
@@ -104,11 +123,15 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         if kind == "state":
             self._last[id(tensor)] = (tensor._version, known[2])
         inputs = [origin] if origin >= 0 else []
-        self._append({"kind": kind, "name": name, "phase": phase, "in": inputs, "outs": [known]})
+        self.append({"kind": kind, "name": name, "phase": phase, "in": inputs, "outs": [known]})
+
+    def line(self) -> str:
+        """Of the user's own code that runs now."""
+        return self._lines.here()
 
     def take(self) -> tuple[list[dict[str, Any]], np.ndarray[Any, Any]]:
         """The entries and numbers since the last call."""
-        taken = {device: sketcher.take() for device, sketcher in self._sketchers.items()}
+        taken = {device: taker.take() for device, taker in self._sketchers.items()}
         numbers: np.ndarray[Any, Any] = np.zeros((len(self.rows), HEAD + WIDTH), np.float32)
         for place, (device, row) in enumerate(self.rows):
             numbers[place] = taken[device][row] if device is not None else self._carried[row][1]
@@ -118,24 +141,35 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self._begin()
         return entries, numbers
 
-    def _before(self, facts: _Facts, args: Sequence[Any], kwargs: dict[str, Any]) -> _Call:
+    def _before(self, facts: Facts, args: Sequence[Any], kwargs: dict[str, Any], phase: str) -> _Call:
         """Inputs and arguments, looked at before the operator may change them."""
-        call = _Call()
-        call.args.update(facts.defaults)
+        call = _Call(phase)
+        told = call.args = facts.defaults.copy()
+        if facts.written:
+            given = {**dict(zip(facts.names, args, strict=False)), **kwargs}
+            for value in _tensors([given.get(name) for name in facts.written]):
+                if self._origins.get(value) < 0:
+                    self._source(value, phase, measured=False)
         for name, value in zip(facts.names, args, strict=False):
-            call.args[name] = self._value(value, call)
+            told[name] = value if type(value) is bool or value is None else self._value(value, call)
         for name, value in kwargs.items():
-            call.args[name] = self._value(value, call)
+            told[name] = value if type(value) is bool or value is None else self._value(value, call)
         return call
 
     def _value(self, value: Any, call: _Call) -> Any:
         if isinstance(value, torch.Tensor):
             call.tensors.append(value)
-            source = self._source(value)
+            source = self._origins.get(value)
+            if source < 0:
+                source = self._source(value, call.phase)
             call.inputs.append(source)
             shape = list(value.shape)
             known = self.entries[source]["outs"]
-            call.shapes.append(None if known and known[0][1] == shape else shape)
+            if known and known[0][1] == shape:
+                call.shapes.append(None)
+            else:
+                call.shapes.append(shape)
+                call.has_shapes = True
             return f"${len(call.inputs) - 1}"
         if value is None or isinstance(value, (bool, str)):
             return value
@@ -147,10 +181,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             return [self._value(item, call) for item in value]
         return str(value)
 
-    def _source(self, tensor: torch.Tensor) -> int:
-        found = self._origins.get(tensor)
-        if found >= 0:
-            return found
+    def _source(self, tensor: torch.Tensor, phase: str, measured: bool = True) -> int:
+        """A new entry for a tensor that no operator made."""
         kind, name = self.modules.tensors.get(id(tensor), ("", ""))
         if not kind and tensor._base is not None:
             kind, name = self.modules.tensors.get(id(tensor._base), ("", ""))
@@ -158,46 +190,40 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         entry = {
             "kind": kind or "input",
             "name": name or f"{self.modules.path or 'input'} {_dtype(tensor)}{list(tensor.shape)}",
-            "phase": self._phase(),
+            "phase": phase,
             "mod": self.modules.path,
             "at": "" if kind else self._lines.here(),
-            "outs": [self._carry(tensor) if kind == "weight" else self._out(tensor, True)],
+            "outs": [self._carry(tensor) if kind == "weight" and measured else self._out(tensor, measured)],
         }
-        index = self._append(entry)
+        index = self.append(entry)
         self._origins.put(tensor, index)
         return index
 
-    def _after(self, facts: _Facts, call: _Call, done: Any) -> int:
-        outs = _tensors(done)
-        if not outs and facts.mutates:
-            outs = call.tensors[:1]
-        phase = self._phase()
-        entry = {"kind": "op", "op": facts.name, "phase": phase, "args": call.args, "in": call.inputs}
-        if any(call.shapes):
+    def _after(self, facts: Facts, call: _Call, outs: list[torch.Tensor]) -> int:
+        entry = {"kind": "op", "op": facts.name, "phase": call.phase, "args": call.args, "in": call.inputs}
+        if call.has_shapes:
             entry["shapes"] = call.shapes
         if facts.is_view:
             entry["kind"] = "view"
             entry["outs"] = [[_dtype(out), list(out.shape), -1] for out in outs]
-        else:
-            same = facts.name in _PLAIN_COPIES and call.tensors and outs and outs[0].dtype == call.tensors[0].dtype
-            measured = not (same or facts.is_empty)
-            entry["outs"] = [self._out(out, measured and _is_float(out)) for out in outs]
-            if same:
-                entry["kind"] = "view"
+            self._place(entry)
+            return self.append(entry)
+        same = facts.is_copy and call.tensors and outs and outs[0].dtype == call.tensors[0].dtype
+        measured = not (same or facts.is_empty)
+        entry["outs"] = [self._out(out, measured) for out in outs]
         self._place(entry)
-        index = self._append(entry)
-        if facts.is_view:
+        index = self.append(entry)
+        if same:
+            entry["kind"] = "view"
+            self._origins.put(outs[0], call.inputs[0])
             return index
         for place, out in enumerate(outs):
-            if entry["kind"] == "view" and call.inputs:
-                self._origins.put(out, call.inputs[0])
-            else:
-                self._origins.put(out, index, place)
+            self._origins.put(out, index, place)
         return index
 
     def _place(self, entry: dict[str, Any]) -> None:
         """Module and line; in the backward pass those of the forward operator that the autograd node belongs to."""
-        node = torch._C._current_autograd_node()
+        node = _node()
         if node is not None and not self.modules.stack:
             source = self._by_node.get(node._sequence_nr())
             if source is not None:
@@ -209,11 +235,6 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             self._last_node = number
             self._by_node[number] = len(self.entries)
 
-    def _phase(self) -> str:
-        if self.in_optimizer:
-            return "optimizer"
-        return "backward" if torch._C._current_autograd_node() is not None else "forward"
-
     def _carry(self, tensor: torch.Tensor) -> list[Any]:
         """A weight that nobody wrote since the step before is not measured again."""
         if self._carried.get(id(tensor), (-1,))[0] != tensor._version:
@@ -224,16 +245,16 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
     def _out(self, tensor: torch.Tensor, measured: bool) -> list[Any]:
         row = -1
         if measured and tensor.layout is torch.strided and not tensor.is_quantized:
-            sketcher = self._sketchers.get(tensor.device)
-            if sketcher is None:
-                sketcher = self._sketchers[tensor.device] = Sketcher(tensor.device)
-            self.rows.append((tensor.device, sketcher.add(tensor.detach())))
+            taker = self._sketchers.get(tensor.device)
+            if taker is None:
+                taker = self._sketchers[tensor.device] = sketcher(tensor.device)
+            self.rows.append((tensor.device, taker.add(tensor)))
             row = len(self.rows) - 1
             self.devices.add(tensor.device.type)
             self.dtypes.add(_dtype(tensor))
         return [_dtype(tensor), list(tensor.shape), row]
 
-    def _append(self, entry: dict[str, Any]) -> int:
+    def append(self, entry: dict[str, Any]) -> int:
         self.entries.append(entry)
         if len(self.entries) >= MOST_ENTRIES:
             self.active, self.cut = False, True
@@ -241,32 +262,28 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
 
 
 class _Call:
-    __slots__ = ("args", "inputs", "shapes", "tensors")
+    __slots__ = ("args", "has_shapes", "inputs", "phase", "shapes", "tensors")
 
-    def __init__(self) -> None:
+    def __init__(self, phase: str) -> None:
+        self.phase = phase
         self.args: dict[str, Any] = {}
         self.inputs: list[int] = []
         self.shapes: list[list[int] | None] = []
         """Where an input is a view of what its source made."""
+        self.has_shapes = False
         self.tensors: list[torch.Tensor] = []
 
 
-class _Facts:
-    """What does not change between two calls of an operator."""
+def _stop_in_children(recorder: Recorder) -> None:
+    """A worker that is forked off, such as that of a DataLoader, records nothing."""
+    known = weakref.ref(recorder)
 
-    __slots__ = ("defaults", "is_empty", "is_silent", "is_view", "mutates", "name", "names")
+    def stop() -> None:
+        found = known()
+        if found is not None:
+            found.active = False
 
-    def __init__(self, func: Any) -> None:
-        schema = func._schema
-        self.name = str(func)
-        self.names = [argument.name for argument in schema.arguments]
-        given = {argument.name: argument.default_value for argument in schema.arguments}
-        self.defaults = {name: value for name, value in given.items() if isinstance(value, (bool, int, float, str))}
-        self.is_view = bool(func.is_view)
-        self.is_empty = self.name.startswith(_EMPTY)
-        self.mutates = bool(schema.is_mutable)
-        # Questions about a tensor, and the profiler's marks.
-        self.is_silent = self.name.startswith(("profiler.", "prim.", "aten.is_same_size", "aten._local_scalar_dense"))
+    os.register_at_fork(after_in_child=stop)
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
@@ -283,13 +300,10 @@ def _walk(value: Any) -> Iterator[torch.Tensor]:
 
 def _dtype(tensor: torch.Tensor) -> str:
     dtype = tensor.dtype
-    if dtype not in _DTYPES:
-        _DTYPES[dtype] = str(dtype)[6:]
-    return _DTYPES[dtype]
-
-
-def _is_float(tensor: torch.Tensor) -> bool:
-    return bool(tensor.is_floating_point() or tensor.is_complex())
+    name = _DTYPES.get(dtype)
+    if name is None:
+        name = _DTYPES[dtype] = str(dtype)[6:]
+    return name
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:

@@ -26,6 +26,8 @@ class Wish(NamedTuple):
     stop: int | None = None
     tensors: tuple[int, ...] = ()
     rounded: str = ""
+    watch: bool = False
+    """Look at every step until an operator makes inf or nan."""
 
 
 class Failed(UserError):
@@ -57,7 +59,7 @@ def record(words: Sequence[str], folder: Path, wish: Wish, tell: Callable[[str],
 
 def _run(words: Sequence[str], folder: Path, wish: Wish, more: dict[str, Any], quiet: bool = False) -> int:
     told = {"folder": str(folder.absolute()), "steps": wish.steps, "seed": wish.seed, "stop": wish.stop,
-            "tensors": wish.tensors, "rounded": wish.rounded, **more}  # fmt: skip
+            "tensors": wish.tensors, "rounded": wish.rounded, "watch": wish.watch, **more}  # fmt: skip
     variables = {**os.environ, VARIABLE: json.dumps(told)}
     argv = [sys.executable if words[0] in ("python", "python3") else words[0], *words[1:]]
     if words[0].endswith(".py"):

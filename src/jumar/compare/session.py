@@ -8,11 +8,8 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import platform
-import sys
 import threading
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -26,22 +23,20 @@ from torch.optim.optimizer import (
 )
 from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode
 
-from jumar import __version__
-from jumar.compare import noise, precision, store
+from jumar.compare import about, noise, overflow, store, updates
+from jumar.compare.losses import Losses
 from jumar.compare.recorder import Recorder
 from jumar.core.errors import UserError
 
 STEPS = 3
-_MOST_STATE = 400
-"""Optimizer tensors that are looked at after the first step; with more, and later, only the weights are."""
 
 
 class Session:
     """Recording from `begin` to `end`; made once per process."""
 
     def __init__(self, folder: Path, steps: int = STEPS, *, noise_unit: float = 0.0, seed: int | None = None,
-                 rounded: str = "", keep: tuple[int, ...] = (), lazy: bool = False,
-                 stop: int | None = None) -> None:  # fmt: skip
+                 rounded: str = "", keep: tuple[int, ...] = (), lazy: bool = False, stop: int | None = None,
+                 watch: bool = False) -> None:  # fmt: skip
         if steps < 1:
             raise UserError(f"`steps={steps}`: at least one step must be recorded")
         self.folder = folder
@@ -53,12 +48,13 @@ class Session:
         self.recorder = Recorder(alter, keep)
         self._lazy = lazy
         self._stop = stop
+        self._watch = watch
+        """Look at every step, and keep only the first with an operator that makes inf or nan."""
         self._pid = os.getpid()
         self._thread = threading.get_ident()
-        self._entered = False
+        self._entered = self._popped = False
         self._closed = False
-        self._losses: list[torch.Tensor] = []
-        self._unscaled: dict[int, torch.Tensor] = {}
+        self._losses = Losses(self._mine, self._skip_step)
         self._norm: torch.Tensor | None = None
         self._undo: list[Any] = []
 
@@ -70,8 +66,7 @@ class Session:
             register_optimizer_step_pre_hook(self._before_optimizer).remove,
             register_optimizer_step_post_hook(self._after_optimizer).remove,
         ]
-        self._watch_backward()
-        self._watch_scalers()
+        self._undo += self._losses.watch()
         warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global hooks", UserWarning)
         atexit.register(self.end)
         if not self._lazy:
@@ -126,102 +121,59 @@ class Session:
     def _before_optimizer(self, optimizer: Optimizer, *_: Any) -> None:
         if not self._mine():
             return
-        grads = [tensor.grad for tensor in _weights(optimizer) if tensor.grad is not None]
-        dense = [grad for grad in grads if grad.layout is torch.strided]
         with torch.no_grad(), _disable_current_modes():
-            if dense:
-                norms = [torch.linalg.vector_norm(grad).float() for grad in dense]
-                self._norm = torch.linalg.vector_norm(torch.stack([norm.to(norms[0].device) for norm in norms]))
+            self._norm = updates.norm(optimizer)
             if self.recorder.active and self._entered:
-                for tensor in _weights(optimizer):
-                    if tensor.grad is not None:
-                        self.recorder.look("grad", self._name(tensor), tensor.grad, "backward")
+                updates.before(self.recorder, optimizer)
         self.recorder.in_optimizer = True
+        if self.step and self.recorder.alter is None:
+            self._pop()  # what it calls is known from the first step
 
     def _after_optimizer(self, optimizer: Optimizer, *_: Any) -> None:
         if not self._mine():
             return
         self.recorder.in_optimizer = False
+        if self._popped:
+            self._push()
         if self._entered and self.recorder.active:
             with torch.no_grad(), _disable_current_modes():
-                self._look_at_state(optimizer)
+                updates.after(self.recorder, optimizer, inner=self.step == 0)
         self._finish_step()
 
-    def _look_at_state(self, optimizer: Optimizer) -> None:
-        weights = list(_weights(optimizer))
-        inner = sum(len(state) for state in optimizer.state.values())
-        for tensor in weights:
-            name = self._name(tensor)
-            self.recorder.look("state", name, tensor, "optimizer")
-            if self.step or inner + len(weights) > _MOST_STATE:
-                continue
-            for key, value in sorted(optimizer.state.get(tensor, {}).items(), key=lambda item: str(item[0])):
-                if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel() > 1:
-                    self.recorder.look("state", f"{key} of {name}", value, "optimizer")
-
-    def _name(self, tensor: torch.Tensor) -> str:
-        return self.recorder.modules.tensors.get(id(tensor), ("", f"weight {list(tensor.shape)}"))[1]
-
-    def _watch_backward(self) -> None:
-        plain = torch.autograd.backward
-
-        def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            roots = tensors if isinstance(tensors, (list, tuple)) else [tensors]
-            if self._mine():
-                for root in roots:
-                    if isinstance(root, torch.Tensor) and root.numel() == 1:
-                        value: Any = self._unscaled.get(id(root), root)
-                        with torch.no_grad(), _disable_current_modes():
-                            self._losses.append(value.detach().clone())
-            return plain(tensors, *args, **kwargs)
-
-        torch.autograd.backward = backward
-        self._undo.append(lambda: setattr(torch.autograd, "backward", plain))
-
-    def _watch_scalers(self) -> None:
-        """A scaled loss is no loss; and a scaler that skips a step ends it all the same."""
-        for scaler in _scalers():
-            self._watch_scaler(scaler)
-
-    def _watch_scaler(self, scaler: Any) -> None:
-        scale, update = scaler.scale, scaler.update
-
-        def watched_scale(this: Any, outputs: Any) -> Any:
-            scaled = scale(this, outputs)
-            if isinstance(outputs, torch.Tensor) and scaled is not outputs:
-                self._unscaled[id(scaled)] = outputs.detach()
-            return scaled
-
-        def watched_update(this: Any, *args: Any, **kwargs: Any) -> Any:
-            done = update(this, *args, **kwargs)
-            if self._mine() and self._losses:
-                self._finish_step()
-            return done
-
-        scaler.scale, scaler.update = watched_scale, watched_update
-        self._undo += [lambda: setattr(scaler, "scale", scale), lambda: setattr(scaler, "update", update)]
-
-    # Writing.
+    # On and off.
 
     def _enter(self) -> None:
         # Compiled code would show nothing, and compiling would look into the recorder itself.
         _stance("force_eager")
+        self._push()
+
+    def _push(self) -> None:
         self.recorder.__enter__()
-        self._entered = True
+        self._entered, self._popped = True, False
+
+    def _pop(self) -> None:
+        # Another mode on top of ours must not be popped in its place; ours then stays.
+        if self._entered and _get_current_dispatch_mode() is self.recorder:
+            self.recorder.__exit__(None, None, None)
+            self._entered, self._popped = False, True
 
     def _leave(self) -> None:
         if not self._entered:
             return
-        self._entered = False
         self.recorder.active = False
         _stance("default")
-        # Another mode on top of ours must not be popped in its place; ours then stays and does nothing.
-        if _get_current_dispatch_mode() is self.recorder:
-            self.recorder.__exit__(None, None, None)
+        self._pop()
+        self._entered = self._popped = False
 
-    def _finish_step(self) -> None:
+    # Writing.
+
+    def _skip_step(self) -> None:
+        """A scaler decided against the step of the optimizer."""
+        self._finish_step(skipped=True)
+
+    def _finish_step(self, *, skipped: bool = False) -> None:
         with torch.no_grad(), _disable_current_modes():
-            self._write_step()
+            self._write_step(skipped)
         self.step += 1
         if self.step == 1:
             self._write_meta(complete=False)
@@ -231,20 +183,23 @@ class Session:
             self.end()
             raise SystemExit(0)
 
-    def _write_step(self) -> None:
+    def _write_step(self, skipped: bool) -> None:
         entries, numbers = self.recorder.take()
         folder = self._folder()
+        if self._watch and entries:
+            test = overflow.in_forward if skipped else overflow.in_step
+            if test(store.step_of(self.step, entries, numbers)):
+                self._stop = self.step + 1
+            else:
+                entries = []
         if entries and self.step < self.steps:
-            store.write_step(folder / f"step-{self.step:05d}.jrec", entries, numbers)
+            store.write_step(folder / f"step-{self.step:05d}.jrec", entries, numbers, self._losses.scale)
             self._keep_tensors(folder)
-        losses = [float(value) for value in self._losses]
-        loss = sum(losses) / len(losses) if losses else None
         norm = None if self._norm is None else float(self._norm)
-        line = json.dumps({"step": self.step, "loss": _plain(loss), "grad_norm": _plain(norm)})
+        line = json.dumps({"step": self.step, "loss": _plain(self._losses.take()), "grad_norm": _plain(norm)})
         with open(folder / "curve.jsonl", "a", encoding="utf-8") as file:
             file.write(line + "\n")
-        self._losses, self._norm = [], None
-        self._unscaled.clear()
+        self._norm = None
 
     def _keep_tensors(self, folder: Path) -> None:
         if self.step or not self.recorder.kept:
@@ -259,32 +214,18 @@ class Session:
     def _folder(self) -> Path:
         """The rank's folder; found out late, since a program may say its rank late."""
         if self.place is None:
-            place = self.folder / f"rank{_rank()}"
+            place = self.folder / f"rank{about.rank()}"
             try:
                 place.mkdir(parents=True)
             except FileExistsError:
-                place = self.folder / f"rank{_rank()}-{os.getpid()}"
+                place = self.folder / f"rank{about.rank()}-{os.getpid()}"
                 place.mkdir(parents=True)
             self.place = place
         return self.place
 
     def _write_meta(self, *, complete: bool) -> None:
         assert self.place is not None
-        store.write_json(self.place / "meta.json", {
-            "format": store.FORMAT,
-            "jumar": __version__,
-            "rank": _rank(),
-            "world": _world(),
-            "device": _device(self.recorder.devices),
-            "emulated": "npu" in self.recorder.devices and os.environ.get("JUMAR_EMULATE", "1") != "0"
-            and not os.path.exists("/dev/davinci_manager"),
-            "dtype": " ".join(sorted(self.recorder.dtypes & set(precision.UNIT))),
-            "altered": self._altered,
-            "cut": self.recorder.cut,
-            "complete": complete,
-            "command": sys.argv,
-            **_environment(),
-        })  # fmt: skip
+        store.write_json(self.place / "meta.json", about.meta(self.recorder, self._altered, complete))
 
 
 def _stance(name: str) -> None:
@@ -294,53 +235,6 @@ def _stance(name: str) -> None:
         change(name)
 
 
-def _weights(optimizer: Optimizer) -> Iterator[torch.Tensor]:
-    for group in optimizer.param_groups:
-        yield from group["params"]
-
-
-def _scalers() -> list[Any]:
-    found = [torch.amp.GradScaler]
-    npu = getattr(getattr(getattr(torch, "npu", None), "amp", None), "GradScaler", None)
-    return found if npu is None or "scale" not in vars(npu) else [*found, npu]
-
-
-def _rank() -> int:
-    distributed = torch.distributed
-    if distributed.is_available() and distributed.is_initialized():
-        return int(distributed.get_rank())
-    told = os.environ.get("RANK", "0")
-    return int(told) if told.isdecimal() else 0
-
-
-def _world() -> int:
-    distributed = torch.distributed
-    if distributed.is_available() and distributed.is_initialized():
-        return int(distributed.get_world_size())
-    told = os.environ.get("WORLD_SIZE", "1")
-    return int(told) if told.isdecimal() else 1
-
-
-def _device(seen: set[str]) -> str:
-    others = sorted(seen - {"cpu"})
-    return others[0] if others else "cpu"
-
-
 def _plain(value: float | None) -> float | str | None:
     """JSON has no nan and no infinity."""
     return value if value is None or np.isfinite(value) else str(value)
-
-
-def _environment() -> dict[str, Any]:
-    npu = sys.modules.get("torch_npu")
-    return {
-        "torch": torch.__version__,
-        "torch_npu": getattr(npu, "__version__", ""),
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "threads": torch.get_num_threads(),
-        "default_dtype": str(torch.get_default_dtype())[6:],
-        "deterministic": torch.are_deterministic_algorithms_enabled(),
-        "seed": torch.initial_seed(),
-    }

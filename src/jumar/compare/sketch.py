@@ -2,17 +2,18 @@
 
 A count sketch: bucket i mod WIDTH gets sign(i) * x[i]. It is linear, so the difference of two sketches is the sketch of
 the difference, and its length estimates the length of that: relative error and cosine of two tensors on two devices
-without keeping either. The signs come from an integer hash on the host and are the same everywhere.
+without keeping either. The signs come from an integer hash on the host and are the same everywhere. Memory that the
+host can read is gone over once by native code; elsewhere torch's own operators do it.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import torch
 
+from jumar.compare import native
 from jumar.compare.folding import WIDTH, signs
 from jumar.compare.result import STATS
 
@@ -22,14 +23,57 @@ CHUNK = 1 << 16
 _NATIVE = (torch.float32, torch.float16, torch.bfloat16)
 _BLOCK = 256
 """Rows that are added at a time."""
+_ROW = 4 * (HEAD + WIDTH)
+"""Bytes of a row."""
 
 
-class Sketcher:
+def sketcher(device: torch.device) -> Sketcher:
+    """What takes the numbers of tensors on this device."""
+    function = native.sketch() if native.reads(device) else None
+    return DeviceSketcher(device) if function is None else HostSketcher(function)
+
+
+class HostSketcher:
+    """Reads the memory itself and writes the numbers into memory of NumPy."""
+
+    def __init__(self, function: native.Sketch) -> None:
+        self._function = function
+        self._blocks: list[np.ndarray[Any, Any]] = []
+        self._address = 0
+        self._threads = torch.get_num_threads()
+        self.rows = 0
+
+    def add(self, tensor: torch.Tensor) -> int:
+        """Row number of this tensor's numbers."""
+        if self.rows % _BLOCK == 0:
+            self._blocks.append(np.zeros((_BLOCK, HEAD + WIDTH), np.float32))
+            self._address = self._blocks[-1].ctypes.data
+            self._threads = torch.get_num_threads()
+        at = self._address + self.rows % _BLOCK * _ROW
+        self.rows += 1
+        kind = native.KINDS.get(tensor.dtype)
+        if kind is None or tensor.is_conj() or tensor.is_neg():
+            tensor = _plain(tensor.detach()).to(torch.float32)
+            kind = 0
+        if not tensor.is_contiguous():
+            tensor = tensor.detach().contiguous()
+        count = tensor.numel()
+        if count:
+            self._function(tensor.data_ptr(), kind, count, self._threads, at)
+        return self.rows - 1
+
+    def take(self) -> Any:
+        """All rows; the next `add` begins anew."""
+        used = np.concatenate(self._blocks)[: self.rows] if self.rows else np.zeros((0, HEAD + WIDTH), np.float32)
+        self._blocks, self.rows = [], 0
+        return used
+
+
+class DeviceSketcher:
     """Numbers of the tensors of one step on one device; nothing reaches the host before `take`."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
-        self.is_host = device.type == "cpu"
         self.signs = torch.from_numpy(signs(CHUNK, 1)).to(device)
         self._chunk_signs: dict[int, torch.Tensor] = {}
         self._work = torch.empty(CHUNK, dtype=torch.float32, device=device)
@@ -39,7 +83,7 @@ class Sketcher:
     def add(self, tensor: torch.Tensor) -> int:
         """Row number of this tensor's numbers."""
         row = self._row()
-        flat = (torch.view_as_real(tensor) if tensor.is_complex() else tensor).reshape(-1)
+        flat = _plain(tensor.detach()).reshape(-1)
         if flat.numel() == 0:
             return self.rows - 1
         if flat.dtype not in _NATIVE:
@@ -63,9 +107,6 @@ class Sketcher:
         return self._blocks[-1][(self.rows - 1) % _BLOCK]
 
     def _statistics(self, flat: torch.Tensor, row: torch.Tensor) -> None:
-        if self.is_host:
-            row.numpy()[:HEAD] = _on_host(flat)
-            return
         # A look at the values would make the device wait, so everything stays there and both are always counted.
         low, high = torch.aminmax(flat)
         total, norm = flat.sum(dtype=torch.float32), torch.linalg.vector_norm(flat, dtype=torch.float32)
@@ -98,16 +139,8 @@ class Sketcher:
         return self._chunk_signs[number]
 
 
-def _on_host(flat: torch.Tensor) -> list[float]:
-    lows, highs, total, square = [], [], 0.0, 0.0
-    for part in flat.split(CHUNK):
-        low, high = torch.aminmax(part)
-        lows.append(low.item())
-        highs.append(high.item())
-        total += part.sum(dtype=torch.float32).item()
-        square += torch.linalg.vector_norm(part, dtype=torch.float32).item() ** 2
-    ends = [min(lows), max(highs)]
-    if all(map(math.isfinite, (*ends, total))):
-        return [*ends, total, math.sqrt(square), 0, 0]
-    low, high = torch.aminmax(flat)
-    return [low.item(), high.item(), total, math.sqrt(square), flat.isnan().sum().item(), flat.isinf().sum().item()]
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor.resolve_neg()
+
+
+Sketcher = HostSketcher | DeviceSketcher

@@ -37,6 +37,8 @@ class Step(NamedTuple):
     entries: list[Entry]
     numbers: np.ndarray[Any, Any]
     """One row per tensor: statistics, then the sketch; only statistics for a vendor's dump."""
+    scale: float = 1.0
+    """The factor that a gradient scaler put on the loss."""
 
 
 class Rank(NamedTuple):
@@ -49,16 +51,21 @@ class Rank(NamedTuple):
     steps: dict[int, Path]
 
 
-def write_step(path: Path, entries: list[dict[str, Any]], numbers: np.ndarray[Any, Any]) -> None:
+def write_step(
+    path: Path, entries: list[dict[str, Any]], numbers: np.ndarray[Any, Any], scale: float = 1.0
+) -> None:
     head = len(STATS)
     width = WIDTH
     while width > NARROWEST and len(numbers) * (head + width) * 4 > BUDGET:
         width //= 2
     numbers = np.ascontiguousarray(np.hstack([numbers[:, :head], fold(numbers[:, head:], width)]), np.float32)
-    table = {"width": width, "rows": len(numbers), "entries": entries}
+    table = {"width": width, "rows": len(numbers), "scale": scale, "entries": entries}
     text = zlib.compress(json.dumps(table, separators=(",", ":")).encode(), 1)
     data = MAGIC + b"".join(_PART.pack(len(part), zlib.crc32(part)) + part for part in (text, numbers.tobytes()))
-    replace(path, data)
+    # Not forced onto the disk: that would cost more than the step itself, and a checksum tells what is cut.
+    part = path.with_suffix(".part")
+    part.write_bytes(data)
+    part.replace(path)
 
 
 def read_step(path: Path) -> Step:
@@ -80,9 +87,17 @@ def read_step(path: Path) -> Step:
         if width not in (16, 32, 64, 128, WIDTH):
             raise ValueError(f"sketch of {width}")
         entries = [_entry(index, item, rows) for index, item in enumerate(table["entries"])]
+        scale = float(table.get("scale", 1.0))
+        if not 0 < scale < float("inf"):
+            raise ValueError(f"scale {scale}")
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, zlib.error, RecursionError) as error:
         raise UserError(f"`{path}` is damaged or cut: {error}", AGAIN) from error
-    return Step(_number(path), entries, numbers)
+    return Step(_number(path), entries, numbers, scale)
+
+
+def step_of(number: int, entries: list[dict[str, Any]], numbers: np.ndarray[Any, Any]) -> Step:
+    """A step as `read_step` would give it, without a file."""
+    return Step(number, [_entry(index, item, len(numbers)) for index, item in enumerate(entries)], numbers)
 
 
 def _part(data: bytes) -> tuple[bytes, bytes]:

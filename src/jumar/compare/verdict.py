@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jumar.compare import extra
 from jumar.compare.align import canonical
 from jumar.compare.diff import Stepped
 from jumar.compare.precision import short
@@ -18,13 +19,22 @@ _LEAVES = ("weight", "buffer", "arg")
 _STAGES = (("weights", ("weight", "buffer")), ("inputs", ("input",)))
 
 
-def judge(steps: Sequence[Stepped], limit: float = LIMIT) -> Verdict:
+def judge(steps: Sequence[Stepped], limit: float = LIMIT, *, same_device: bool = False) -> Verdict:
     """What to tell first."""
     for step in steps:
         found = _tensors(step, limit) or _operator(step, limit)
         if found is not None:
             return found
-    if all(pair.error == 0 for step in steps for pair in step.pairs):
+    equal = all(pair.error == 0 for step in steps for pair in step.pairs)
+    side, entries = extra.find(steps) if same_device and not equal else ("", [])
+    if entries:
+        return Verdict(
+            "order",
+            f"only {side} calls {_place(entries[0])}; its effect is within the noise of rounding",
+            "both runs are on the same kind of device, so it is the program that differs: compare the code there",
+            between=tuple(f"only in {side}: {_place(entry)}" for entry in entries[:5]),
+        )
+    if equal:
         return Verdict("same", "both runs are equal, bit for bit as far as sketches tell", "nothing to do")
     worst = max((pair for step in steps for pair in step.pairs), key=lambda pair: pair.over)
     return Verdict(
@@ -36,8 +46,12 @@ def judge(steps: Sequence[Stepped], limit: float = LIMIT) -> Verdict:
     )
 
 
-def settle(step: Stepped, limit: float = LIMIT) -> Stepped:
-    """Without pairs that only look alike: their inputs are no partners, and nothing after them differs."""
+def settle(step: Stepped, limit: float = LIMIT, *, same_device: bool = False) -> Stepped:
+    """Without pairs that only look alike: their inputs are no partners, and nothing after them differs.
+
+    On the same kind of device the same line of the same module is the same call; but gradients may be summed up in
+    another order.
+    """
     partner = {pair.a.index: pair.b.index for pair in step.pairs}
     flagged = [pair for pair in step.pairs if pair.over > _allowed(pair, limit) and pair.a.kind == "op"]
     followed = {number for pair in flagged for number in pair.a.inputs}
@@ -46,9 +60,14 @@ def settle(step: Stepped, limit: float = LIMIT) -> Stepped:
         for pair in flagged
         if pair.a.index not in followed
         and not pair.error_in <= limit * pair.floor
+        and not (same_device and pair.a.phase == "forward" and _same_place(pair))
         and any(partner.get(one) != other for one, other in zip(pair.a.inputs, pair.b.inputs, strict=False))
     }
     return step._replace(pairs=[pair for pair in step.pairs if pair.a.index not in chance])
+
+
+def _same_place(pair: Pair) -> bool:
+    return bool(pair.a.module) and (pair.a.module, pair.a.where) == (pair.b.module, pair.b.where)
 
 
 def _allowed(pair: Pair, limit: float) -> float:

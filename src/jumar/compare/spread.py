@@ -1,0 +1,81 @@
+"""Noise that runs with rounding noise do not show: values too small for float16, and indices that flip.
+
+Rounding is in proportion to a value; float16 has no values between 0 and 6e-8, so that small gradients lose their digits
+there. And where a choice (topk, argmax, a comparison) hangs on values that are close to each other, noise decides it.
+Both are handed on to what is computed from them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from jumar.compare.precision import UNIT, is_product
+from jumar.compare.result import STATS, Entry
+from jumar.compare.store import Step
+
+_QUANTUM = 2.0**-24 / math.sqrt(12)
+"""The mean error of a value that float16 rounds to a multiple of its smallest one."""
+_NORM = STATS.index("norm")
+
+
+class Spread:
+    """By operator of the first run, the relative error that is allowed beside its floor."""
+
+    def __init__(self, a: Step, b: Step, precision: str) -> None:
+        self._a, self._b = a, b
+        self._is_half = precision == "float16"
+        self._known: dict[int, float] = {}
+        self._flipped: set[int] = set()
+        self.gradients: dict[str, float] = {}
+        """By weight."""
+
+    def at(self, first: Entry, second: Entry, error: float, error_in: float, own: float = 0.0) -> float:
+        """For one pair, in the order of the first run; `own` is what is known of it already."""
+        allowed = max((self._known.get(number, 0.0) for number in first.inputs), default=0.0)
+        allowed = max(allowed, own)
+        if self._is_half:
+            allowed = max(allowed, self._underflow(second))
+        if any(number in self._flipped for number in first.inputs):
+            allowed = max(allowed, error if error < math.inf else 0.0)
+        if first.kind == "state" and " of " in first.name:
+            allowed = max(allowed, self.gradients.get(first.name.rpartition(" of ")[2], 0.0))
+        if first.kind == "op" and (error_in != 0 or allowed > 0) and self._chooses(first, second):
+            self._flipped.add(first.index)
+        if first.kind == "grad":
+            self.gradients[first.name] = allowed
+        self._known[first.index] = allowed
+        return allowed
+
+    def _chooses(self, first: Entry, second: Entry) -> bool:
+        """Whether indices or masks differ between the runs."""
+        rows = [(self._a.numbers[one.row], self._b.numbers[other.row])
+                for one, other in zip(first.outs, second.outs, strict=False)
+                if one.row >= 0 and other.row >= 0 and one.dtype not in UNIT]  # fmt: skip
+        return any(len(one) != len(other) or not np.array_equal(one, other) for one, other in rows)
+
+    def _underflow(self, entry: Entry) -> float:
+        """The error that the smallest step of float16 makes in what this operator reads or writes."""
+        if entry.kind != "op":
+            return 0.0
+        rounded: list[Entry] = [self._b.entries[number] for number in entry.inputs] if is_product(entry.op) else []
+        sizes = [self._mean_size(one) for one in (*rounded, *([entry] if _is_half(entry) else []))]
+        return max((min(1.0, _QUANTUM / size) for size in sizes if size > 0), default=0.0)
+
+    def _mean_size(self, entry: Entry) -> float:
+        """Of the values, with the factor that a scaler put on them."""
+        out = next((out for out in entry.outs if out.row >= 0), None)
+        if out is None or not out.numel:
+            return 0.0
+        norm = float(self._b.numbers[out.row][_NORM])
+        return norm / math.sqrt(out.numel) * (self._b.scale if entry.phase == "backward" else 1.0)
+
+
+def _is_half(entry: Entry) -> bool:
+    return any(out.dtype == "float16" for out in entry.outs)
+
+
+def update(change: float, numel: int, gradient: float) -> float:
+    """What noise in a gradient makes of a weight: one sign that flips, or as large a part of all as is noise."""
+    return 2 * change * max(1 / math.sqrt(max(1, numel)), min(1.0, gradient))
