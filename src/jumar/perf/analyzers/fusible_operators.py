@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jumar.perf.facts import Facts, place
+from jumar.perf.facts import Facts
+from jumar.perf.places import place
 from jumar.perf.result import MODELLED, Advice, time
 from jumar.perf.sequence import Match, connected, sequences
 from jumar.perf.unit import Unit, times

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jumar.perf import spans
-from jumar.perf.facts import Facts, place
+from jumar.perf.facts import Facts
+from jumar.perf.places import place
 from jumar.perf.profile import HostOp
 from jumar.perf.result import MEASURED, MODELLED, Advice, time
 from jumar.perf.unit import Unit, times
@@ -75,7 +76,7 @@ def _short(name: str) -> str:
 
 def _waits(facts: Facts, op: HostOp) -> bool:
     """`.item()` of a tensor of the host does not wait: a waiting call of CANN must lie inside, if those are known."""
-    if not facts.profile.cann:
+    if not facts.profile.calls:
         return True
     at = spans.containing(facts.profile.waits, op.end)
     if at >= 0:
