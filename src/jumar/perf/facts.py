@@ -73,6 +73,11 @@ class Facts:
         return times
 
     @property
+    def is_measured(self) -> bool:
+        """Times of a card, not a model's."""
+        return not self.profile.modelled and self.split.total > 0
+
+    @property
     def host_bound(self) -> float:
         """Share of the whole in which the card waits for the host: what a saved host microsecond is worth."""
         return self.split.host / self.split.total if self.split.total else 0.0

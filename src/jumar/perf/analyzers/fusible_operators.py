@@ -40,14 +40,16 @@ def _advice(facts: Facts, row: Fusion, where: str, matches: list[Match]) -> Advi
         f"{times(len(matches), 'sequence')} of {len(matches[0].ops)} operators could be one",
         saved,
         MODELLED,
-        (
-            f"operators: {names}",
-            f"device time {time(device)}, of which the largest kernel of each takes {time(kept)}; host time of the rest"
-            f" {time(host)}",
-        ),
+        (f"operators: {names}", f"{_device(facts, device, kept)}host time of the rest {time(host)}"),
         (row.replace, f"# {row.note}"),
         where,
     )
+
+
+def _device(facts: Facts, device: float, kept: float) -> str:
+    if not facts.split.total:
+        return ""
+    return f"device time {time(device)}, of which the largest kernel of each takes {time(kept)}; "
 
 
 def _place(facts: Facts, match: Match) -> str:

@@ -14,6 +14,9 @@ from jumar.tables.perf import Sync, syncs
 
 ADVICE = Unit("PF104", "host-synchronisation", "the host waits for a value of the card, and the card then for the host")
 
+LEAST = 0.0005
+"""Share of the time of a measured profile: where the card had other work to do, waiting cost nothing."""
+
 
 def look(facts: Facts) -> Iterator[Advice]:
     rows = syncs()
@@ -41,16 +44,22 @@ def look(facts: Facts) -> Iterator[Advice]:
     for key, items in merged.items():
         row = by_key[key]
         cost = sum(item[1] for item in items)
+        if facts.is_measured and cost < LEAST * facts.split.total:
+            continue
         yield Advice(
             ADVICE.id,
             f"{ADVICE.name}: {_short(items[0][0].name)}",
             f"{row.what}: the host waited {times(len(items), 'time')}",
             cost,
             MODELLED if facts.profile.modelled else MEASURED,
-            (f"the card was idle for {time(cost)} around it", *_per_step(facts, len(items))),
+            (*_idle(facts, cost), *_per_step(facts, len(items))),
             (row.change,),
             key[1],
         )
+
+
+def _idle(facts: Facts, cost: float) -> tuple[str, ...]:
+    return (f"the card was idle for {time(cost)} around it",) if facts.split.total else ()
 
 
 def _from_table(facts: Facts) -> Iterator[Advice]:
