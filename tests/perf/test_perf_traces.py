@@ -12,7 +12,7 @@ import pytest
 from jumar.core.errors import UserError
 from jumar.perf import analyse
 from jumar.perf.facts import gather
-from jumar.perf.places import place
+from jumar.perf.places import inside, place
 from jumar.perf.profile import Profile
 from jumar.perf.readers import folder
 from jumar.perf.readers.trace import OF_A_GPU, type_of
@@ -120,3 +120,13 @@ def test_profile_of_level_0_has_names_only(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_type_of_a_kernel_from_its_name(name: str, expected: str) -> None:
     assert type_of(name) == expected
+
+
+def test_line_of_the_program_and_of_the_library_it_called() -> None:
+    stack = (
+        "/v/lib/python3.11/site-packages/torch/nn/modules/module.py(9): call;\n"
+        "/v/lib/python3.11/site-packages/transformers/models/llama/modeling_llama.py(64): forward;\ntrain.py(5): main"
+    )
+    assert place(stack) == "train.py:5"
+    assert inside(stack) == ""
+    assert inside(stack.partition(";\n")[2]) == "transformers/models/llama/modeling_llama.py:64"

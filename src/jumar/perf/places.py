@@ -18,6 +18,21 @@ def is_framework(path: str) -> bool:
     return _FRAMEWORK.search(path) is not None
 
 
+def is_library(path: str) -> bool:
+    """One that somebody installed, beside the framework itself: transformers, mmcv …"""
+    _, found, rest = path.rpartition("-packages/")
+    return bool(found) and not is_framework(rest)
+
+
+def inside(stack: str) -> str:
+    """File and line of the library in which a call of the program ended, empty where there is none between."""
+    match = _FRAME.search(stack)
+    path = (match["path"] or match["path2"]) if match else ""
+    if match is None or not is_library(path):
+        return ""
+    return f"{path.rpartition('-packages/')[2]}:{match['line'] or match['line2']}"
+
+
 def place(stack: str) -> str:
     """File and line of the program in a call stack: the innermost one that is not in a library."""
     first = ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jumar.perf import spans
 from jumar.perf.facts import Facts
-from jumar.perf.places import place
+from jumar.perf.places import inside, place
 from jumar.perf.profile import HostOp
 from jumar.perf.result import MEASURED, MODELLED, Advice, time
 from jumar.perf.unit import Unit, times
@@ -52,10 +52,15 @@ def look(facts: Facts) -> Iterator[Advice]:
             f"{row.what}: the host waited {times(len(items), 'time')}",
             cost,
             MODELLED if facts.profile.modelled else MEASURED,
-            (*_idle(facts, cost), *_per_step(facts, len(items))),
+            (*_library(items), *_idle(facts, cost), *_per_step(facts, len(items))),
             (row.change,),
             key[1],
         )
+
+
+def _library(items: list[tuple[HostOp, float]]) -> tuple[str, ...]:
+    found = list(dict.fromkeys(library for op, _ in items if (library := inside(op.stack))))
+    return (f"in {', '.join(found[:3])}",) if found else ()
 
 
 def _idle(facts: Facts, cost: float) -> tuple[str, ...]:
