@@ -8,7 +8,7 @@ from typing import Any
 
 from jumar.core.errors import UserError
 from jumar.export.standin import program as programs
-from jumar.export.standin.pyacl.model import TYPES
+from jumar.export.standin.pyacl.describe import TYPES
 from jumar.export.standin.stream import messages
 from jumar.export.standin.stream.elements import postprocess
 from jumar.export.standin.stream.frame import Frame, Picture, in_form
