@@ -209,7 +209,7 @@ def test_table_is_whole() -> None:
 
 def test_page_has_findings_operators_and_ports(jumar: Jumar, save: Save, tmp_path: Path) -> None:
     model = graph_model(
-        [node("Relu", ["<x>"], ["r"]), node("Bernoulli", ["r"], ["b"]), node("Mine", ["b"], ["y"], domain="com.me")],
+        [node("Relu", ["<x>"], ["r"]), node("HannWindow", ["r"], ["b"]), node("Mine", ["b"], ["y"], domain="com.me")],
         [value("<x>", [1, 3])],
         [value("y", [1, 3])],
     )
