@@ -256,9 +256,7 @@ def test_middle_of_a_picture_for_the_model(api: Any, model: str) -> None:
     assert (info.width, info.height) == (16, 16)
 
 
-def test_tensor_without_a_type_is_taken_as_the_model_takes_it(
-    api: Any, jumar: Jumar, save: Save, tmp_path: Path
-) -> None:
+def test_tensor_without_a_type_is_taken_as_is(api: Any, jumar: Jumar, save: Save, tmp_path: Path) -> None:
     words = graph_model(
         [node("Add", ["x", "x"], ["y"])], [value("x", [1, 4], "INT32")],
         [value("y", [1, 4], "INT32")],

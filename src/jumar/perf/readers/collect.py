@@ -33,6 +33,8 @@ _KINDS = {
     "Iteration Time": "step",
 }
 
+MOST = 1 << 63
+"""Nanoseconds: the year 2262, and more than a float can divide."""
 Raw = tuple[str, Any, int, int, int, Any]
 """Name, process, thread, start and length in nanoseconds, arguments or kind of core: plain, as there are many."""
 
@@ -135,7 +137,14 @@ class Collector:
 
 
 def nanoseconds(value: Any) -> int:
-    """A timestamp in microseconds, exactly where it is text."""
+    """A timestamp in microseconds, exactly where it is text; one that no clock shows is a ValueError."""
+    found = _nanoseconds(value)
+    if not -MOST < found < MOST:
+        raise ValueError
+    return found
+
+
+def _nanoseconds(value: Any) -> int:
     if type(value) is str:
         if value[-4:-3] == ".":
             return int(value[:-4]) * 1000 + int(value[-3:])

@@ -14,7 +14,7 @@ from typing import Any
 from jumar.perf.profile import Block, Collective, Kernel, Profile, Step, StepRow
 from jumar.perf.readers import memory, tables
 from jumar.perf.readers.base import Base, opened
-from jumar.perf.readers.collect import Collector
+from jumar.perf.readers.collect import MOST, Collector
 from jumar.perf.readers.trace import FAR, Trace, sort, type_of
 
 NAMES = ("ascend_pytorch_profiler*.db", "ascend_mindspore_profiler*.db", "msprof_*.db")
@@ -190,4 +190,4 @@ def _span(start: Any, end: Any) -> tuple[int, int]:
         begin, last = int(start), int(end)
     except (TypeError, ValueError):
         return -1, 0
-    return (begin, last - begin) if 0 <= begin <= last and last - begin <= FAR else (-1, 0)
+    return (begin, last - begin) if 0 <= begin <= last < MOST and last - begin <= FAR else (-1, 0)

@@ -99,7 +99,7 @@ def _from_picture(program: programs.Program, picture: Picture) -> Any:
 def _from_tensors(element: Element, frame: Frame, program: programs.Program) -> list[Any]:
     import numpy
 
-    found = []
+    found: list[Any] = []
     for source in element.sources():
         listing = frame.metadata.get(source)
         if listing is None or listing.DESCRIPTOR.name != "MxpiTensorPackageList":
