@@ -205,3 +205,17 @@ def test_table_is_whole() -> None:
     known = {schema.name for schema in onnx.defs.get_all_schemas()}
     assert set(notes) <= known
     assert all(len(row) in (1, 3) for row in atc.options()["aipp"]["keys"].values())
+
+
+def test_page_has_findings_operators_and_ports(jumar: Jumar, save: Save, tmp_path: Path) -> None:
+    model = graph_model(
+        [node("Relu", ["<x>"], ["r"]), node("HannWindow", ["r"], ["b"]), node("Mine", ["b"], ["y"], domain="com.me")],
+        [value("<x>", [1, 3])],
+        [value("y", [1, 3])],
+    )
+    done = jumar("export", "check", save(model), "--html", tmp_path / "page.html", "-q")
+    assert done.code == 1
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "EX102" in page and "com.me::Mine" in page and "no parser" in page and "another domain" in page
+    assert "&lt;x&gt;" in page and "<x>" not in page
+    assert "http" not in page.replace("http://www.w3.org", "")

@@ -160,3 +160,10 @@ def test_aipp_is_checked_against_the_model(jumar: Jumar, save: Save, tmp_path: P
     flat = save(graph_model([node("Relu", ["x"], ["y"])], [value("x", [1, 9])], [value("y", [1, 9])]), "flat.onnx")
     done = jumar("export", "command", flat, "--soc", "310P3", "--aipp", file, "--format", "NCHW")
     assert done.code == 2 and "AIPP needs 4" in done.err
+
+
+def test_model_that_atc_refuses_is_said_beside_its_command(jumar: Jumar, save: Save) -> None:
+    path = save(graph_model([node("HannWindow", ["x"], ["y"])], [value("x", [2])], [value("y", [2])]))
+    done = jumar("export", "command", path, "--soc", "310P3")
+    assert done.code == 0 and done.out.startswith("atc ") and "EX102 `HannWindow` has no parser" in done.err
+    assert json.loads(jumar("export", "command", path, "--soc", "310P3", "--json").out)["refused"]

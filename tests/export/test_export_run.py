@@ -163,7 +163,7 @@ def test_aipp_does_what_its_keys_say(jumar: Jumar, save: Save, tmp_path: Path) -
         (["--input", "z=f.npy"], "the model has no input `z`"),
         (["--input", "x=nothing.npy"], "cannot read `nothing.npy`"),
         (["--precision", "fp17"], "unknown precision mode: `fp17`"),
-        (["--precision", "mixed_bfloat16"], "does not compute in `mixed_bfloat16`"),
+        (["--precision", "mixed_hif8"], "does not compute in `mixed_hif8`"),
         (["--keep-dtype", "nothing.cfg"], "cannot read `nothing.cfg`"),
         (["--shape", "x:1,3,9,9"], "axis 2 of `x` is 8"),
     ],
@@ -197,3 +197,21 @@ def test_an_endless_loop_is_stopped(jumar: Jumar, save: Save) -> None:
     model.graph.initializer.append(onnx.helper.make_tensor("true", onnx.TensorProto.BOOL, [], [True]))
     done = jumar("export", "run", save(model), "--timeout", "1")
     assert done.code == 2 and "was stopped" in done.err
+
+
+def test_bfloat16_keeps_the_range_and_loses_digits(jumar: Jumar, save: Save, tmp_path: Path) -> None:
+    model = graph_model(
+        [node("Mul", ["x", "w"], ["y"])], [value("x", [4])], [value("y", [4])], [weight("w", [3.3] * 4)]
+    )
+    x = numpy.array([1.0001, 1e30, 7e-20, -1234.567], "float32")
+    numpy.save(tmp_path / "x.npy", x)
+    words = ("--input", f"x={tmp_path}/x.npy", "--save", tmp_path / "out", "--soc", "910B3")
+    done = jumar("export", "run", save(model), *words, "--precision", "mixed_bfloat16")
+    assert done.code == 0 and "no node has values that bfloat16 cannot hold" in done.out, done.err
+    bfloat16 = pytest.importorskip("ml_dtypes", reason="ml_dtypes, which comes with onnx, is missing").bfloat16
+
+    def rounds(values: Any) -> Any:
+        return numpy.asarray(values, "float32").astype(bfloat16).astype("float32")
+
+    expected = rounds(rounds(x) * rounds([3.3] * 4))
+    assert numpy.array_equal(numpy.load(tmp_path / "out" / "0_rounded.npy"), expected)

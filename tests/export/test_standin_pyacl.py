@@ -119,7 +119,7 @@ def test_mistakes_have_the_vendors_numbers(om: Callable[..., Path], device: None
     pointer, _ = acl.rt.malloc(8, 0)
     assert acl.rt.memcpy(pointer, 100, acl.util.bytes_to_ptr(b"x" * 100), 100, TO_HOST) == 100000
     with pytest.raises(AttributeError, match="not in the stand-in"):
-        acl.media.dvpp_malloc(3)
+        acl.op.create_attr()
     with pytest.raises(AttributeError, match=r"acl\.mdl\.load_from_mem_with_q"):
         acl.mdl.load_from_mem_with_q()
 
@@ -173,3 +173,31 @@ def test_modules_are_found_last(tmp_path: Path) -> None:
     assert run(JUMAR_MODULES=modules, JUMAR_EMULATE="0").stdout.startswith("[False, False, False, False]")
     (tmp_path / "acl.py").write_text('"""the real one"""\ndef init():\n    return 7\n')
     assert "the real one 7" in run(JUMAR_MODULES=modules).stdout
+
+
+def test_several_devices_iterations_and_the_module_below(
+    om: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jumar.export.standin import aclruntime
+    from jumar.export.standin.session import MultiDeviceSession
+
+    monkeypatch.setenv("JUMAR_CARDS", "2")
+    path = str(om())
+    feed = numpy.ones((1, 3, 8, 8), "float32")
+    expected = InferSession(0, path).infer([feed])[0]
+    several = MultiDeviceSession(path)
+    found = several.infer({0: [[feed], [feed]], 1: [[feed * 2]]})
+    assert [len(found[device]) for device in (0, 1)] == [2, 1] and sorted(several.summary) == [0, 1]
+    assert (found[0][1][0] == expected).all() and not (found[1][0][0] == expected).all()
+    assert (InferSession(1, path).infer_iteration([feed], [-1], 3)[0] == expected).all()
+    session = aclruntime.InferenceSession(path, 0, aclruntime.session_options())
+    tensor = aclruntime.Tensor(feed)
+    tensor.to_device(0)
+    name = session.get_outputs()[0].name
+    assert (numpy.array(session.run([name], [tensor])[0]) == expected).all()
+    with pytest.raises(RuntimeError, match="no output `z`"):
+        session.run(["z"], [tensor])
+    with pytest.raises(RuntimeError, match="no device 5"):
+        InferSession(5, path)
+    with pytest.raises(RuntimeError, match="converted for mode static"):
+        session.set_dynamic_batchsize("4")

@@ -228,3 +228,57 @@ def test_mistakes_are_said(api: Any, model: str, caplog: pytest.LogCaptureFixtur
     assert "cannot be decoded" in caplog.text
     assert manager.GetResult(b"classify", 0, 1).errorCode == values.STREAM_TIMEOUT
     assert manager.SendDataWithUniqueId(b"other", 0, sent(api, b"")) == -1
+
+
+def test_middle_of_a_picture_for_the_model(api: Any, model: str) -> None:
+    crop: dict[str, Any] = {"factory": "mxpi_opencvcentercrop", "next": "infer0", "props": {"cropWidth": "16"}}
+    size = {"dataSource": "decoder0", "resizeWidth": "32", "resizeHeight": "24"}
+    infer = {"dataSource": "crop0", "modelPath": model}
+    rows = {
+        "resize0": {"factory": "mxpi_imageresize", "props": size, "next": "queue0"},
+        "queue0": {"factory": "queue", "next": "crop0"},
+        "crop0": crop,
+        "infer0": {"factory": "mxpi_tensorinfer", "props": infer, "next": "post0"},
+    }
+    for wrong in ({"cropWidth": "16"}, "16x16"):
+        crop["props"] = wrong
+        manager = api.StreamManagerApi()
+        manager.InitManager()
+        assert manager.CreateMultipleStreams(stream(model, **rows)) != 0
+    crop["props"] = {"cropWidth": "16", "cropHeight": "16"}
+    manager = started(api, stream(model, **rows))
+    assert manager.SendData(b"classify", 0, sent(api, picture())) == 0
+    keys = api.StringVector()
+    keys.push_back(b"crop0")
+    found = messages.make("MxpiVisionList")
+    found.ParseFromString(manager.GetProtobuf(b"classify", 0, keys)[0].messageBuf)
+    info = found.visionVec[0].visionInfo
+    assert (info.width, info.height) == (16, 16)
+
+
+def test_tensor_without_a_type_is_taken_as_is(api: Any, jumar: Jumar, save: Save, tmp_path: Path) -> None:
+    words = graph_model(
+        [node("Add", ["x", "x"], ["y"])], [value("x", [1, 4], "INT32")],
+        [value("y", [1, 4], "INT32")],
+    )  # fmt: skip
+    assert jumar("export", "om", save(words), "--soc", "310P3", "-o", tmp_path / "words").code == 0
+    props = {"dataSource": "appsrc0", "modelPath": str(tmp_path / "words.om")}
+    rows = {
+        "appsrc0": {"factory": "appsrc", "next": "infer0"},
+        "infer0": {"factory": "mxpi_tensorinfer", "props": props, "next": "appsink0"},
+        "appsink0": {"factory": "appsink"},
+    }
+    manager = started(api, json.dumps({"tensors": rows}).encode())
+    package = messages.make("MxpiTensorPackageList")
+    tensor = package.tensorPackageVec.add().tensorVec.add()
+    tensor.tensorShape.extend([1, 4])
+    tensor.dataStr = numpy.arange(4, dtype="int32").tobytes()
+    item = api.MxProtobufIn()
+    item.key, item.type, item.protobuf = b"appsrc0", b"MxTools.MxpiTensorPackageList", package.SerializeToString()
+    items, keys = api.InProtobufVector(), api.StringVector()
+    items.push_back(item)
+    keys.push_back(b"infer0")
+    assert manager.SendProtobuf(b"tensors", b"appsrc0", items) == 0
+    answer = messages.make("MxpiTensorPackageList")
+    answer.ParseFromString(manager.GetProtobuf(b"tensors", 0, keys)[0].messageBuf)
+    assert numpy.frombuffer(answer.tensorPackageVec[0].tensorVec[0].dataStr, "int32").tolist() == [0, 2, 4, 6]

@@ -29,6 +29,9 @@ for batch in DataLoader(torch.randn(24, 32), batch_size=4):
     adam.step()
     if z.mean().item() > 100:
         print("你好", z)
+    chosen = torch.nn.functional.gelu(z)[z > 0]
+    best = z.argmax()
+    far = torch.digamma(z)
 print("done")
 """
 
@@ -62,6 +65,13 @@ def test_findings_have_their_lines(done: Any) -> None:
     assert ("unfused-optimizer: Adam", "train.py:15") in places
     assert ("host-synchronisation: item", "train.py:15") not in places
     assert ("settings: jit_compile", None) in places
+    assert ("host-synchronisation: nonzero", "train.py:18") in places, "a boolean index is a nonzero on the card"
+
+
+def test_operator_with_a_kernel_for_its_out_form_is_no_fallback(done: Any) -> None:
+    names = {one["name"] for one in done[1]["advice"] if one["id"] == "PF107"}
+    assert "cpu-fallback: aten::digamma" in names
+    assert not names & {"cpu-fallback: aten::gelu", "cpu-fallback: aten::argmax"}
 
 
 def test_folder_says_that_it_is_modelled(done: Any) -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 @click.option("--list", "list_checks", is_flag=True, help="List the checks and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--sarif", type=click.Path(path_type=Path), metavar="FILE", help="Write SARIF for code review tools.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write one self-contained page.")  # fmt: skip
 @click.option("-q", "--quiet", is_flag=True, help="Findings only.")
 def check(source: str | None, list_checks: bool, **options: Any) -> int:
     """Check MODEL against what ATC parses: operators by opset, shapes, data types, names, external data.
@@ -109,6 +111,14 @@ def _show(found: list[Finding], view: View, done: list[str], path: Path, options
 
     if options["sarif"] is not None:
         show.sarif(found, path, options["sarif"], quiet=options["quiet"])
+    if options["html"] is not None:
+        from jumar.core import write
+        from jumar.report import export_html
+
+        page = export_html.render(str(path), view, checks.operators(view), found, done)
+        write.replace(options["html"], page.encode())
+        if not options["quiet"]:
+            click.echo(f"wrote `{options['html']}`", err=True)
     if options["as_json"]:
         fields = {"model": {"path": str(path), **checks.document(view)}, "done": done}
         click.echo(json.dump(fields | {"findings": [json.finding(row) for row in found], "errors": []}))
@@ -117,7 +127,9 @@ def _show(found: list[Finding], view: View, done: list[str], path: Path, options
         if not options["quiet"]:
             show.lines(done, err=True)
             counts = ", ".join(
-                f"{number} {level}" for level in Level if (number := sum(row.level is level for row in found))
+                text.count(number, str(level))
+                for level in Level
+                if (number := sum(row.level is level for row in found))
             )
             told = f"opset {view.opset}, {text.count(len(view.nodes), 'node')}: {counts or 'nothing to report'}"
             click.echo(f"{path}: {told}", err=True)

@@ -55,13 +55,16 @@ def command(do_run: bool, as_json: bool, **options: Any) -> int:
     `--image-size`, `--dims`, or ranges in `--shape`. Nothing is run without `--run`.
     """
     built = build(options)
+    refused = _refused(built)
     if as_json:
         from jumar.report import json
 
-        click.echo(json.dump(_document(built)))
+        click.echo(json.dump(_document(built) | {"refused": refused}))
     else:
         click.echo(built.line())
         click.echo(built.runner())
+        if refused:
+            click.echo(f"note: ATC will refuse this model: {refused[0]}; `jumar export check {built.model}`", err=True)
     return _run(built) if do_run else EXIT_OK
 
 
@@ -92,6 +95,16 @@ def build(options: dict[str, Any]) -> Conversion:
         if not word.startswith("--") or "=" not in word:
             raise UserError(f"`--atc {word}` is not an option of ATC", "write it as `--atc=--log=error`")
     return commands.build(wish, graph.inputs(model.read(wish.model)))
+
+
+def _refused(built: Conversion) -> list[str]:
+    """The errors that `jumar export check` finds."""
+    from jumar.core.finding import Level
+    from jumar.export import check
+
+    view, external = check.read(built.model)
+    found = check.run(check.Subject(built.model, view, external), check.units())
+    return [f"{row.id} {row.message}" for row in found if row.level is Level.ERROR]
 
 
 def _document(built: Conversion) -> dict[str, Any]:

@@ -95,7 +95,8 @@ def _show(subject: Any, result: Result, better: Result | None, options: dict[str
         if len(risky) > options["top"]:
             click.echo(f"  … and {len(risky) - options['top']} more; `--top` shows them")
     elif options["top"]:
-        click.echo("no node has values that float16 cannot hold")
+        kind = "bfloat16" if subject.policy.effect == "bfloat" else "float16"
+        click.echo(f"no node has values that {kind} cannot hold")
     if better is not None:
         names = f"{len(better.kept)} node{'' if len(better.kept) == 1 else 's'}"
         _outputs(f"with {names} kept in float32", better, options["tolerance"])

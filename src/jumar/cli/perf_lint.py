@@ -32,7 +32,8 @@ def _report(words: Sequence[str], options: Mapping[str, Any], folder: Path) -> R
     code = _run(argv, variables)
     found = profiling.written(folder, before)
     if code:
-        raise UserError(f"the program failed with exit code {code}", "its own message is above")
+        more = "; a program that imports torch_npu runs without `--cpu`" if options["cpu"] else ""
+        raise UserError(f"the program failed with exit code {code}", f"its own message is above{more}")
     if not found:
         raise UserError("the program used no operator of torch", "nothing to report on; does it import torch?")
     result = analyse.report(found[0] if len(found) == 1 else folder)

@@ -13,6 +13,7 @@ from jumar.core.finding import Finding, Level, Where
 from jumar.core.nearest import did_you_mean
 from jumar.export import graph, model
 from jumar.export.graph import Node, View
+from jumar.tables import atc
 
 NAMES = 3
 """How many nodes a finding names."""
@@ -99,6 +100,36 @@ def named(nodes: list[Node]) -> str:
 def own(view: View) -> Iterator[Node]:
     """The nodes of ONNX's own domain."""
     return (node for node in view.nodes if node.proto.domain in graph.OWN)
+
+
+class Operator(NamedTuple):
+    """One operator of a model, and what ATC's parsers say of it."""
+
+    name: str
+    nodes: int
+    state: str
+    """parsed, opset (not at this one), missing or foreign (of another domain)."""
+
+
+def operators(view: View) -> list[Operator]:
+    """All operators, those that ATC refuses first."""
+    found: dict[tuple[str, str], int] = {}
+    for node in view.nodes:
+        key = "" if node.proto.domain in graph.OWN else node.proto.domain, node.proto.op_type
+        found[key] = found.get(key, 0) + 1
+    rows = [
+        Operator(f"{domain}::{name}" if domain else name, count, _state(domain, name, view.opset))
+        for (domain, name), count in found.items()
+    ]
+    return sorted(rows, key=lambda row: (row.state == "parsed", -row.nodes, row.name))
+
+
+def _state(domain: str, name: str, opset: int) -> str:
+    if domain:
+        return "foreign"
+    if name in atc.options()["bypass"] or atc.is_parsed(name, opset):
+        return "parsed"
+    return "opset" if name in atc.parsed() else "missing"
 
 
 def document(view: View) -> dict[str, Any]:

@@ -11,12 +11,15 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from jumar.core.errors import UserError
 from jumar.export.graph import OWN, Type
-from jumar.export.model import array, graphs, onnx
+from jumar.export.model import array, graphs, onnx, opset
 from jumar.tables import atc
 
 MAX = 65504.0
 """The largest float16."""
+_CASTS = 13
+"""The opset from which on ONNX casts to bfloat16."""
 TINY = 2.0**-14
 """Below this a float16 is subnormal: it has fewer digits, and a unit that flushes makes it 0."""
 
@@ -26,7 +29,7 @@ class Policy:
     """Which nodes take float16 in and give float16 out."""
 
     effect: str
-    """half, matrix, inputs or none, as in atc.toml."""
+    """half, bfloat, matrix, inputs or none, as in atc.toml."""
     kept: frozenset[str] = frozenset()
     """Names of nodes that keep float32."""
     saturate: bool = False
@@ -37,7 +40,7 @@ class Policy:
         if self.effect == "none" or node.name in self.kept or is_constant(node):
             return False, False
         is_matrix = node.domain in OWN and node.op_type in atc.options()["matrix"]
-        if self.effect == "half":
+        if self.effect in ("half", "bfloat"):
             return True, True
         if self.effect == "inputs":
             return is_matrix, False
@@ -59,6 +62,11 @@ class Rounded:
 
     def build(self) -> None:
         """Append all nodes of the graph in their rounded form."""
+        if self.policy.effect == "bfloat" and opset(self.proto) < _CASTS:
+            raise UserError(
+                f"rounding to bfloat16 needs opset {_CASTS}, the model has {opset(self.proto)}",
+                f"export it again with `opset_version={_CASTS}` or newer",
+            )
         self._tensors = {tensor.name: tensor for tensor in self.proto.graph.initializer}
         for node in self.proto.graph.node:
             self._add(node)
@@ -66,6 +74,11 @@ class Rounded:
     def name(self, value: str) -> str:
         """A value as this graph computes it; inputs and weights are shared with the original."""
         return f"{self.prefix}{value}" if value in self._computed else value
+
+    @property
+    def _clamps(self) -> bool:
+        """bfloat16 reaches as far as float32."""
+        return self.policy.saturate and self.policy.effect != "bfloat"
 
     @property
     def _computed(self) -> Collection[str]:
@@ -101,21 +114,22 @@ class Rounded:
         if name not in self._twins:
             twin = self._twins[name] = f"{self.name(name)}/half/{self.prefix}"
             if name in self._tensors:
-                self.weights.append(rounded_tensor(self._tensors[name], twin, self.policy.saturate))
+                self.weights.append(rounded_tensor(self._tensors[name], twin, self._clamps, self.policy.effect))
             else:
                 self._round(self.name(name), twin)
         return self._twins[name]
 
     def _round(self, before: str, after: str) -> None:
         make = onnx().helper.make_node
-        if self.policy.saturate:
+        if self._clamps:
             low, high = f"{after}/low", f"{after}/high"
             # Min and Max take numbers of both signs and leave nan alone, at every opset from 8 on.
             self.nodes.append(make("Min", [before, LIMITS[1]], [low], name=low))
             self.nodes.append(make("Max", [low, LIMITS[0]], [high], name=high))
             before = high
         types = onnx().TensorProto
-        self.nodes.append(make("Cast", [before], [f"{after}/16"], name=f"{after}/16", to=types.FLOAT16))
+        kind = types.BFLOAT16 if self.policy.effect == "bfloat" else types.FLOAT16
+        self.nodes.append(make("Cast", [before], [f"{after}/16"], name=f"{after}/16", to=kind))
         self.nodes.append(make("Cast", [f"{after}/16"], [after], name=f"{after}/32", to=types.FLOAT))
 
     def _is_float(self, name: str) -> bool:
@@ -143,15 +157,26 @@ def limits() -> list[Any]:
     return [make(LIMITS[0], types.FLOAT, [], [-MAX]), make(LIMITS[1], types.FLOAT, [], [MAX])]
 
 
-def rounded_tensor(tensor: Any, name: str, saturate: bool) -> Any:
-    """A float32 tensor with its values rounded to float16."""
+def rounded_tensor(tensor: Any, name: str, saturate: bool, effect: str = "half") -> Any:
+    """A float32 tensor with its values rounded to float16, or to bfloat16."""
     import numpy
 
     values = array(tensor)
+    if effect == "bfloat":
+        return onnx().numpy_helper.from_array(bfloat16(values), name)
     if saturate:
         values = numpy.clip(values, -MAX, MAX)
     with numpy.errstate(over="ignore"):
         return onnx().numpy_helper.from_array(values.astype(numpy.float16).astype(numpy.float32), name)
+
+
+def bfloat16(values: Any) -> Any:
+    """float32 values with the 8 digits of bfloat16, rounded to even."""
+    import numpy
+
+    bits = numpy.ascontiguousarray(values, dtype=numpy.float32).view(numpy.uint32)
+    up = ((bits >> 16) & 1) + numpy.uint32(0x7FFF)
+    return numpy.where(numpy.isfinite(values), ((bits + up) & numpy.uint32(0xFFFF0000)).view(numpy.float32), values)
 
 
 def rewritten(proto: Any, types: dict[str, Type], policy: Policy) -> Any:

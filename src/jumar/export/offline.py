@@ -87,7 +87,7 @@ def _policy(mode: str | None, soc: str | None, kept: list[str], proto: Any) -> h
         raise UserError(f"unknown precision mode: `{name}`", did_you_mean(name, known, f"one of {', '.join(known)}"))
     effect = known[name][1]
     if effect == "unknown":
-        raise UserError(f"the stand-in does not compute in `{name}`", "it knows float16 and float32")
+        raise UserError(f"the stand-in does not compute in `{name}`", "it knows float16, bfloat16 and float32")
     return half.Policy(effect, named(kept, proto), saturates(socs.known(soc)) if soc else False)
 
 

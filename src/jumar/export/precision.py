@@ -96,7 +96,7 @@ def measure(proto: Any, view: View, feeds: Mapping[str, Any], policy: half.Polic
     values = twin.run(feeds, [rounded.name(name) for name in names])
     return Result(
         tuple(_output(name, left, right) for name, left, right in zip(names, reference, values, strict=True)),
-        tuple(_nodes(proto.graph.node, numbers, _weights(proto))),
+        tuple(_nodes(proto.graph.node, numbers, _weights(proto), policy)),
         tuple(sorted(policy.kept)),
         tuple(reference),
         tuple(values),
@@ -224,7 +224,11 @@ def _bytes(made: Any) -> bytes:
     return data
 
 
-def _nodes(protos: Sequence[Any], numbers: Mapping[str, Numbers], weights: Mapping[str, float]) -> Iterable[Node]:
+def _nodes(
+    protos: Sequence[Any], numbers: Mapping[str, Numbers], weights: Mapping[str, float], policy: half.Policy
+) -> Iterable[Node]:
+    """Each node's numbers, and what is wrong with them; bfloat16 reaches as far as float32, only digits are lost."""
+    most, share = (half.MAX, TINY_SHARE) if policy.effect != "bfloat" else (math.inf, math.inf)
     relative = {name: _relative(norm, error) for name, (_, _, norm, error) in numbers.items()}
     for proto in protos:
         if half.is_constant(proto):
@@ -238,13 +242,13 @@ def _nodes(protos: Sequence[Any], numbers: Mapping[str, Numbers], weights: Mappi
             growth = relative[name] / max(before, 2**-12)
             came_here = not math.isfinite(relative[name]) and math.isfinite(before)
             risk = ""
-            if largest > half.MAX or not math.isfinite(largest):
+            if largest > most or not math.isfinite(largest):
                 risk = "overflow"
-            elif weight > half.MAX:
+            elif weight > most:
                 risk, largest = "weight", weight
             elif came_here:
                 risk = "overflow"
-            elif tiny > TINY_SHARE:
+            elif tiny > share:
                 risk = "underflow"
             elif growth > 16 and relative[name] > 1e-2:
                 risk = "error"

@@ -81,8 +81,9 @@ def merged(ranks: Sequence[RankReport]) -> list[Advice]:
             found.setdefault((item.id, item.name, item.where), []).append((rank.rank, item))
     advice = []
     for items in found.values():
-        best = max(items, key=lambda row: row[1].saved)[1]
-        advice.append(best._replace(ranks=tuple(sorted(rank for rank, _ in items))))
+        best = max(items, key=lambda row: row[1].saved)
+        ranks_ = tuple(sorted(rank for rank, _ in items))
+        advice.append(best[1]._replace(ranks=ranks_, most=best[0] if len(items) > 1 and best[1].saved else None))
     return _ranked([*advice, *_slow_rank(ranks)])
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from jumar.perf import spans
+from jumar.perf.places import place
 from jumar.perf.profile import DATA, HostOp, Kernel, Profile
 from jumar.perf.result import Split
 from jumar.perf.spans import Span
 
-_FRAME = re.compile(r"(?P<path>[^\s;,()'\"]+\.py)\((?P<line>\d+)\)|(?P<path2>[^\s;,()'\"]+\.py):(?P<line2>\d+)")
-_FRAMEWORK = ("/torch/", "/torch_npu/", "/site-packages/", "/jumar/", "<frozen")
-
 NO_CARD = "no task of a card in this profile: record its activity too, or model one with `jumar perf lint`"
+ROWS_ONLY = "there is no list of kernels: the split is that of the step table, and most advice needs more"
 NOTHING = Split(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -76,6 +73,11 @@ class Facts:
         return times
 
     @property
+    def is_measured(self) -> bool:
+        """Times of a card, not a model's."""
+        return not self.profile.modelled and self.split.total > 0
+
+    @property
     def host_bound(self) -> float:
         """Share of the whole in which the card waits for the host: what a saved host microsecond is worth."""
         return self.split.host / self.split.total if self.split.total else 0.0
@@ -91,7 +93,8 @@ def gather(profile: Profile) -> Facts:
     comm = spans.union((item.start, item.end) for item in profile.comm)
     every = spans.union([*compute, *comm])
     if not every:
-        profile.notes.append(NO_CARD)
+        profile.notes.append(ROWS_ONLY if profile.step_rows else NO_CARD)
+        facts.split = _of_rows(profile)
         return facts
     low, high = every[0][0], every[-1][1]
     if profile.steps:
@@ -115,25 +118,14 @@ def gather(profile: Profile) -> Facts:
     return facts
 
 
-def place(stack: str) -> str:
-    """File and line of the program in a call stack: the innermost one that is not in a library."""
-    first = ""
-    for match in _FRAME.finditer(stack):
-        path, line = match["path"] or match["path2"], match["line"] or match["line2"]
-        found = f"{path}:{line}"
-        if not any(part in path for part in _FRAMEWORK):
-            return found
-        first = first or found
-    return first
-
-
-def places(ops: Iterable[HostOp]) -> str:
-    """The place most operators come from."""
-    count: dict[str, int] = {}
-    for op in ops:
-        if op.stack and (found := place(op.stack)):
-            count[found] = count.get(found, 0) + 1
-    return max(count, key=lambda name: count[name]) if count else ""
+def _of_rows(profile: Profile) -> Split:
+    """What the step table says, where nothing else does."""
+    computing, exposed, overlapped, free = (
+        (sum(values) for values in zip(*(row[1:] for row in profile.step_rows), strict=True))
+        if profile.step_rows
+        else (0.0, 0.0, 0.0, 0.0)
+    )
+    return Split(computing + exposed + free, computing, exposed, 0.0, 0.0, free, overlapped)
 
 
 def _link(host: list[HostOp], ops: list[int], kernels: list[Kernel], found: dict[int, list[Kernel]]) -> None:

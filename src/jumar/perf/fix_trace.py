@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from jumar.core.errors import UserError
+from jumar.perf.readers.collect import nanoseconds
 from jumar.perf.readers.events import Event, Events
-from jumar.perf.readers.trace import nanoseconds
 
 
 class Fixed(NamedTuple):

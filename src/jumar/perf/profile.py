@@ -66,10 +66,23 @@ class StepRow(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Peaks of the caching allocator in MB, and when it held most."""
+    """Peaks of the caching allocator in MB."""
 
     allocated: float
     reserved: float
+    held: tuple[tuple[str, float], ...] = ()
+    """Operators whose blocks were alive at the peak, with MB, largest first."""
+
+
+class Block(NamedTuple):
+    """A block of the caching allocator: who asked for it, MB, from when to when in nanoseconds."""
+
+    name: str
+    size: float
+    start: int
+    end: int | None
+    total: float
+    """MB in all blocks just after this one."""
 
 
 class Collective(NamedTuple):
@@ -92,10 +105,10 @@ class Profile:
     steps: list[Step] = field(default_factory=list)
     step_rows: list[StepRow] = field(default_factory=list)
     collectives: list[Collective] = field(default_factory=list)
-    cann: dict[str, tuple[int, float]] = field(default_factory=dict)
-    """Calls into CANN: how many, how long."""
+    calls: dict[str, tuple[int, float]] = field(default_factory=dict)
+    """Calls into CANN, or into CUDA: how many, how long."""
     waits: list[tuple[float, float]] = field(default_factory=list)
-    """Calls into CANN in which the host waits for the card."""
+    """Calls in which the host waits for the card."""
     memory: Memory | None = None
     environment: dict[str, str] | None = None
     """Variables of the run, where the profile has them."""

@@ -41,6 +41,8 @@ class Advice(NamedTuple):
     where: str = ""
     """File and line in the program, where the profile has them."""
     ranks: tuple[int, ...] = ()
+    most: int | None = None
+    """The rank that the figures are of, where several ranks have the same advice."""
 
 
 class Operator(NamedTuple):

@@ -9,6 +9,8 @@ from jumar.core.discover import modules
 from jumar.perf.facts import Facts
 from jumar.perf.result import Advice
 
+_LONG = 60
+
 
 class Unit(NamedTuple):
     id: str
@@ -26,6 +28,11 @@ def analyzers() -> list[Analyzer]:
     """Every analyzer, by id."""
     found = [cast(Analyzer, module) for module in modules("jumar.perf.analyzers")]
     return sorted(found, key=lambda module: module.ADVICE.id)
+
+
+def brief(name: str) -> str:
+    """Kernels of a GPU have names of several hundred characters."""
+    return name if len(name) <= _LONG else f"{name[:_LONG]}…"
 
 
 def times(count: int, what: str) -> str:

@@ -18,6 +18,8 @@ PARTS = {
 """Fields of a split that make up the whole."""
 _BAR = 30
 _RANKS = 8
+_MUCH = 0.2
+"""Share of idle time that needs an explanation."""
 
 
 def lines(report: Report, *, top: int) -> Iterator[str]:
@@ -32,7 +34,7 @@ def lines(report: Report, *, top: int) -> Iterator[str]:
         yield f"… and {len(report.ranks) - _RANKS} more ranks; `--json` and `--html` have them all"
     yield ""
     if not report.advice:
-        yield "no advice: nothing was found that would save time"
+        yield no_advice(report)
         return
     yield "what to change, most time saved first:"
     total = max((rank.split.total for rank in report.ranks), default=0.0)
@@ -40,6 +42,21 @@ def lines(report: Report, *, top: int) -> Iterator[str]:
         yield from _advice(number, item, total, len(report.ranks))
     if len(report.advice) > top:
         yield f"… and {len(report.advice) - top} more; `--top {len(report.advice)}` shows them"
+
+
+def no_advice(report: Report) -> str:
+    """Nothing found is good news only where the card is busy."""
+    worst = max(report.ranks, key=lambda rank: _idle(rank.split), default=None)
+    if worst is None or _idle(worst.split) < _MUCH:
+        return "no advice: nothing was found that would save time"
+    return (
+        f"no advice: rank {worst.rank} is idle {_idle(worst.split):.0%} of the time, and the profile does not say"
+        " what for: profile whole steps, with the host's activity and `with_stack=True`"
+    )
+
+
+def _idle(split: Split) -> float:
+    return (split.host + split.data + split.unknown) / split.total if split.total else 0.0
 
 
 def diff_lines(found: Difference, *, top: int) -> Iterator[str]:
@@ -118,6 +135,8 @@ def _rank(rank: RankReport) -> Iterator[str]:
         yield f"  {text:<36} {time(amount):>12} {share:>6.1%}  {bar}".rstrip()
     if rank.split.overlapped:
         yield f"  {'communication, hidden':<36} {time(rank.split.overlapped):>12}"
+    if rank.memory:
+        yield f"  {'memory: peak of tensors, reserved':<36} {rank.memory[0]:>9,.0f} MB, {rank.memory[1]:,.0f} MB"
 
 
 def _advice(number: int, item: Advice, total: float, ranks: int) -> Iterator[str]:
@@ -129,7 +148,7 @@ def _advice(number: int, item: Advice, total: float, ranks: int) -> Iterator[str
     yield f"   {item.message}"
     if ranks > 1 and item.ranks:
         shown = ", ".join(map(str, item.ranks[:_RANKS])) + (" …" if len(item.ranks) > _RANKS else "")
-        yield f"   on rank {shown}"
+        yield f"   on rank {shown}{f'; the figures are those of rank {item.most}' if item.most is not None else ''}"
     for text in item.evidence:
         yield f"   - {text}"
     for index, text in enumerate(item.change):

@@ -19,7 +19,7 @@ def run(subject: Subject) -> Iterator[Finding]:
             continue
         fix = atc.note(operator)
         if fix is None:
-            close = nearest(operator, atc.parsed())
+            close = nearest(operator, atc.parsed(), 0.7)
             fix = "write it with other operators before the export" + (f"; ATC knows `{close}`" if close else "")
         message = f"`{operator}` has no parser in ATC at any opset ({named(nodes)})"
         yield subject.finding(CHECK, Level.ERROR, message, fix, operator)

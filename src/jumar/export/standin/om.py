@@ -77,8 +77,19 @@ def load(path: Path) -> Offline:
             raise UserError(
                 f"`{path}` comes from a real ATC: only a device runs it", "`jumar export om` writes a stand-in"
             )
+    return _read(path, str(path))
+
+
+def parse(data: bytes, name: str) -> Offline:
+    """The same from memory."""
+    if data[:4] == b"IMOD":
+        raise UserError(f"the {name} comes from a real ATC: only a device runs it")
+    return _read(io.BytesIO(data), name)
+
+
+def _read(source: Path | io.BytesIO, path: str) -> Offline:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(source) as archive:
             sizes = {info.filename: info.file_size for info in archive.infolist() if info.compress_type == 0}
             if max(sizes[META] * 64, sizes[MODEL]) > LIMIT:
                 raise KeyError(MODEL)
@@ -91,7 +102,7 @@ def load(path: Path) -> Offline:
             form=str(fields["form"]), shapes={str(name): _shape(row) for name, row in fields["shapes"].items()},
             gears=tuple(tuple(int(number) for number in gear) for gear in fields["gears"]),
             steps=tuple(fields["steps"]), kept=tuple(fields["kept"]), output_type=fields["output_type"], onnx=data,
-            name=str(path),
+            name=path,
         )  # fmt: skip
     except (zipfile.BadZipFile, OSError, KeyError, ValueError, TypeError, AttributeError, EOFError) as error:
         raise UserError(

@@ -85,7 +85,11 @@ def load(path: Path) -> Program:
         proto = model.whole(path)
         shapes = {row.name: _own(row) for row in graph.inputs(proto)}
         return _program(proto, shapes, "range", (), (), half.Policy("none"), None)
-    offline = om.load(path)
+    return of(om.load(path))
+
+
+def of(offline: om.Offline) -> Program:
+    """A program from a stand-in that was read."""
     proto = model.parse(offline.onnx, offline.name)
     effect = atc.precisions()[offline.precision][1] if offline.precision in atc.precisions() else "half"
     if effect == "unknown":

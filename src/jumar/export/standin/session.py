@@ -5,8 +5,9 @@ Names and modes: the runner's API guide (ait/msit benchmark). Times are those of
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from jumar.core.errors import UserError
 from jumar.export.standin import program as programs
 
 MODES = {"static": "static", "dymbatch": "batch", "dymhw": "image_size", "dymdims": "dims", "dymshape": "range"}
+
+Feeds = Mapping[int, Sequence[Sequence[Any]]]
+Outputs = dict[int, list[Any]]
 
 
 class Description:
@@ -49,6 +53,9 @@ class InferSession:
         debug: bool = False,
         loop: int = 1,
     ) -> None:
+        cards = int(os.environ.get("JUMAR_CARDS", "1"))
+        if not 0 <= device_id < cards:
+            raise RuntimeError(f"there is no device {device_id}: the emulated machine has {cards}")
         self.device_id, self.model_path, self.loop = device_id, model_path, max(1, loop)
         self._summary = Summary()
         try:
@@ -83,9 +90,44 @@ class InferSession:
         self._summary.exec_time_list.append((time.perf_counter() - begin) * 1000 / self.loop)
         return found
 
+    def run(self, feeds: Sequence[Any], out_array: bool = False) -> list[Any]:
+        """As `infer`, in the mode of the model; tensors of `aclruntime` unless arrays are asked for."""
+        from jumar.export.standin.aclruntime import Tensor
+
+        mode = next(name for name, own in MODES.items() if own == self._loaded().mode)
+        found = self.infer(feeds, mode)
+        return found if out_array else [Tensor(value) for value in found]
+
+    def infer_iteration(
+        self,
+        feeds: Sequence[Any],
+        in_out_list: Sequence[int] | None = None,
+        iteration_times: int = 1,
+        mode: str = "static",
+        custom_sizes: Any = 100000,
+    ) -> list[Any]:
+        """Runs again and again: the number at an input's place says which output of the run before it takes."""
+        links = list(in_out_list or ())
+        if iteration_times < 1 or len(links) not in (0, len(feeds)):
+            raise RuntimeError(f"{iteration_times} iterations, {len(links)} links for {len(feeds)} inputs")
+        values = list(feeds)
+        found = self.infer(values, mode, custom_sizes)
+        for _ in range(iteration_times - 1):
+            for place, number in enumerate(links):
+                if number >= len(found):
+                    raise RuntimeError(f"input {place} takes output {number}, the model has {len(found)}")
+                values[place] = found[number] if number >= 0 else values[place]
+            found = self.infer(values, mode, custom_sizes)
+        return found
+
     def infer_pipeline(self, feeds_list: Sequence[Sequence[Any]], mode: str = "static", custom_sizes: Any = 100000
                        ) -> list[list[Any]]:  # fmt: skip
         return [self.infer(feeds, mode, custom_sizes) for feeds in feeds_list]
+
+    def create_tensor_from_arrays_to_device(self, array: Any) -> Any:
+        from jumar.export.standin.aclruntime import Tensor
+
+        return Tensor(array)
 
     def set_loop_count(self, loop: int) -> None:
         self.loop = max(1, loop)
@@ -120,9 +162,65 @@ class InferSession:
                 raise RuntimeError(f"the inputs fit no gear of the model: {shapes}, gears {list(program.gears)}")
 
 
+class MultiDeviceSession:
+    """Runs each list of inputs on its device: here one after another, as all devices are this machine."""
+
+    def __init__(self, model_path: str, acl_json_path: str | None = None, debug: bool = False, loop: int = 1) -> None:
+        self.model_path, self.loop = model_path, loop
+        self.summary: dict[int, list[float]] = {}
+
+    def infer(self, device_feeds: Feeds, mode: str = "static", custom_sizes: Any = 100000) -> Outputs:
+        return self._all(device_feeds, lambda session, feeds: session.infer(feeds, mode, custom_sizes))
+
+    def infer_pipeline(self, device_feeds_list: Feeds, mode: str = "static", custom_sizes: Any = 100000) -> Outputs:
+        return self._all(device_feeds_list, lambda session, feeds: session.infer_pipeline(feeds, mode, custom_sizes))
+
+    def infer_iteration(
+        self,
+        device_feeds: Feeds,
+        in_out_list: Sequence[int] | None = None,
+        iteration_times: int = 1,
+        mode: str = "static",
+        custom_sizes: Any = None,
+    ) -> Outputs:
+        return self._all(
+            device_feeds,
+            lambda session, feeds: session.infer_iteration(feeds, in_out_list, iteration_times, mode, custom_sizes),
+        )
+
+    def _all(self, device_feeds: Feeds, work: Callable[[InferSession, Any], Any]) -> Outputs:
+        self.summary.clear()
+        found: Outputs = {}
+        for device, lists in device_feeds.items():
+            session = InferSession(device, self.model_path, loop=self.loop)
+            for feeds in lists:
+                begin = time.perf_counter()
+                found.setdefault(device, []).append(work(session, feeds))
+                self.summary.setdefault(device, []).append((time.perf_counter() - begin) * 1000)
+        return found
+
+
+class MemorySummary:
+    """Copies to and from a device: none are made here."""
+
+    @staticmethod
+    def get_h2d_time_list() -> list[float]:
+        return []
+
+    get_H2D_time_list = get_D2H_time_list = get_d2h_time_list = get_h2d_time_list
+
+    @staticmethod
+    def reset() -> None:
+        """Nothing was counted."""
+
+
 def _array(feed: Any, port: programs.Port) -> Any:
     import numpy
 
+    if isinstance(feed, numpy.generic):
+        feed = numpy.array(feed)
+    if hasattr(feed, "to_device"):
+        feed = numpy.array(feed)
     if hasattr(feed, "detach"):
         feed = feed.detach().cpu().numpy()
     if not isinstance(feed, numpy.ndarray):

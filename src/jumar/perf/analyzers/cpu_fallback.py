@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jumar.perf.analyzers.slow_data_type import slow_type
-from jumar.perf.facts import Facts, place
+from jumar.perf.facts import Facts
+from jumar.perf.places import place
 from jumar.perf.profile import FALLBACK, HostOp, Kernel
 from jumar.perf.result import MEASURED, MODELLED, Advice, time
 from jumar.perf.unit import Unit, times

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jumar.perf.facts import Facts, places
+from jumar.perf.facts import Facts
+from jumar.perf.places import places
 from jumar.perf.profile import DATA
 from jumar.perf.result import MEASURED, MODELLED, Advice, time
 from jumar.perf.unit import Unit, times

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jumar.perf.facts import Facts, place
+from jumar.perf.facts import Facts
+from jumar.perf.places import place
 from jumar.perf.result import MODELLED, Advice, time
 from jumar.perf.unit import Unit, times
 from jumar.tables.perf import jit_compile
@@ -17,7 +18,7 @@ _COMPILE = ("aclopCompileAndExecute", "opCompile", "OpCompile")
 
 def look(facts: Facts) -> Iterator[Advice]:
     yield from _by_place(facts)
-    compiled = [(name, *value) for name, value in facts.profile.cann.items() if any(part in name for part in _COMPILE)]
+    compiled = [(name, *value) for name, value in facts.profile.calls.items() if any(part in name for part in _COMPILE)]
     amount = sum(row[2] for row in compiled if "opCompile" in row[0] or "OpCompile" in row[0])
     if amount and facts.share(amount) > 0.01:
         calls = sum(row[1] for row in compiled)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jumar.perf.facts import Facts
 from jumar.perf.result import MEASURED, MODELLED, Advice, time
-from jumar.perf.unit import Unit, times
+from jumar.perf.unit import Unit, brief, times
 
 ADVICE = Unit("PF109", "exposed-communication", "collectives during which the card computes nothing")
 SHARE = 0.05
@@ -30,7 +30,7 @@ def look(facts: Facts) -> Iterator[Advice]:
         MODELLED if facts.profile.modelled else MEASURED,
         (
             f"{facts.share(exposed):.0%} of the time; {time(facts.split.overlapped)} more is hidden",
-            "; ".join(f"{name}: {times(count, 'call')}, {time(amount)}" for name, (count, amount) in common),
+            *_calls(common),
             *_waiting(facts),
             "saved at most: what computing there is to hide it behind",
         ),
@@ -42,10 +42,15 @@ def look(facts: Facts) -> Iterator[Advice]:
     )
 
 
+def _calls(rows: list[tuple[str, tuple[int, float]]]) -> tuple[str, ...]:
+    texts = [f"{brief(name)}: {times(count, 'call')}, {time(amount)}" for name, (count, amount) in rows]
+    return ("; ".join(texts),) if texts else ()
+
+
 def _waiting(facts: Facts) -> tuple[str, ...]:
     elapsed = sum(row.elapsed for row in facts.profile.collectives)
     wait = sum(row.wait for row in facts.profile.collectives)
     if not elapsed:
         return ()
     size = sum(row.size_mb for row in facts.profile.collectives)
-    return (f"communication.json: {wait / elapsed:.0%} of it is waiting for other ranks; {size:,.0f} MB were sent",)
+    return (f"{wait / elapsed:.0%} of it is waiting for other ranks; {size:,.0f} MB were sent",)

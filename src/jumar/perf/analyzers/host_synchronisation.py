@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jumar.perf import spans
-from jumar.perf.facts import Facts, place
+from jumar.perf.facts import Facts
+from jumar.perf.places import inside, place
 from jumar.perf.profile import HostOp
 from jumar.perf.result import MEASURED, MODELLED, Advice, time
 from jumar.perf.unit import Unit, times
 from jumar.tables.perf import Sync, syncs
 
 ADVICE = Unit("PF104", "host-synchronisation", "the host waits for a value of the card, and the card then for the host")
+
+LEAST = 0.0005
+"""Share of the time of a measured profile: where the card had other work to do, waiting cost nothing."""
 
 
 def look(facts: Facts) -> Iterator[Advice]:
@@ -40,16 +44,27 @@ def look(facts: Facts) -> Iterator[Advice]:
     for key, items in merged.items():
         row = by_key[key]
         cost = sum(item[1] for item in items)
+        if facts.is_measured and cost < LEAST * facts.split.total:
+            continue
         yield Advice(
             ADVICE.id,
             f"{ADVICE.name}: {_short(items[0][0].name)}",
             f"{row.what}: the host waited {times(len(items), 'time')}",
             cost,
             MODELLED if facts.profile.modelled else MEASURED,
-            (f"the card was idle for {time(cost)} around it", *_per_step(facts, len(items))),
+            (*_library(items), *_idle(facts, cost), *_per_step(facts, len(items))),
             (row.change,),
             key[1],
         )
+
+
+def _library(items: list[tuple[HostOp, float]]) -> tuple[str, ...]:
+    found = list(dict.fromkeys(library for op, _ in items if (library := inside(op.stack))))
+    return (f"in {', '.join(found[:3])}",) if found else ()
+
+
+def _idle(facts: Facts, cost: float) -> tuple[str, ...]:
+    return (f"the card was idle for {time(cost)} around it",) if facts.split.total else ()
 
 
 def _from_table(facts: Facts) -> Iterator[Advice]:
@@ -75,7 +90,7 @@ def _short(name: str) -> str:
 
 def _waits(facts: Facts, op: HostOp) -> bool:
     """`.item()` of a tensor of the host does not wait: a waiting call of CANN must lie inside, if those are known."""
-    if not facts.profile.cann:
+    if not facts.profile.calls:
         return True
     at = spans.containing(facts.profile.waits, op.end)
     if at >= 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jumar.perf.facts import Facts
+from jumar.perf.profile import Memory
 from jumar.perf.result import MEASURED, MODELLED, Advice
 from jumar.perf.unit import Unit
 
@@ -27,9 +28,19 @@ def look(facts: Facts) -> Iterator[Advice]:
         f"{lost:,.0f} MB of {memory.reserved:,.0f} MB reserved were never used",
         0.0,
         MODELLED if facts.profile.modelled else MEASURED,
-        (f"peak of tensors {memory.allocated:,.0f} MB", "no time is saved by it: room for a larger batch is"),
+        (
+            f"peak of tensors {memory.allocated:,.0f} MB{_held(memory)}",
+            "no time is saved by it: room for a larger batch is",
+        ),
         (
             "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True",
             "batches of equal shape, so that blocks fit again",
         ),
     )
+
+
+def _held(memory: Memory) -> str:
+    """Who held most of it then; blocks from before the profile began are not among them."""
+    if not memory.held:
+        return ""
+    return "; then in blocks of " + ", ".join(f"{name} {size:,.0f} MB" for name, size in memory.held)

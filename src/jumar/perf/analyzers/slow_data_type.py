@@ -25,7 +25,7 @@ def look(facts: Facts) -> Iterator[Advice]:
             groups.setdefault((kind, facts.place_of(kernel)), []).append(kernel)
     for (kind, where), kernels in groups.items():
         amount = sum(item.duration for item in kernels)
-        if facts.share(amount) < SHARE and kind == "int64":
+        if facts.share(amount) < SHARE and (kind == "int64" or facts.is_measured):
             continue
         types = dict.fromkeys(item.type or item.name for item in kernels)
         cores = dict.fromkeys(item.core or "a unit that the profile does not name" for item in kernels)
@@ -35,7 +35,10 @@ def look(facts: Facts) -> Iterator[Advice]:
             f"{times(len(kernels), 'kernel')} on {kind} take {time(amount)}: {', '.join(list(types)[:5])}",
             amount * _avoidable(kind, kernels[0].core),
             MODELLED,
-            (f"on {', '.join(cores)}", f"shapes such as {kernels[0].shapes[:80] or 'not recorded'}"),
+            (
+                f"on {', '.join(cores)}",
+                f"shapes such as {kernels[0].shapes[:80].strip(';') or '() or not recorded'}",
+            ),
             _change(kind),
             where,
         )

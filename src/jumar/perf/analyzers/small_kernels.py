@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from jumar.perf.facts import Facts
 from jumar.perf.result import MODELLED, Advice, time
-from jumar.perf.unit import Unit, times
+from jumar.perf.unit import Unit, brief, times
 
 ADVICE = Unit("PF106", "many-small-kernels", "kernels so short that sending them takes longer than running them")
+MANY = 50
 SHORT = 10.0
 """Microseconds: sending an operator takes about as long."""
 SHARE = 0.2
@@ -18,7 +19,7 @@ SHARE = 0.2
 def look(facts: Facts) -> Iterator[Advice]:
     kernels = facts.profile.kernels
     short = [item for item in kernels if item.duration < SHORT]
-    if not kernels or len(short) < 0.5 * len(kernels) or facts.host_bound < SHARE:
+    if len(short) < max(MANY, 0.5 * len(kernels)) or facts.host_bound < SHARE:
         return
     types: dict[str, int] = {}
     for item in short:
@@ -33,7 +34,7 @@ def look(facts: Facts) -> Iterator[Advice]:
         facts.split.host * 0.5,
         MODELLED,
         (
-            "most often: " + ", ".join(f"{name} ({types[name]:,})" for name in common),
+            "most often: " + ", ".join(f"{brief(name)} ({types[name]:,})" for name in common),
             f"{time(each)} of waiting for each kernel; half of it, less what other advice saves, counts as avoidable",
         ),
         (

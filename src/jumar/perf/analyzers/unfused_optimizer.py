@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from jumar.perf import spans
-from jumar.perf.facts import Facts, places
+from jumar.perf.facts import Facts
+from jumar.perf.places import places
 from jumar.perf.result import MODELLED, Advice, time
 from jumar.perf.unit import Unit, times
 from jumar.tables.perf import optimizers

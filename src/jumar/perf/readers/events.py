@@ -32,6 +32,7 @@ _LOOKS = 2_000
 """Braces looked at for one cut."""
 _HEAD = 16 << 20
 """Where the list of events must begin."""
+_BEGIN = 1 << 16
 _TRIES = 100_000
 """Places looked at in one piece: hostile input has millions."""
 
@@ -158,6 +159,20 @@ class Events:
         self.truncated = self.truncated or not whole
         self.skipped += 0 if whole else len(rest)
         return found
+
+
+def head(path: Path) -> bytes:
+    """The begin of a file, unpacked; empty where it cannot be had."""
+    try:
+        with _open(path) as file:
+            return file.read1(_BEGIN)
+    except (OSError, EOFError, zlib.error):
+        return b""
+
+
+def is_trace(path: Path) -> bool:
+    begin = head(path)
+    return b'"traceEvents"' in begin or (begin.lstrip(_SPACE).startswith(b"[") and b'"ph"' in begin)
 
 
 def _decode(text: str, at: int) -> tuple[Event | None, int]:

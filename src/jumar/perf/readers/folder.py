@@ -13,12 +13,17 @@ from typing import NamedTuple
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.perf.profile import Kernel, Profile
-from jumar.perf.readers import tables, trace
+from jumar.perf.readers import database, memory, tables, trace
+from jumar.perf.readers.base import MAGIC
+from jumar.perf.readers.events import head, is_trace
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
-_SUFFIXES = ("_ascend_pt", "_ascend_ms")
+MSPROF = "mindstudio_profiler_output"
+"""What `msprof --export=on` leaves in a `PROF_*` folder."""
 _FAR = trace.FAR / 1000
 ANALYSE = "python -c 'from torch_npu.profiler.profiler import analyse; analyse(\"{}\")'"
+
+UNKNOWN = "no operators of torch and no process `Ascend Hardware`: made by another tool?"
 
 
 class Source(NamedTuple):
@@ -35,18 +40,20 @@ def find(path: Path) -> list[Source]:
         near = [str(path.parent / item.name) for item in path.parent.iterdir()] if path.parent.is_dir() else []
         raise UserError(f"no such file or folder: `{path}`", did_you_mean(str(path), near, "check the path"))
     if path.is_file():
-        return [Source(0, path)]
-    outputs = _outputs(path)
-    if outputs:
-        numbered = [(_rank(output), output) for output in outputs]
-        taken = [rank for rank, _ in numbered if rank is not None]
-        if len(set(taken)) == len(numbered):
-            return sorted(Source(rank or 0, output) for rank, output in numbered)
-        return [Source(index, output) for index, output in enumerate(outputs)]
-    traces = sorted([*path.glob("*.pt.trace.json"), *path.glob("*.pt.trace.json.gz"), *path.glob("trace_view.json")])
-    if traces:
-        return [Source(index, item) for index, item in enumerate(traces)]
+        return [Source(_trace_rank(path) or 0, path)]
+    if outputs := _outputs(path):
+        return _numbered([(_rank(output), output) for output in outputs])
+    if traces := _traces(path):
+        return _numbered([(_trace_rank(item), item) for item in traces])
     raise _nothing(path)
+
+
+def _numbered(found: list[tuple[int | None, Path]]) -> list[Source]:
+    """By the ranks that the files give, or by their order where those are missing or not one for each."""
+    taken = {rank for rank, _ in found if rank is not None}
+    if len(taken) == len(found):
+        return sorted(Source(rank or 0, path) for rank, path in found)
+    return [Source(index, path) for index, (_, path) in enumerate(found)]
 
 
 def load(source: Source) -> Profile:
@@ -55,12 +62,12 @@ def load(source: Source) -> Profile:
     profile = Profile(source.rank, str(path))
     try:
         with _without_collector():
-            _trace_alone(path, profile) if path.is_file() else _folder(path, profile)
+            _file(path, profile) if path.is_file() else _folder(path, profile)
             _drop_far(profile)
     except OSError as error:
         raise UserError(f"cannot read `{error.filename or path}`: {error.strerror or error}") from error
-    if not (profile.kernels or profile.comm or profile.host):
-        raise UserError(f"nothing to read in `{path}`", "; ".join(profile.notes) or None)
+    if not (profile.kernels or profile.comm or profile.host or profile.step_rows):
+        raise UserError(f"nothing to read in `{path}`", "; ".join(profile.notes) or UNKNOWN)
     return profile
 
 
@@ -76,31 +83,53 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _trace_alone(path: Path, profile: Profile) -> None:
-    found = trace.read(path, profile)
+def _file(path: Path, profile: Profile) -> None:
+    if path.suffix == ".csv":
+        profile.kernels, profile.comm = tables.kernels(path, profile, 0)
+        return
+    with open(path, "rb") as file:
+        packed = file.read(len(MAGIC)) == MAGIC
+    if packed and path.name == database.ANALYSIS:
+        database.analysis(path, profile)
+        return
+    found = database.read(path, profile) if packed else trace.read(path, profile)
     profile.kernels, profile.comm = found.kernels, found.comm
 
 
 def _folder(path: Path, profile: Profile) -> None:
+    traces = _first(path, "trace_view.json", "msprof_*.json")
+    lists = _first(path, "kernel_details.csv", "op_summary_*.csv")
+    bases = _first(path, *database.NAMES) if not traces and not lists else []
     origin = 0
-    if (path / "trace_view.json").is_file():
-        found = trace.read(path / "trace_view.json", profile)
+    for item in [*traces, *bases][:1]:
+        found = trace.read(item, profile) if traces else database.read(item, profile)
         origin = found.origin
         profile.kernels, profile.comm = found.kernels, found.comm
-    if (path / "kernel_details.csv").is_file():
-        kernels, comm = tables.kernels(path / "kernel_details.csv", profile, origin)
+    for item in lists:
+        kernels, comm = tables.kernels(item, profile, origin)
         profile.kernels = _with_host(kernels, profile.kernels) if kernels else profile.kernels
         profile.comm = comm or profile.comm
     readers = {
         "operator_details.csv": tables.operators,
         "step_trace_time.csv": tables.steps,
-        "memory_record.csv": tables.memory,
+        "memory_record.csv": memory.record,
+        "operator_memory.csv": memory.operators,
         "communication.json": tables.collectives,
     }
     for name, read in readers.items():
         if (path / name).is_file():
             read(path / name, profile)
+    if not profile.step_rows and not profile.collectives and (path / database.ANALYSIS).is_file():
+        database.analysis(path / database.ANALYSIS, profile)
     tables.facts(path.parent if path.name == OUTPUT else path, profile)
+
+
+def _first(path: Path, *patterns: str) -> list[Path]:
+    """The files of the first pattern that has any; msprof cuts long tables into several."""
+    for pattern in patterns:
+        if found := sorted(item for item in path.glob(pattern) if item.is_file()):
+            return found
+    return []
 
 
 def _with_host(rows: list[Kernel], traced: list[Kernel]) -> list[Kernel]:
@@ -140,28 +169,40 @@ def _moved(item: Kernel, zero: float) -> Kernel:
 
 
 def _outputs(path: Path) -> list[Path]:
-    if path.name == OUTPUT or (path / "kernel_details.csv").is_file():
+    """Folders with the files of one rank each."""
+    if path.name in (OUTPUT, MSPROF) or _first(path, "kernel_details.csv", "op_summary_*.csv", *database.NAMES):
         return [path]
-    if (path / OUTPUT).is_dir():
-        return [path / OUTPUT]
-    found = [item for suffix in _SUFFIXES for item in path.glob(f"*{suffix}")]
-    found += [item for suffix in _SUFFIXES for item in path.glob(f"*/*{suffix}")]
-    return sorted({item / OUTPUT for item in found if (item / OUTPUT).is_dir()})
+    for name in (OUTPUT, MSPROF):
+        for level in ("", "*/", "*/*/", "*/*/*/"):
+            if found := sorted(item for item in path.glob(f"{level}{name}") if item.is_dir()):
+                return found
+    return []
+
+
+def _traces(path: Path) -> list[Path]:
+    """Traces in a folder: those named like one, or else every JSON file that begins like one."""
+    named = [*path.glob("*.pt.trace.json"), *path.glob("*.pt.trace.json.gz"), *path.glob("trace_view.json")]
+    return sorted(named) or sorted(item for item in [*path.glob("*.json"), *path.glob("*.json.gz")] if is_trace(item))
 
 
 def _rank(output: Path) -> int | None:
-    for item in output.parent.glob("profiler_info_*.json"):
-        if number := re.fullmatch(r"profiler_info_(\d{1,6})\.json", item.name):
+    for item in [*output.parent.glob("profiler_info_*.json"), *_first(output, *database.NAMES)]:
+        if number := re.fullmatch(r"\w+?_(\d{1,6})\.(?:json|db)", item.name):
             return int(number[1])
     return None
 
 
+def _trace_rank(path: Path) -> int | None:
+    """Kineto writes the rank before the events; people write it into the name."""
+    match = re.search(rb'"distributedInfo"\s*:\s*\{[^{}\[]*"rank"\s*:\s*(\d{1,6})', head(path))
+    match = match or re.search(rb"rank[-_]?(\d{1,6})", path.name.encode("utf-8", "replace"), re.I)
+    return int(match[1]) if match else None
+
+
 def _nothing(path: Path) -> UserError:
-    if list(path.glob("**/ascend_pytorch_profiler*.db"))[:1]:
-        return UserError(
-            f"`{path}` has only databases", "profile with `export_type=torch_npu.profiler.ExportType.Text`"
-        )
     raw = [item for item in [path, *path.glob("*")] if item.is_dir() and list(item.glob("PROF_*"))[:1]]
     if raw:
         return UserError(f"`{raw[0]}` was not analysed yet", ANALYSE.format(raw[0]))
-    return UserError(f"no profile in `{path}`", f"expected a `*_ascend_pt` folder with `{OUTPUT}`, or a `.json` trace")
+    return UserError(
+        f"no profile in `{path}`", f"expected a `*_ascend_pt` folder with `{OUTPUT}`, a `.json` trace or a `.db`"
+    )

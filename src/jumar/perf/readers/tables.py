@@ -1,4 +1,4 @@
-"""The CSV and JSON files beside the trace: kernels, operators, steps, collectives, memory, environment.
+"""The CSV and JSON files beside the trace: kernels, operators, steps, collectives, environment.
 
 Formats: torch_npu 2.13 `profiler/analysis`, kernel_details.csv of CANN 7 to 9 (columns were renamed and added; they
 are found by name). Files come in UTF-8, or in GBK where somebody opened and saved them in a Chinese spreadsheet.
@@ -6,6 +6,7 @@ are found by name). Files come in UTF-8, or in GBK where somebody opened and sav
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import math
@@ -14,8 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from jumar.perf.profile import Collective, Kernel, Memory, Profile, StepRow, is_communication
-from jumar.perf.readers.trace import nanoseconds
+from jumar.perf.profile import Collective, Kernel, Profile, StepRow, is_communication
+from jumar.perf.readers.collect import nanoseconds
+from jumar.perf.readers.trace import type_of
 
 MAX_JSON = 512 << 20
 _FIELD = 1 << 20
@@ -46,23 +48,23 @@ def kernels(path: Path, profile: Profile, origin: int) -> tuple[list[Kernel], li
     bad = 0
     for row in rows(path, profile):
         name = row.get("Name") or row.get("Op Name") or ""
-        core = row.get("Accelerator Core") or row.get("Task Type") or ""
+        core = known(row.get("Accelerator Core") or row.get("Task Type"))
         try:
             start = nanoseconds(row.get("Start Time(us)") or row.get("Task Start Time(us)") or "")
-            length = _positive(row.get("Duration(us)") or row.get("Task Duration(us)"))
+            length = positive(row.get("Duration(us)") or row.get("Task Duration(us)"))
         except ValueError:
             bad += 1
             continue
         begin = (start - origin) / 1000
         kernel = Kernel(
             sys.intern(name),
-            sys.intern(row.get("Type") or row.get("OP Type") or name),
+            sys.intern(known(row.get("Type") or row.get("OP Type")) or type_of(name)),
             sys.intern(core),
             begin,
             begin + length,
-            sys.intern((row.get("Input Shapes") or "").strip('"')),
-            sys.intern(row.get("Input Data Types") or ""),
-            sys.intern(row.get("OP State") or ""),
+            sys.intern(known(row.get("Input Shapes")).strip('"')),
+            sys.intern(known(row.get("Input Data Types"))),
+            sys.intern(known(row.get("OP State"))),
         )
         (comm if is_communication(name, core) else found).append(kernel)
     if bad:
@@ -75,8 +77,8 @@ def operators(path: Path, profile: Profile) -> None:
     for row in rows(path, profile):
         name = sys.intern(row.get("Name", ""))
         try:
-            host = _positive(row.get("Host Self Duration(us)"))
-            device = _positive(row.get("Device Self Duration(us)"))
+            host = positive(row.get("Host Self Duration(us)"))
+            device = positive(row.get("Device Self Duration(us)"))
         except ValueError:
             continue
         count, host_sum, device_sum, stack = profile.operators.get(name, (0, 0.0, 0.0, ""))
@@ -89,27 +91,11 @@ def steps(path: Path, profile: Profile) -> None:
     for row in rows(path, profile):
         try:
             values = [
-                _positive(row.get(name))
-                for name in ("Computing", "Communication(Not Overlapped)", "Overlapped", "Free")
+                positive(row.get(name)) for name in ("Computing", "Communication(Not Overlapped)", "Overlapped", "Free")
             ]
         except ValueError:
             continue
         profile.step_rows.append(StepRow(row.get("Step", ""), *values))
-
-
-def memory(path: Path, profile: Profile) -> None:
-    """memory_record.csv: the highest use, and what the allocator held beside it."""
-    allocated = reserved = 0.0
-    for row in rows(path, profile):
-        if row.get("Component") not in ("PTA", "PTA+GE", "WORKSPACE+PTA"):
-            continue
-        try:
-            allocated = max(allocated, _positive(_starting(row, "Total Allocated")))
-            reserved = max(reserved, _positive(_starting(row, "Total Reserved")))
-        except ValueError:
-            continue
-    if reserved:
-        profile.memory = Memory(allocated, reserved)
 
 
 def collectives(path: Path, profile: Profile) -> None:
@@ -130,9 +116,7 @@ def facts(folder: Path, profile: Profile) -> None:
     """profiler_info_<rank>.json and profiler_metadata.json: the environment, and whether times are modelled."""
     for path in sorted(folder.glob("profiler_metadata.json")):
         document = document_of(path, profile) or {}
-        environment = document.get("ENV_VARIABLES")
-        if isinstance(environment, dict):
-            profile.environment = {str(name): str(value) for name, value in environment.items()}
+        environment(document.get("ENV_VARIABLES"), profile)
         made = document.get("jumar")
         if isinstance(made, dict):
             profile.modelled = str(made.get("modelled", ""))
@@ -141,6 +125,15 @@ def facts(folder: Path, profile: Profile) -> None:
             profile.jit_compile = jit if isinstance(jit, bool) else None
             notes = made.get("notes")
             profile.notes += map(str, notes) if isinstance(notes, list) else []
+
+
+def environment(value: Any, profile: Profile) -> None:
+    """The variables of the run; databases have them as JSON in a text."""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    if isinstance(value, dict):
+        profile.environment = {str(name): str(text) for name, text in value.items()}
 
 
 def document_of(path: Path, profile: Profile) -> dict[str, Any] | None:
@@ -161,21 +154,22 @@ def document_of(path: Path, profile: Profile) -> dict[str, Any] | None:
 def _collective(name: str, info: dict[str, Any]) -> Collective:
     times = info["Communication Time Info"]
     links = info.get("Communication Bandwidth Info", {})
-    size = sum(_positive(links[kind].get("Transit Size(MB)", 0)) for kind in links if kind != "SDMA")
+    size = sum(positive(links[kind].get("Transit Size(MB)", 0)) for kind in links if kind != "SDMA")
     return Collective(
         str(name).split("@")[0],
-        _positive(times["Elapse Time(ms)"]) * 1000,
-        _positive(times.get("Transit Time(ms)", 0)) * 1000,
-        _positive(times.get("Wait Time(ms)", 0)) * 1000,
+        positive(times["Elapse Time(ms)"]) * 1000,
+        positive(times.get("Transit Time(ms)", 0)) * 1000,
+        positive(times.get("Wait Time(ms)", 0)) * 1000,
         size,
     )
 
 
-def _starting(row: dict[str, str], name: str) -> str:
-    return next((value for key, value in row.items() if key.startswith(name)), "")
+def known(value: str | None) -> str:
+    """Profiles of level 0 have a column and no values in it."""
+    return "" if value in (None, "N/A") else value or ""
 
 
-def _positive(value: Any) -> float:
+def positive(value: Any) -> float:
     number = float(value if value not in (None, "", "N/A") else "x")
     if not math.isfinite(number) or number < 0 or number > 1e13:
         raise ValueError

@@ -28,6 +28,9 @@ def begin() -> None:
         return
     import torch
 
+    if os.environ.get("JUMAR_EMULATE") == "0":
+        # transformers and others import it wherever it is installed, which fails on a machine without CANN
+        sys.modules.setdefault("torch_npu", None)  # type: ignore[arg-type]
     npu = hasattr(torch, "npu") and torch.npu.is_available()
     watch = Watch("npu" if npu else "cpu")
     watch.__enter__()

@@ -15,21 +15,23 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from jumar.perf.places import is_framework, is_library
 from jumar.perf.profile import COPY
+from jumar.perf.record.kernels import falls_back
 from jumar.perf.roofline import Tensor
 from jumar.perf.simulate import Call
-from jumar.tables.load import table
 
 LIMIT = 100_000
 """Operators of a process: what comes after is not recorded, and the profile says so."""
 FRAMES = 6
-_SYNCS = {"aten::_local_scalar_dense", "aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::equal",
-          "aten::is_nonzero"}  # fmt: skip
+_SYNCS = {"aten::_local_scalar_dense", "aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim",
+          "aten::unique_consecutive", "aten::bincount", "aten::equal", "aten::is_nonzero"}  # fmt: skip
+_INDEXED = {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}
+"""torch_npu turns a boolean index into `nonzero` inside of these (op-plugin `utils/AdvancedIndex.cpp`)."""
 _MOVES = {"aten::_to_copy", "aten::copy_"}
 _SAME_DATA = {*_MOVES, "aten::clone", "aten::contiguous"}
 _ALLOCATIONS = {"aten::empty", "aten::empty_strided", "aten::empty_like", "aten::new_empty", "aten::detach",
                 "aten::new_empty_strided", "aten::lift_fresh", "aten::set_", "aten::resize_"}  # fmt: skip
-_LIBRARIES = tuple(f"{os.sep}{name}{os.sep}" for name in ("torch", "torch_npu", "jumar", "site-packages"))
 
 
 class Watch(TorchDispatchMode):  # type: ignore[misc]
@@ -49,7 +51,6 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
         self._count = 0
         self._lock = threading.Lock()
         self._here = os.getcwd() + os.sep
-        self._without_kernel = set(table("torch_npu.json")["aten_cpu_without_npu_kernel"])
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         gap = self.gap()
@@ -97,6 +98,9 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
             kind = self._kind(func, name, inputs, outputs)
             if kind == "sync" and name in _MOVES:
                 name = COPY
+            if name in _INDEXED and (masks := _masks(args)):
+                self.calls.append(Call("sync", "aten::nonzero", gap, 0.0, masks, masks, None, stack))
+                gap = 0.0
             self.calls.append(
                 Call(
                     kind,
@@ -128,8 +132,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
             target = inputs[0] if name == "aten::copy_" else (outputs or inputs)[0]
             if source.device.type == self.card and target.device.type != self.card:
                 return "sync"
-        full = name.partition("::")[2] + (f".{func._overloadname}" if func._overloadname != "default" else "")
-        if full in self._without_kernel:
+        if falls_back(func):
             return "fallback"
         if name in _ALLOCATIONS or (not func._schema.is_mutable and _is_view(inputs, outputs)):
             return "view"
@@ -165,13 +168,17 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
         return sys.intern(";\n".join(lines))
 
     def _frames(self, frame: FrameType | None) -> list[str]:
+        """Of the program, and before them the one of a library that the program called, such as transformers."""
         lines: list[str] = []
+        library = ""
         while frame is not None and len(lines) < FRAMES:
             name = frame.f_code.co_filename
-            if not name.startswith("<") and not any(part in name for part in _LIBRARIES):
+            if not name.startswith("<") and not is_framework(name):
                 lines.append(f"{name.removeprefix(self._here)}({frame.f_lineno}): {frame.f_code.co_name}")
+            elif not lines and not library and is_library(name):
+                library = f"{name}({frame.f_lineno}): {frame.f_code.co_name}"
             frame = frame.f_back
-        return lines
+        return [library, *lines] if library and lines else lines
 
 
 def _tensors(values: Any) -> Iterator[Any]:
@@ -182,6 +189,11 @@ def _tensors(values: Any) -> Iterator[Any]:
             yield from _tensors(value)
         elif isinstance(value, dict):
             yield from _tensors(value.values())
+
+
+def _masks(args: Any) -> tuple[Tensor, ...]:
+    indices = args[1] if len(args) > 1 and isinstance(args[1], list | tuple) else ()
+    return tuple(_value(item) for item in _tensors(indices) if item.dtype in (torch.bool, torch.uint8))
 
 
 def _value(tensor: Any) -> Tensor:

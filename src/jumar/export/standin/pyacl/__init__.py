@@ -1,4 +1,4 @@
-"""The part of pyACL that loads and runs offline models, over the stand-in.
+"""The part of pyACL that prepares pictures, loads and runs offline models, over the stand-in.
 
 Names, order of arguments and results: the vendor's pyACL reference (CANN 8.0). Device memory is host memory. What is
 not here is missing, not a silent success.
@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from typing import NoReturn
 
+from jumar.export.standin.pyacl import media, util
 from jumar.export.standin.pyacl import model as mdl
 from jumar.export.standin.pyacl import runtime as rt
-from jumar.export.standin.pyacl import util
 from jumar.export.standin.pyacl.state import (
     INVALID_PARAM,
+    LOG,
     OK,
     REPEAT_FINALIZE,
     REPEAT_INITIALIZE,
@@ -24,8 +25,9 @@ from jumar.export.standin.pyacl.state import (
 )
 
 __all__ = [
-    "create_data_buffer", "destroy_data_buffer", "finalize", "get_data_buffer_addr", "get_data_buffer_size",
-    "get_data_buffer_size_v2", "get_recent_err_msg", "get_soc_name", "get_version", "init", "mdl", "rt", "util",
+    "app_log", "create_data_buffer", "destroy_data_buffer", "finalize", "get_data_buffer_addr", "get_data_buffer_size",
+    "get_data_buffer_size_v2", "get_recent_err_msg", "get_soc_name", "get_version", "init", "mdl", "media", "rt",
+    "update_data_buffer", "util",
 ]  # fmt: skip
 
 
@@ -77,6 +79,20 @@ def get_data_buffer_size(buffer: int) -> int:
 
 
 get_data_buffer_size_v2 = get_data_buffer_size
+
+
+def update_data_buffer(buffer: int, pointer: int, size: int) -> int:
+    found = handle(buffer, Buffer)
+    if found is None:
+        return INVALID_PARAM
+    found.pointer, found.size = pointer, size
+    return OK
+
+
+def app_log(level: int, message: str) -> int:
+    """Into the log of the program; the real one writes to `~/ascend/log`."""
+    LOG.log({0: 10, 1: 20, 2: 30, 3: 40}.get(level, 20), "%s", message)
+    return OK
 
 
 def __getattr__(name: str) -> NoReturn:

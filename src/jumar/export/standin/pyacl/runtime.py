@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 from typing import NoReturn
 
@@ -15,16 +16,54 @@ from jumar.export.standin.pyacl.state import (
     UNINITIALIZED,
     fail,
 )
+from jumar.export.standin.pyacl.streams import (
+    create_event as create_event,
+)
+from jumar.export.standin.pyacl.streams import (
+    create_stream as create_stream,
+)
+from jumar.export.standin.pyacl.streams import (
+    destroy_event as destroy_event,
+)
+from jumar.export.standin.pyacl.streams import (
+    destroy_stream as destroy_stream,
+)
+from jumar.export.standin.pyacl.streams import (
+    event_elapsed_time as event_elapsed_time,
+)
+from jumar.export.standin.pyacl.streams import (
+    launch_callback as launch_callback,
+)
+from jumar.export.standin.pyacl.streams import (
+    process_report as process_report,
+)
+from jumar.export.standin.pyacl.streams import (
+    record_event as record_event,
+)
+from jumar.export.standin.pyacl.streams import (
+    stream_wait_event as stream_wait_event,
+)
+from jumar.export.standin.pyacl.streams import (
+    subscribe_report as subscribe_report,
+)
+from jumar.export.standin.pyacl.streams import (
+    synchronize_event as synchronize_event,
+)
+from jumar.export.standin.pyacl.streams import (
+    synchronize_stream as synchronize_stream,
+)
+from jumar.export.standin.pyacl.streams import (
+    synchronize_stream_with_timeout as synchronize_stream_with_timeout,
+)
+from jumar.export.standin.pyacl.streams import (
+    unsubscribe_report as unsubscribe_report,
+)
 
 HOST = 1
 """The run mode of a program on a server with cards."""
 
 
 class Context:
-    pass
-
-
-class Stream:
     pass
 
 
@@ -71,16 +110,10 @@ def get_context() -> tuple[int, int]:
     return found, OK
 
 
-def create_stream() -> tuple[int, int]:
-    return STATE.add(Stream()), OK
-
-
-def destroy_stream(stream: int) -> int:
-    return STATE.drop(stream, Stream)
-
-
-def synchronize_stream(stream: int) -> int:
-    return OK
+def get_mem_info(kind: int) -> tuple[int, int, int]:
+    """Free and all bytes of the emulated card, whose memory is that of the host."""
+    whole = int(os.environ.get("JUMAR_MEMORY_MB", "65536")) << 20
+    return max(0, whole - sum(len(block) for block in STATE.memory.values())), whole, OK
 
 
 def synchronize_device() -> int:
@@ -119,8 +152,22 @@ def memcpy(target: int, room: int, source: int, count: int, kind: int) -> int:
         block = STATE.memory.get(pointer)
         if block is not None and count > len(block):
             return fail(INVALID_PARAM, f"memcpy of {count} bytes: the {name} has {len(block)}")
+    if source not in STATE.memory and not _readable(source, count):
+        return fail(INVALID_PARAM, f"memcpy of {count} bytes: the source ends before")
     ctypes.memmove(target, source, count)
     return OK
+
+
+def _readable(pointer: int, count: int) -> bool:
+    """Is the last byte memory of this process? A copy over the end of an array is an error number, not a crash."""
+    try:
+        with open("/proc/self/mem", "rb", buffering=0) as memory:
+            memory.seek(pointer + count - 1)
+            return len(memory.read(1)) == 1
+    except OverflowError:
+        return False
+    except OSError as error:
+        return error.errno != errno.EIO
 
 
 def memcpy_async(target: int, room: int, source: int, count: int, kind: int, stream: int) -> int:
@@ -132,6 +179,10 @@ def memset(pointer: int, room: int, value: int, count: int) -> int:
         return fail(INVALID_PARAM, f"memset of {count} bytes in {room}")
     ctypes.memset(pointer, value, count)
     return OK
+
+
+def memset_async(pointer: int, room: int, value: int, count: int, stream: int) -> int:
+    return memset(pointer, room, value, count)
 
 
 def __getattr__(name: str) -> NoReturn:

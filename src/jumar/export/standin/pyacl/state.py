@@ -16,11 +16,15 @@ MODEL_ID_INVALID = 145003
 DYNAMIC_INPUT_INVALID = 145012
 DYNAMIC_BATCH_INVALID = 145013
 EXECUTION_FAILED = 500002
+STREAM_SUBSCRIBE = 107011
+NO_CALLBACK = 107015
+NOT_SUPPORTED = 200006
+REPORT_TIMEOUT = 507012
 MEMORY_ALLOCATION = 207001
 DEVICE_INVALID = 107001
 
 Kind = TypeVar("Kind")
-_LOG = logging.getLogger("jumar.acl")
+LOG = logging.getLogger("jumar.acl")
 
 
 @dataclass
@@ -63,7 +67,7 @@ STATE = State()
 def fail(code: int, message: str) -> int:
     """Remember and log why a call fails; returns its error number."""
     STATE.message = message
-    _LOG.warning("acl: error %d: %s", code, message)
+    LOG.warning("acl: error %d: %s", code, message)
     return code
 
 

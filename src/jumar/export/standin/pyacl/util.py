@@ -3,11 +3,38 @@
 from __future__ import annotations
 
 import ctypes
+import threading
+from collections.abc import Callable
 from typing import Any
+
+from jumar.export.standin.pyacl.state import INVALID_PARAM, OK, fail
+
+_THREADS: dict[int, threading.Thread] = {}
+
+
+def start_thread(function: Callable[[Any], Any], args: Any) -> tuple[int, int]:
+    """A thread that calls the function with the list, and its number."""
+    thread = threading.Thread(target=function, args=(args,), daemon=True)
+    thread.start()
+    number = thread.ident or 0
+    _THREADS[number] = thread
+    return number, OK
+
+
+def stop_thread(number: int) -> int:
+    """Waits until the function returns: the program itself must tell it to."""
+    thread = _THREADS.pop(number, None)
+    if thread is None:
+        return fail(INVALID_PARAM, f"{number} is no thread of acl.util.start_thread")
+    thread.join()
+    return OK
 
 
 def numpy_to_ptr(array: Any) -> int:
     return int(array.ctypes.data)
+
+
+numpy_contiguous_to_ptr = numpy_to_ptr
 
 
 def ptr_to_numpy(pointer: int, shape: tuple[int, ...], kind: int) -> Any:

@@ -106,9 +106,12 @@ def _element(name: str, row: Any) -> Element:
     if not isinstance(row, dict) or not isinstance(row.get("factory"), str):
         raise UserError(f"element `{name}` has no factory")
     following = row.get("next", [])
-    targets = (following,) if isinstance(following, str) else tuple(following)
+    targets = tuple(following) if isinstance(following, list) else (following,)
     # A link may name the port of the next element: `mxpi_imagecrop0:1`.
-    props = {key: str(value) for key, value in (row.get("props") or {}).items()}
+    given = row.get("props") or {}
+    if not isinstance(given, dict) or not all(isinstance(target, str) for target in targets):
+        raise UserError(f"`props` or `next` of element `{name}` is no object or name")
+    props = {key: str(value) for key, value in given.items()}
     return Element(name, row["factory"], props, tuple(target.partition(":")[0] for target in targets))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from jumar.core.errors import UserError
 from jumar.export.standin import program as programs
-from jumar.export.standin.pyacl.model import TYPES
+from jumar.export.standin.pyacl.describe import TYPES
 from jumar.export.standin.stream import messages
 from jumar.export.standin.stream.elements import postprocess
 from jumar.export.standin.stream.frame import Frame, Picture, in_form
@@ -16,6 +16,8 @@ from jumar.export.standin.stream.pipeline import Element
 
 FACTORIES = ("mxpi_modelinfer", "mxpi_tensorinfer")
 _NUMPY = {number: name for name, number in TYPES.items()}
+_UNSET = 0
+"""A message without a type looks like float32; many programs set none, and a device takes the bytes as they are."""
 
 
 @dataclass
@@ -97,7 +99,7 @@ def _from_picture(program: programs.Program, picture: Picture) -> Any:
 def _from_tensors(element: Element, frame: Frame, program: programs.Program) -> list[Any]:
     import numpy
 
-    found = []
+    found: list[Any] = []
     for source in element.sources():
         listing = frame.metadata.get(source)
         if listing is None or listing.DESCRIPTOR.name != "MxpiTensorPackageList":
@@ -106,8 +108,11 @@ def _from_tensors(element: Element, frame: Frame, program: programs.Program) -> 
             for tensor in package.tensorVec:
                 if tensor.tensorDataType not in _NUMPY:
                     raise UserError(f"a tensor of `{source}` has the unknown type {tensor.tensorDataType}")
-                values = numpy.frombuffer(tensor.dataStr, dtype=_NUMPY[tensor.tensorDataType])
+                kind = _NUMPY[tensor.tensorDataType]
+                if tensor.tensorDataType == _UNSET and len(found) < len(program.inputs):
+                    kind = program.inputs[len(found)].dtype
                 try:
+                    values = numpy.frombuffer(tensor.dataStr, dtype=kind)
                     found.append(values.reshape(tuple(tensor.tensorShape)))
                 except ValueError as error:
                     raise UserError(

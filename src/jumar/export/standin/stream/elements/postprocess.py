@@ -57,7 +57,7 @@ def run(element: Element, frame: Frame) -> None:
     listing = frame.metadata.get(source)
     if listing is None or listing.DESCRIPTOR.name != "MxpiTensorPackageList":
         raise UserError(f"`{element.name}` takes tensors, `{source}` made none")
-    from jumar.export.standin.pyacl.model import TYPES
+    from jumar.export.standin.pyacl.describe import TYPES
 
     names = {number: name for name, number in TYPES.items()}
     results = [

@@ -1,5 +1,5 @@
 """`from ais_bench.infer.interface import InferSession` works where no real one is installed."""
 
-from jumar.export.standin.session import InferSession, Summary
+from jumar.export.standin.session import InferSession, MemorySummary, MultiDeviceSession, Summary
 
-__all__ = ["InferSession", "Summary"]
+__all__ = ["InferSession", "MemorySummary", "MultiDeviceSession", "Summary"]

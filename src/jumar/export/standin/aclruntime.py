@@ -1,0 +1,106 @@
+"""`aclruntime`, the module below the vendor's inference runner: sessions and tensors that programs use directly.
+
+Names as in the runner's own sources and in public programs (ModelZoo-PyTorch ACL_PyTorch, 2026-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from jumar.export.standin import session
+
+
+class session_options:
+    """Settings; the number of loops is the only one that changes anything here."""
+
+    def __init__(self) -> None:
+        self.loop = 1
+        self.log_level = 2
+        self.acl_json_path = ""
+
+
+class Tensor:
+    """An array that says it is on a device; `numpy.array(tensor)` gives it back."""
+
+    def __init__(self, array: Any) -> None:
+        import numpy
+
+        self._array = numpy.ascontiguousarray(array)
+        self.device = -1
+
+    @property
+    def shape(self) -> list[int]:
+        return list(self._array.shape)
+
+    def to_device(self, device: int) -> None:
+        self.device = device
+
+    def to_host(self) -> None:
+        self.device = -1
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self._array if dtype is None else self._array.astype(dtype)
+
+
+class InferenceSession:
+    def __init__(self, path: str, device: int, options: session_options | None = None) -> None:
+        self._options = options or session_options()
+        self._session = session.InferSession(device, path, loop=self._options.loop)
+
+    def get_inputs(self) -> list[session.Description]:
+        return self._session.get_inputs()
+
+    def get_outputs(self) -> list[session.Description]:
+        return self._session.get_outputs()
+
+    def options(self) -> session_options:
+        return self._options
+
+    def run(self, names: Sequence[str], feeds: Sequence[Any]) -> list[Tensor]:
+        """The outputs of these names, or all of them for an empty list; the shapes of the inputs choose the gear."""
+        known = [row.name for row in self.get_outputs()]
+        for name in names:
+            if name not in known:
+                raise RuntimeError(f"no output `{name}`: {', '.join(known)}")
+        self._session.set_loop_count(self._options.loop)
+        found = dict(zip(known, self._session.run(feeds), strict=True))
+        return [found[name] for name in (names or known)]
+
+    def set_staticbatch(self) -> None:
+        self._expect("static")
+
+    def set_dynamic_batchsize(self, batch: Any) -> None:
+        self._expect("batch")
+
+    def set_dynamic_hw(self, width: int, height: int) -> None:
+        self._expect("image_size")
+
+    def set_dynamic_dims(self, dims: str) -> None:
+        self._expect("dims")
+
+    def set_dynamic_shape(self, shape: str) -> None:
+        self._expect("range")
+
+    def set_custom_outsize(self, sizes: Sequence[int]) -> None:
+        """Outputs have the room they need."""
+
+    def sumary(self) -> session.Summary:
+        return self._session.summary()
+
+    def reset_sumaryinfo(self) -> None:
+        self._session.reset_summaryinfo()
+
+    def free_resource(self) -> None:
+        self._session.free_resource()
+
+    def _expect(self, mode: str) -> None:
+        own = self._session._loaded().mode
+        if own != mode:
+            raise RuntimeError(f"the model was converted for mode {own}, not {mode}")
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise AttributeError(f"aclruntime.{name} is not in the stand-in")
