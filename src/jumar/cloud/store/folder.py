@@ -102,15 +102,14 @@ class FolderStore:
         self._check(bucket, key)
         return uploads.begin(self.disk, bucket, key, {})
 
-    def part(self, bucket: str, key: str, upload: str, number: int, data: bytes, md5: str) -> str:
+    def part(self, bucket: str, key: str, upload: str, number: int, piece: Piece) -> str:
         temporary = self.disk.temporary()
+        data = piece.read()
+        md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
         with self._whole(temporary, key):
             write_file(temporary, data)
             uploads.add(self.disk, bucket, upload, number, temporary, md5)
         return md5
-
-    def part_file(self, bucket: str, key: str, upload: str, number: int, piece: Piece, md5: str) -> str:
-        return self.part(bucket, key, upload, number, piece.read(), md5)
 
     def fetch(self, bucket: str, key: str, start: int, size: int, handle: int) -> None:
         write_at(handle, self.get(bucket, key, start, size), start)
