@@ -148,7 +148,8 @@ def test_everything_can_stand_in_jumar_toml(jumar: Jumar, project: Path) -> None
     assert [one["files"] for one in row["uploads"]] == [1, 1]
     plain = jumar("cloud", "plan")
     assert "costs at most 10.00" in plain.out
-    assert not list(Path(os.environ["JUMAR_CLOUD_HOME"]).glob("jobs/*"))
+    assert "make the bucket own-bucket" in plain.out
+    assert not Path(os.environ["JUMAR_CLOUD_HOME"]).exists()
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,8 @@ def build(place: Place, said: dict[str, Any]) -> Plan:
         name=get("name", ""), parameters=tuple(get("param", ())), environments=tuple(get("env", ())),
         engine=get("engine", ""), flavor=get("flavor", ""), hours=get("auto_stop", 0),
         nodes=get("nodes", 1), v1=get("contract", "v2") == "v1", price=get("price", 0.0),
+        new_bucket=place.target.is_local,
     )  # fmt: skip
-    if place.target.is_local and wish.bucket:
-        place.store.make_bucket(wish.bucket)
     return jobs.build(wish, place.store, place.platform(), place.secrets())
 
 
@@ -69,6 +68,8 @@ def show_plan(plan: Plan, as_json: bool) -> None:
     if as_json:
         show([{"body": plan.body, "uploads": uploads, "secrets": leaks, "cost": plan.cost}], [], True)
         return
+    if plan.new_bucket:
+        click.echo(f"make the bucket {plan.new_bucket}")
     for one in uploads:
         click.echo(f"upload {one['files']} files, {human(one['bytes'])} to {one['to']}; {one['unchanged']} unchanged")
     for leak in plan.leaks:

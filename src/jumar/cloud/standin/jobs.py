@@ -74,7 +74,6 @@ class Jobs:
         self.extra = dict(extra or {})
         self.python = python
         self.top = home / "jobs"
-        self.top.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def folder(self, id_: str) -> Path:
         if not re.fullmatch(r"[0-9a-f-]{36}", id_):
@@ -86,6 +85,7 @@ class Jobs:
         check(body)
         id_ = str(uuid.uuid4())
         folder = self.folder(id_)
+        self.top.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder.mkdir(mode=0o700)
         record = Record(id_, body, {}, int(time.time() * 1000), self.extra, self.python)
         self._save(record._replace(status=_status("Creating", "Creating")))
@@ -113,7 +113,7 @@ class Jobs:
 
     def all(self) -> list[Record]:
         """The newest first."""
-        found = [self.get(path.name) for path in self.top.iterdir() if (path / "job.json").is_file()]
+        found = [self.get(path.parent.name) for path in self.top.glob("*/job.json")]
         return sorted(found, key=lambda record: -record.made)
 
     def update(self, id_: str, phase: str, secondary: str, *, code: int | None = None) -> None:

@@ -19,7 +19,6 @@ class FolderStore:
     local = True
 
     def __init__(self, root: Path) -> None:
-        root.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.disk = Disk(root)
         self.name = f"folder:{root}"
 
