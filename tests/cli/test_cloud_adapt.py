@@ -137,6 +137,7 @@ def get_args():
     parser = argparse.ArgumentParser(parents=[parser])
     for key, value in read_settings(found.config_path).items():
         parser.add_argument("--" + key, default=value)
+    parser.set_defaults(nested={{"train_set": "./mnist/one.ckpt", "rate": "1/2"}})
     return parser.parse_args()
 
 
@@ -222,9 +223,14 @@ def test_the_file_that_holds_the_options_is_found_beside_the_script(platform: Pl
     assert code == 0, err
     assert f"data_path='{data}/train'" in out
     assert f"vocab_path='{data}/one.ckpt', train_dataset_list_file='{data}/one.ckpt'" in out
+    assert f"nested={{'train_set': '{data}/one.ckpt', 'rate': '1/2'}}" in out.replace('"', "'")
     (platform.top / "device0" / "settings.txt").write_text("data_path here\n")
     ((code, out, err),) = platform.run("train.py")
-    assert (code, out, err) == (0, "Namespace(config_path='settings.txt', data_path='here')\n", "")
+    assert (code, out, err) == (
+        0,
+        "Namespace(config_path='settings.txt', data_path='here', nested={'train_set': './mnist/one.ckpt', 'rate': '1/2'})\n",
+        "",
+    )
 
 
 @pytest.mark.parametrize("shape", SHAPES)
