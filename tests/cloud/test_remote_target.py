@@ -84,7 +84,7 @@ def test_a_missing_bucket_starts_nothing(jumar: Jumar, pair: tuple[str, str], tm
     done = jumar("cloud", "submit")
     assert done.code == 2
     assert "`bucket-1`: no such bucket" in done.err
-    assert not list((tmp_path / "elsewhere" / "jobs").iterdir())
+    assert not (tmp_path / "elsewhere" / "jobs").exists()
 
 
 def _login(endpoint: str, name: str, password: str) -> str:

@@ -232,7 +232,7 @@ def _with_room(wish: Wish, rows: Sequence[Mapping[str, Any]], flavor: str) -> st
     if most and wish.nodes > most:
         raise UserError(
             f"the flavour `{flavor}` has at most {most} node{'s' if most > 1 else ''}, not {wish.nodes}",
-            "the stand-in has one node; try the job with one and start more on the cloud" if most == 1 else None,
+            "try the job with fewer",
         )
     return flavor
 

@@ -201,10 +201,8 @@ def check(body: Mapping[str, Any]) -> None:
         raise Rejected("ModelArts.2755", "the boot file is not in the code folder")
     if flavor not in flavors():
         raise Rejected("Jumar.NoSuchFlavor", f"no such flavor: {flavor}")
-    if int(spec["resource"].get("node_count") or 1) != 1:
-        raise Rejected(
-            "Jumar.NoSuchFlavor", "the stand-in has one node: try the job with `--nodes 1`, and more on the cloud"
-        )
+    if not 1 <= contract.node_count(body) <= limits["standin_nodes"]:
+        raise Rejected("Jumar.NoSuchFlavor", f"the stand-in has {limits['standin_nodes']} nodes: take fewer")
     values = algorithm.get("environments") or {}
     for key, value in values.items():
         if key.startswith("MA_") and key != "MA_RUN_METHOD":
@@ -220,4 +218,4 @@ def rejected_as_user_error(error: Rejected) -> UserError:
 
 
 def _status(phase: str, secondary: str) -> dict[str, Any]:
-    return {"phase": phase, "secondary_phase": secondary, "duration": 0, "start_time": 0, "tasks": ["worker-0"]}
+    return {"phase": phase, "secondary_phase": secondary, "duration": 0, "start_time": 0, "tasks": []}
