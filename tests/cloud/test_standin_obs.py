@@ -70,7 +70,7 @@ def test_esdk_changes_objects_in_place(esdk: Client, signature: str) -> None:
     assert append("log", "late", 4).errorCode == "PositionNotEqualToLength"
     whole = client.getObject("bucket-1", "log", loadStreamInMemory=True)
     assert whole.body.buffer == b"one two"
-    assert client.getObject("bucket-1", "log", GetObjectHeader(range="4-5")).body.response.read() == b"tw"
+    assert client.getObject("bucket-1", "log", headers=GetObjectHeader(range="4-5")).body.response.read() == b"tw"
     client.putContent("bucket-1", "plain", content="x", metadata={"a": "1"})
     assert append("plain", "y", 1).errorCode == "ObjectNotAppendable"
     assert client.setObjectMetadata("bucket-1", "plain", metadata={"b": "2"}).status == 200
