@@ -64,8 +64,9 @@ def rename(disk: Disk, bucket: str, key: str, request: Request) -> Answer:
     if disk.find(bucket, new) is not None:
         raise Denied("NotImplemented", "`?rename` to a name that is taken is not part of the stand-in", 501)
     note = disk.note(bucket, found)
-    disk.put(bucket, new, _linked(disk, found), note)
+    disk.put(bucket, new, _linked(disk, found), None)
     disk.remove(bucket, key)
+    disk.write_note(bucket, objects.existing(disk, bucket, new), note)
     return Answer(204)
 
 
