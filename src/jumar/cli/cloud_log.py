@@ -29,6 +29,8 @@ def follow_log(place: Place, id_: str, *, everything: bool) -> int:
             for text in rest.values():
                 echo_log(text, everything)
             click.echo(f"job {id_}: {status['phase']}", err=True)
+            if place.target.is_local and status.get("secondary_phase") == "Lost":
+                click.echo("hint: what ran the job is gone: it was killed, or the disk is full", err=True)
             return EXIT_OK if status["phase"] == "Completed" else int(status.get("exit_code") or EXIT_FINDINGS)
         time.sleep(POLL if not place.target.is_local else POLL / 4)
 

@@ -63,7 +63,8 @@ class Runner:
             phase = "Failed"
         finally:
             self._end_all()
-            self._merge(rest=True)
+            with contextlib.suppress(OSError):
+                self._merge(rest=True)
         try:
             self._stage_out()
         except (UserError, OSError) as error:

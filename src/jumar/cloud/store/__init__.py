@@ -25,8 +25,11 @@ class Part(NamedTuple):
     size: int
 
 
-class Transient(Exception):
+class Transient(UserError):
     """A failure that may be gone at the next attempt."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "check the endpoint and the network, and start again")
 
 
 class Piece(NamedTuple):
