@@ -22,6 +22,7 @@ _IMPORT = re.compile(rb"^\s*(?:import|from)\s+(mindspore|torch)\b", re.M)
 class Platform(Protocol):
     """ModelArts, or the stand-in."""
 
+    def request(self, body: Mapping[str, Any]) -> Mapping[str, Any]: ...
     def create(self, body: Mapping[str, Any]) -> dict[str, Any]: ...
     def get(self, id_: str) -> dict[str, Any]: ...
     def search(self, offset: int = 0, limit: int = 100) -> dict[str, Any]: ...
@@ -56,6 +57,8 @@ class Wish(NamedTuple):
 
 class Plan(NamedTuple):
     body: Mapping[str, Any]
+    request: Mapping[str, Any]
+    """The body as it is sent: version 1 of the interface has another one."""
     uploads: tuple[sync.Plan, ...]
     leaks: tuple[secrets.Leak, ...]
     framework: str
@@ -109,9 +112,10 @@ def build(wish: Wish, store: Store, platform: Platform, known: Sequence[str] = (
         },
     }
     leaks = secrets.scan([(local.name, local.path) for local in files], known)
-    cost = hours * wish.price * wish.nodes if wish.price else None
+    request = platform.request(body)
+    cost = hours * wish.price * wish.nodes if wish.price and "spec" in request else None
     new = wish.bucket if wish.new_bucket and wish.bucket not in store.buckets() else ""
-    return Plan(body, tuple(uploads), tuple(leaks), framework, new, cost)
+    return Plan(body, request, tuple(uploads), tuple(leaks), framework, new, cost)
 
 
 def submit(plan: Plan, store: Store, platform: Platform, progress: sync.Progress | None = None) -> dict[str, Any]:

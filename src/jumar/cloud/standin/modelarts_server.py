@@ -30,6 +30,9 @@ class Api:
     def __init__(self, jobs: Jobs) -> None:
         self.jobs = jobs
 
+    def request(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        return body
+
     def create(self, body: Mapping[str, Any]) -> dict[str, Any]:
         return show(self.jobs.create(body))
 
