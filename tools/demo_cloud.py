@@ -15,7 +15,7 @@ from pathlib import Path
 TOP = Path(__file__).parents[1]
 OUT = Path(sys.argv[2]).absolute() if len(sys.argv) > 2 else TOP / "out" / "demo-cloud"
 BIN = Path(sys.executable).parent
-SHORT = ["--param", "epochs=1", "--param", "samples=128", "--param", "image_size=32"]
+SHORT = ["--param", "epochs=1", "--param", "samples=64", "--param", "image_size=32"]
 
 
 def main() -> None:

@@ -103,12 +103,55 @@ def get_config():
 
 config = get_config()
 """
+DASHES = f"""
+import argparse
+{BODY}
+from data import create_dataset
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data-url", default="data")
+    parser.add_argument("--train-url", default="ckpt/")
+    args = parser.parse_args()
+    context.set_context(mode=context.GRAPH_MODE)
+    Model().train(1, create_dataset(args.data_url + "/train"), [ModelCheckpoint("net", args.train_url + "nets")])
+"""
+DATA = """
+import mindspore.dataset as ds
+
+def create_dataset(path):
+    return ds.MnistDataset(path)
+"""
+LOOKS_FIRST = f"""
+import argparse
+{BODY}
+def read_settings(path):
+    with open(path) as file:
+        return dict(line.split() for line in file)
+
+
+def get_args():
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--config_path", default="settings.txt")
+    found, _ = parser.parse_known_args()
+    parser = argparse.ArgumentParser(parents=[parser])
+    for key, value in read_settings(found.config_path).items():
+        parser.add_argument("--" + key, default=value)
+    parser.set_defaults(nested={{"train_set": "./mnist/one.ckpt", "rate": "1/2"}})
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    args = get_args()
+    print(args)
+"""
 SHAPES = {
     "main-block": MAIN_BLOCK,
     "functions": FUNCTIONS,
     "plain": NO_COMMAND_LINE,
     "guide": GUIDE,
     "file": OTHER_FILE,
+    "dashes": DASHES,
 }
 
 
@@ -117,6 +160,7 @@ def platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Platform:
     found = Platform(tmp_path)
     (found.code / "jumar_cloud.py").unlink()
     (found.code / "config.py").write_text(CONFIG)
+    (found.code / "data.py").write_text(DATA)
     monkeypatch.chdir(found.code)
     return found
 
@@ -170,6 +214,22 @@ def test_without_arguments_the_script_behaves_as_before(platform: Platform, shap
     assert sorted(work.rglob("net.ckpt")) == made and made and platform.transfers() == []
 
 
+def test_the_file_that_holds_the_options_is_found_beside_the_script(platform: Platform) -> None:
+    settings = platform.code / "settings.txt"
+    settings.write_text("data_path data/train\nvocab_path data/one.ckpt\ntrain_dataset_list_file x/one.ckpt\n")
+    _adapt(platform, LOOKS_FIRST)
+    data = platform.buckets / "b" / "mnist"
+    ((code, out, err),) = platform.run("train.py", f"--data_url={data}", MA_HOME="/x")
+    assert code == 0, err
+    assert f"data_path='{data}/train'" in out
+    assert f"vocab_path='{data}/one.ckpt', train_dataset_list_file='{data}/one.ckpt'" in out
+    assert f"nested={{'train_set': '{data}/one.ckpt', 'rate': '1/2'}}" in out.replace('"', "'")
+    (platform.top / "device0" / "settings.txt").write_text("data_path here\n")
+    ((code, out, err),) = platform.run("train.py")
+    nested = "{'train_set': './mnist/one.ckpt', 'rate': '1/2'}"
+    assert (code, out, err) == (0, f"Namespace(config_path='settings.txt', data_path='here', nested={nested})\n", "")
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_second_time_changes_nothing(platform: Platform, shape: str, capsys: pytest.CaptureFixture[str]) -> None:
     _adapt(platform, SHAPES[shape])
@@ -196,7 +256,12 @@ def test_a_copy_leaves_the_original_alone(platform: Platform) -> None:
     assert main(["cloud", "adapt", "train.py", "-o", "../one/train_cloud.py", "-q"]) == 0
     assert {path.name for path in (platform.top / "one").iterdir()} == {"train_cloud.py", "jumar_cloud.py"}
     assert main(["cloud", "adapt", "train.py", "-o", "../all", "-q"]) == 0
-    assert {path.name for path in (platform.top / "all").iterdir()} == {"train.py", "config.py", "jumar_cloud.py"}
+    assert {path.name for path in (platform.top / "all").iterdir()} == {
+        "train.py",
+        "config.py",
+        "data.py",
+        "jumar_cloud.py",
+    }
     assert (platform.code / "train.py").read_text() == MAIN_BLOCK
 
 

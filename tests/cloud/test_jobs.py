@@ -148,7 +148,8 @@ def test_everything_can_stand_in_jumar_toml(jumar: Jumar, project: Path) -> None
     assert [one["files"] for one in row["uploads"]] == [1, 1]
     plain = jumar("cloud", "plan")
     assert "costs at most 10.00" in plain.out
-    assert not list(Path(os.environ["JUMAR_CLOUD_HOME"]).glob("jobs/*"))
+    assert "make the bucket own-bucket" in plain.out
+    assert not Path(os.environ["JUMAR_CLOUD_HOME"]).exists()
 
 
 @pytest.mark.parametrize(
@@ -221,6 +222,37 @@ def test_a_killed_runner_is_not_reported_as_running(jumar: Jumar, project: Path)
         time.sleep(0.05)
     assert home.get(record.id).status["phase"] == "Abnormal"
     assert jumar("cloud", "logs", "-f").code == 1
+
+
+NODES = """
+import json, os, socket, sys
+table = json.load(open(os.environ["RANK_TABLE_FILE"]))
+ranks = [[device["rank_id"] for device in server["device"]] for server in table["server_list"]]
+hosts = [socket.gethostbyname(host) for host in os.environ["VC_WORKER_HOSTS"].split(",")]
+names = ("VC_TASK_INDEX", "MA_NUM_HOSTS", "VC_WORKER_NUM", "RANK_ID", "RANK_SIZE", "DEVICE_ID", "MA_CURRENT_IP")
+print(*(os.environ[name] for name in names), ranks, hosts, os.path.exists("/cache/mark"), flush=True)
+open(f"/cache/{os.environ['VC_TASK_INDEX']}", "w")
+seen = sorted(os.listdir("/cache"))
+assert seen == [os.environ["VC_TASK_INDEX"]], seen
+out = next(word.partition("=")[2] for word in sys.argv if word.startswith("--train_url"))
+open(out + os.environ["RANK_ID"], "w").write("x")
+"""
+
+
+def test_several_nodes(jumar: Jumar, project: Path) -> None:
+    (project / "code" / "train.py").write_text(NODES)
+    done = jumar(*SUBMIT, "--devices", "2", "--nodes", "2", "--follow")
+    assert done.code == 0, done.out + done.err
+    for rank in range(4):
+        node, device = divmod(rank, 2)
+        said = f"[rank {rank}] {node} 2 2 {rank} 4 {device} 127.0.0.{1 + node} [['0', '1'], ['2', '3']]"
+        assert f"{said} ['127.0.0.1', '127.0.0.2'] False" in done.out
+    assert jumar("cloud", "pull", "--last", "-o", "out").code == 0
+    assert sorted(path.name for path in Path("out").iterdir()) == ["0", "1", "2", "3"]
+    (project / "code" / "train.py").write_text(
+        "import os, sys, time\nsys.exit(3) if os.environ['RANK_ID'] == '1' else time.sleep(60)\n"
+    )
+    assert jumar(*SUBMIT, "--nodes", "2", "--follow").code == 3
 
 
 def test_rank_table_follows_the_pods() -> None:

@@ -29,7 +29,7 @@ what, endpoint, folder, limit = sys.argv[1:]
 store = ObsStore(Endpoint(endpoint, "local"), Credentials(*os.environ["TEST_KEYS"].split()))
 left = int(limit)
 sent = 0
-name = "part_file" if what == "up" else "fetch"
+name = "part" if what == "up" else "fetch"
 real = getattr(store, name)
 
 def counted(*arguments):
@@ -121,6 +121,7 @@ def serve(tmp_path: Path) -> Iterator[Any]:
 
 def test_a_killed_server_keeps_what_it_acknowledged(serve: Any, tmp_path: Path) -> None:
     from jumar.cloud.credentials import Credentials
+    from jumar.cloud.store import Piece
     from jumar.cloud.store.obs import Endpoint, ObsStore
 
     process, port = serve()
@@ -132,8 +133,10 @@ def test_a_killed_server_keeps_what_it_acknowledged(serve: Any, tmp_path: Path) 
     for key, value in data.items():
         store.put("bucket-1", key, value, hashlib.md5(value).hexdigest())
     upload = store.begin("bucket-1", "parts")
-    part = os.urandom(200_000)
-    etag = store.part("bucket-1", "parts", upload, 1, part, hashlib.md5(part).hexdigest())
+    source = tmp_path / "part"
+    source.write_bytes(os.urandom(200_000))
+    etag = store.part("bucket-1", "parts", upload, 1, Piece(str(source), 0, 200_000))
+    assert etag == hashlib.md5(source.read_bytes()).hexdigest()
     (tmp_path / "served" / ".jumar" / "tmp" / "1999999999-1-1").write_bytes(b"half")
     store.close()
     process.send_signal(signal.SIGKILL)

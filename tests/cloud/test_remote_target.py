@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,16 @@ def test_a_missing_bucket_starts_nothing(jumar: Jumar, pair: tuple[str, str], tm
     done = jumar("cloud", "submit")
     assert done.code == 2
     assert "`bucket-1`: no such bucket" in done.err
-    assert not list((tmp_path / "elsewhere" / "jobs").iterdir())
+    assert not (tmp_path / "elsewhere" / "jobs").exists()
+
+
+@pytest.mark.parametrize("words", [("ls",), ("ls", "obs://bucket-1/"), ("rm", "obs://bucket-1/x")])
+def test_a_store_that_does_not_answer_is_said(jumar: Jumar, pair: tuple[str, str], words: tuple[str, ...]) -> None:
+    path = Path("jumar.toml")
+    path.write_text(re.sub(r'obs_endpoint = ".*"', 'obs_endpoint = "http://127.0.0.1:9"', path.read_text()))
+    done = jumar("cloud", *words)
+    assert done.code == 2
+    assert "Connection refused" in done.err and "check the endpoint and the network" in done.err
 
 
 def _login(endpoint: str, name: str, password: str) -> str:

@@ -56,6 +56,39 @@ def test_esdk_does_everything(esdk: Client, tmp_path: Path, signature: str) -> N
 
 
 @pytest.mark.parametrize("signature", ["obs", "v2", "v4"])
+def test_esdk_changes_objects_in_place(esdk: Client, signature: str) -> None:
+    from obs import AppendObjectContent, GetObjectHeader
+
+    client = esdk(signature)
+    client.createBucket("bucket-1", location="local")
+
+    def append(key: str, text: str, position: int) -> Any:
+        return client.appendObject("bucket-1", key, AppendObjectContent(content=text, position=position))
+
+    assert append("log", "one ", 0).body.nextPosition == 4
+    assert append("log", "two", 4).body.nextPosition == 7
+    assert append("log", "late", 4).errorCode == "PositionNotEqualToLength"
+    whole = client.getObject("bucket-1", "log", loadStreamInMemory=True)
+    assert whole.body.buffer == b"one two"
+    assert client.getObject("bucket-1", "log", headers=GetObjectHeader(range="4-5")).body.response.read() == b"tw"
+    client.putContent("bucket-1", "plain", content="x", metadata={"a": "1"})
+    assert append("plain", "y", 1).errorCode == "ObjectNotAppendable"
+    assert client.setObjectMetadata("bucket-1", "plain", metadata={"b": "2"}).status == 200
+    about = client.getObjectMetadata("bucket-1", "plain")
+    assert dict(about.header).items() >= {"a": "1", "b": "2"}.items()
+    assert client.renameFile("bucket-1", "plain", "log").errorCode == "NotImplemented"
+    assert client.renameFile("bucket-1", "plain", "new/name").status == 204
+    assert dict(client.getObjectMetadata("bucket-1", "new/name").header)["b"] == "2"
+    versions = client.listVersions("bucket-1").body.versions
+    assert [(one.key, one.versionId, one.isLatest) for one in versions] == [
+        ("log", "null", True),
+        ("new/name", "null", True),
+    ]
+    stored = client.getBucketStorageInfo("bucket-1").body
+    assert (stored.size, stored.objectNumber) == (8, 2)
+
+
+@pytest.mark.parametrize("signature", ["obs", "v2", "v4"])
 def test_esdk_with_a_wrong_secret_is_refused(esdk: Client, signature: str) -> None:
     done = esdk(signature, "wrong").createBucket("bucket-1", location="local")
     assert (done.status, done.errorCode) == (403, "SignatureDoesNotMatch")

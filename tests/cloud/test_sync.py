@@ -248,9 +248,9 @@ def test_a_file_that_changes_while_it_is_sent_is_not_reported_as_done(
     source.write_bytes(os.urandom(2_500_000))
 
     class Slow(_Flaky):
-        def part_file(self, *arguments: Any) -> str:
+        def part(self, *arguments: Any) -> str:
             os.utime(source, ns=(5, 5))
-            return str(self.real.part_file(*arguments))
+            return str(self.real.part(*arguments))
 
     with pytest.raises(UserError, match="changed while it was sent"):
         _up(Slow(plain), source.parent)

@@ -8,6 +8,8 @@ import signal
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -69,6 +71,23 @@ def test_helper_knows_the_same_names_as_the_table() -> None:
     patterns = {"data": "DATA_FLAG", "results": "RESULT_FLAG", "start": "START_FLAG", "config": "CONFIG_FLAG"}
     assert {kind: space[name].pattern for kind, name in patterns.items()} == rows["options"]  # type: ignore[attr-defined]
     assert space["DEVICE_FLAG"] == rows["devices"]
+
+
+def test_a_loader_is_divided_only_in_a_job_with_more_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    space: dict[str, Any] = {"__name__": "jumar_cloud", "__file__": "jumar_cloud.py"}
+    exec(compile(HELPER, "jumar_cloud.py", "exec"), space)
+    torch = SimpleNamespace(DistributedSampler=lambda *given, **named: (given, named))
+    for name in ("torch", "torch.utils", "torch.utils.data", "torch.utils.data.distributed"):
+        monkeypatch.setitem(sys.modules, name, torch)
+    monkeypatch.setenv("RANK_SIZE", "4")
+    monkeypatch.setenv("RANK_ID", "1")
+    monkeypatch.delenv("MA_HOME", raising=False)
+    assert space["sampler"]("data", shuffle=True) is None and space["shuffle"](True) is True
+    monkeypatch.setenv("MA_HOME", "/home/ma-user")
+    assert space["sampler"]("data", shuffle=True) == (("data",), {"num_replicas": 4, "rank": 1, "shuffle": True})
+    assert space["shuffle"](True) is False
+    monkeypatch.setenv("RANK_SIZE", "1")
+    assert space["sampler"]("data") is None
 
 
 @pytest.mark.parametrize("size", [1, 8])

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from jumar.cli.cloud_common import human, options, show
-from jumar.cli.cloud_log import echo_log, follow_log
+from jumar.cli.cloud_log import echo_log, follow_log, news
 from jumar.cli.cloud_place import opened_place
 from jumar.cli.cloud_submit import build, send, show_plan
 from jumar.cli.progress import Transfer
@@ -80,10 +80,8 @@ def logs(job: str | None, last: bool, follow: bool, everything: bool, target: st
         id_ = place.find(job)
         if follow:
             return follow_log(place, id_, everything=everything)
-        from jumar.cloud.jobs import new_text
-
-        text, _ = new_text(place.platform().preview(id_), 0)
-        echo_log(text, everything)
+        for _, text in news(place, id_, place.platform().get(id_)["status"], {}):
+            echo_log(text, everything)
         return EXIT_OK
 
 

@@ -36,10 +36,11 @@ class Place:
     def platform(self) -> Any:
         """ModelArts, or the stand-in without a server between."""
         if not self.target.is_local:
-            from jumar.cloud import rest
+            from jumar.cloud import rest, rest_v1
 
             pair = None if rest.token() else credentials.find(self.target.name)
-            return rest.Rest(self.target.modelarts_endpoint, self.target.project_id, pair)
+            kind = rest_v1.RestV1 if self.target.api == "v1" else rest.Rest
+            return kind(self.target.modelarts_endpoint, self.target.project_id, pair)
         from jumar.cloud.standin.jobs import Jobs
         from jumar.cloud.standin.modelarts_server import Api
 

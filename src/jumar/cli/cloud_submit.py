@@ -35,10 +35,9 @@ def build(place: Place, said: dict[str, Any]) -> Plan:
         devices=said["devices"], bucket=get("bucket", "jumar-local" if place.target.is_local else ""),
         name=get("name", ""), parameters=tuple(get("param", ())), environments=tuple(get("env", ())),
         engine=get("engine", ""), flavor=get("flavor", ""), hours=get("auto_stop", 0),
-        nodes=get("nodes", 1), v1=get("contract", "v2") == "v1", price=get("price", 0.0),
+        nodes=get("nodes", 1), v1=get("contract", place.target.api) == "v1", price=get("price", 0.0),
+        new_bucket=place.target.is_local,
     )  # fmt: skip
-    if place.target.is_local and wish.bucket:
-        place.store.make_bucket(wish.bucket)
     return jobs.build(wish, place.store, place.platform(), place.secrets())
 
 
@@ -67,16 +66,21 @@ def show_plan(plan: Plan, as_json: bool) -> None:
     ]
     leaks = [leak._asdict() for leak in plan.leaks]
     if as_json:
-        show([{"body": plan.body, "uploads": uploads, "secrets": leaks, "cost": plan.cost}], [], True)
+        show([{"body": plan.request, "uploads": uploads, "secrets": leaks, "cost": plan.cost}], [], True)
         return
+    if plan.new_bucket:
+        click.echo(f"make the bucket {plan.new_bucket}")
     for one in uploads:
         click.echo(f"upload {one['files']} files, {human(one['bytes'])} to {one['to']}; {one['unchanged']} unchanged")
     for leak in plan.leaks:
         click.echo(f"{leak.path}:{leak.line}: {leak.what}")
-    hours = plan.body["spec"]["auto_stop"]["duration"]
-    bound = f"; costs at most {plan.cost:.2f}" if plan.cost is not None else ""
-    click.echo(f"stops by itself after {hours} hours{bound}")
-    click.echo(json.dumps(plan.body, indent=2, ensure_ascii=False))
+    if "spec" in plan.request:
+        hours = plan.request["spec"]["auto_stop"]["duration"]
+        bound = f"; costs at most {plan.cost:.2f}" if plan.cost is not None else ""
+        click.echo(f"stops by itself after {hours} hours{bound}")
+    else:
+        click.echo("does not stop by itself: version 1 of the interface has no `auto_stop`")
+    click.echo(json.dumps(plan.request, indent=2, ensure_ascii=False))
 
 
 def _python(place: Place, said: str | None) -> str:

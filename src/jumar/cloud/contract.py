@@ -70,6 +70,9 @@ class Job(NamedTuple):
     devices: int
     engine: str
     v1: bool
+    nodes: int = 1
+    node: int = 0
+    """Which of them this is."""
 
     @property
     def layout(self) -> Layout:
@@ -77,7 +80,32 @@ class Job(NamedTuple):
 
     @property
     def instance(self) -> str:
-        return f"modelarts-job-{self.id}-worker-0"
+        return f"modelarts-job-{self.id}-worker-{self.node}"
+
+    @property
+    def size(self) -> int:
+        """Processes of all nodes."""
+        return self.devices * self.nodes
+
+    def rank(self, device: int) -> int:
+        return self.node * self.devices + device
+
+    def tasks(self) -> list[str]:
+        """One for each node."""
+        return [f"worker-{node}" for node in range(self.nodes)]
+
+    def hosts(self) -> list[str]:
+        """The names of the nodes, by which they find each other."""
+        return [f"{self._replace(node=node).instance}.modelarts-job-{self.id}" for node in range(self.nodes)]
+
+
+def address(node: int) -> str:
+    """Where a node of the stand-in is: all of 127.0.0.0/8 is this machine."""
+    return f"127.0.0.{1 + node}"
+
+
+def node_count(body: Mapping[str, Any]) -> int:
+    return int(body["spec"]["resource"].get("node_count") or 1)
 
 
 def read(id_: str, body: Mapping[str, Any], devices: int, v1: bool) -> Job:
@@ -96,6 +124,7 @@ def read(id_: str, body: Mapping[str, Any], devices: int, v1: bool) -> Job:
         devices=devices,
         engine=(algorithm.get("engine") or {}).get("engine_version", ""),
         v1=v1,
+        nodes=node_count(body),
     )
 
 
@@ -116,25 +145,24 @@ def arguments(job: Job) -> list[str]:
 def node_variables(job: Job) -> dict[str, str]:
     """Variables that all processes of the node have."""
     layout = job.layout
-    host = f"{job.instance}.modelarts-job-{job.id}"
     values = {
         "MA_HOME": layout.home,
         "MA_JOB_DIR": layout.jobs,
         "MA_MOUNT_PATH": layout.mount,
         "MA_LOG_DIR": layout.log,
-        "MA_CURRENT_IP": "127.0.0.1",
-        "MA_CURRENT_HOST_IP": "127.0.0.1",
+        "MA_CURRENT_IP": address(job.node),
+        "MA_CURRENT_HOST_IP": address(job.node),
         "MA_NUM_GPUS": str(job.devices),
-        "MA_NUM_HOSTS": "1",
+        "MA_NUM_HOSTS": str(job.nodes),
         "MA_TASK_NAME": "worker",
         "MA_CURRENT_INSTANCE_NAME": job.instance,
         "MA_VJ_NAME": f"ma-job-{job.id}",
         "MA_ENGINE_VERSION": job.engine,
         "MA_INPUTS": json.dumps(_shown(job, job.inputs, layout.input)),
         "MA_OUTPUTS": json.dumps(_shown(job, job.outputs, layout.output)),
-        "VC_TASK_INDEX": "0",
-        "VC_WORKER_NUM": "1",
-        "VC_WORKER_HOSTS": host,
+        "VC_TASK_INDEX": str(job.node),
+        "VC_WORKER_NUM": str(job.nodes),
+        "VC_WORKER_HOSTS": ",".join(job.hosts()),
         "S3_USE_HTTPS": "0",
         "S3_VERIFY_SSL": "0",
         "BATCH_JOB_ID": f"job{job.id[:8]}",
@@ -152,10 +180,10 @@ def device_variables(job: Job, device: int) -> dict[str, str]:
         "JOB_ID": job.id,
         "DEVICE_ID": str(device),
         "ASCEND_DEVICE_ID": str(device),
-        "RANK_ID": str(device),
-        "RANK_SIZE": str(job.devices),
+        "RANK_ID": str(job.rank(device)),
+        "RANK_SIZE": str(job.size),
         "RANK_TABLE_FILE": job.layout.rank_table,
-        "ASCEND_PROCESS_LOG_PATH": f"{job.layout.log}/{job.id}/ascend/process_log/rank_{device}",
+        "ASCEND_PROCESS_LOG_PATH": f"{job.layout.log}/{job.id}/ascend/process_log/rank_{job.rank(device)}",
     }
     if "HCCL_CONNECT_TIMEOUT" not in job.environments:
         values["HCCL_CONNECT_TIMEOUT"] = "1800"
@@ -164,13 +192,21 @@ def device_variables(job: Job, device: int) -> dict[str, str]:
 
 def platform_table(job: Job) -> dict[str, Any]:
     """The rank table that the platform itself writes to /user/config."""
-    devices = [{"device_id": str(one), "device_ip": f"192.168.100.{101 + one}"} for one in range(job.devices)]
-    instance = {"pod_name": f"job{job.id[:8]}-0", "server_id": "127.0.0.1", "devices": devices}
+    instances = [
+        {
+            "pod_name": f"job{job.id[:8]}-{node}",
+            "server_id": address(node),
+            "devices": [
+                {"device_id": str(one), "device_ip": f"192.168.{100 + node}.{101 + one}"} for one in range(job.devices)
+            ],
+        }
+        for node in range(job.nodes)
+    ]
     group = {
         "group_name": "job-trainjob",
-        "device_count": str(job.devices),
-        "instance_count": "1",
-        "instance_list": [instance],
+        "device_count": str(job.size),
+        "instance_count": str(job.nodes),
+        "instance_list": instances,
     }
     return {"status": "completed", "group_count": "1", "group_list": [group]}
 
@@ -189,9 +225,9 @@ def rank_table(table: Mapping[str, Any]) -> dict[str, Any]:
     return {"status": "completed", "version": "1.0", "server_count": str(len(servers)), "server_list": servers}
 
 
-def rank_log(job: Job, rank: int, device: int) -> str:
+def rank_log(job: Job, device: int) -> str:
     """The name of a process's log file."""
-    return f"modelarts-job-{job.id}-proc-rank-{rank}-device-{device}.txt"
+    return f"modelarts-job-{job.id}-proc-rank-{job.rank(device)}-device-{device}.txt"
 
 
 def _channel(item: Mapping[str, Any]) -> Channel:

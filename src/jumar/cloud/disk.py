@@ -50,6 +50,11 @@ class Disk:
         self.private = os.path.join(self.root, PRIVATE)
         self._count = 0
         self._lock = threading.Lock()
+        if os.path.isdir(self.root):
+            self._prepare()
+
+    def _prepare(self) -> None:
+        Path(self.root).mkdir(parents=True, exist_ok=True, mode=0o700)
         for name in ("tmp", "notes", "uploads"):
             os.makedirs(os.path.join(self.private, name), mode=0o700, exist_ok=True)
         os.chmod(self.private, 0o700)
@@ -57,13 +62,15 @@ class Disk:
     def clean(self) -> None:
         """Remove what killed processes left half-written."""
         folder = os.path.join(self.private, "tmp")
-        for name in os.listdir(folder):
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
             process = name.partition("-")[0]
             if not process.isdecimal() or not _alive(int(process)):
                 with contextlib.suppress(OSError):
                     os.unlink(os.path.join(folder, name))
 
     def buckets(self) -> list[tuple[str, float]]:
+        if not os.path.isdir(self.root):
+            return []
         with os.scandir(self.root) as found:
             return sorted((item.name, item.stat().st_ctime) for item in found if item.is_dir() and item.name != PRIVATE)
 
@@ -72,8 +79,10 @@ class Disk:
 
     def make_bucket(self, bucket: str) -> bool:
         """False when it was there already."""
+        keys.check_bucket(bucket)
+        self._prepare()
         try:
-            os.mkdir(os.path.join(self.root, keys.check_bucket(bucket)))
+            os.mkdir(os.path.join(self.root, bucket))
         except FileExistsError:
             return False
         return True

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from jumar.cloud import address, ignore, secrets, sync
+from jumar.cloud import address, ignore, keys, secrets, sync
 from jumar.cloud.address import Remote
 from jumar.cloud.store import Store
 from jumar.core.errors import UserError
@@ -22,6 +22,7 @@ _IMPORT = re.compile(rb"^\s*(?:import|from)\s+(mindspore|torch)\b", re.M)
 class Platform(Protocol):
     """ModelArts, or the stand-in."""
 
+    def request(self, body: Mapping[str, Any]) -> Mapping[str, Any]: ...
     def create(self, body: Mapping[str, Any]) -> dict[str, Any]: ...
     def get(self, id_: str) -> dict[str, Any]: ...
     def search(self, offset: int = 0, limit: int = 100) -> dict[str, Any]: ...
@@ -50,13 +51,19 @@ class Wish(NamedTuple):
     hours: float = 0
     v1: bool = False
     price: float = 0
+    new_bucket: bool = False
+    """Make the bucket when the job is sent, if it is missing."""
 
 
 class Plan(NamedTuple):
     body: Mapping[str, Any]
+    request: Mapping[str, Any]
+    """The body as it is sent: version 1 of the interface has another one."""
     uploads: tuple[sync.Plan, ...]
     leaks: tuple[secrets.Leak, ...]
     framework: str
+    new_bucket: str
+    """A bucket to make before anything is sent."""
     cost: float | None
     """The most it can cost, if a price per hour is known."""
 
@@ -75,11 +82,12 @@ def build(wish: Wish, store: Store, platform: Platform, known: Sequence[str] = (
         raise UserError(f"not a job name: `{name}`", "1 to 64 letters, digits, `_` and `-`")
     if not wish.bucket:
         raise UserError("no bucket is named", "`--bucket NAME`, or `bucket` in `[cloud]` of `jumar.toml`")
+    keys.check_bucket(wish.bucket)
     top = Remote("obs", wish.bucket, f"{_plain(wish.code.absolute().name)}/")
     code = top.child(f"code/{_plain(wish.code.absolute().name)}/")
     hours = wish.hours or float(limits["auto_stop_hours"])
     ignored = (*ignore.CODE, *ignore.read_lines(wish.code, (".gitignore",)))
-    uploads = [sync.plan_upload(store, wish.code, code, sync.Wish(ignored))]
+    uploads = [sync.plan_upload(store, wish.code, code, sync.Wish(ignored, new_bucket=wish.new_bucket))]
     inputs = []
     for channel, place, plan in _inputs(wish, store, top):
         inputs.append(_channel(channel, place))
@@ -104,12 +112,16 @@ def build(wish: Wish, store: Store, platform: Platform, known: Sequence[str] = (
         },
     }
     leaks = secrets.scan([(local.name, local.path) for local in files], known)
-    cost = hours * wish.price * wish.nodes if wish.price else None
-    return Plan(body, tuple(uploads), tuple(leaks), framework, cost)
+    request = platform.request(body)
+    cost = hours * wish.price * wish.nodes if wish.price and "spec" in request else None
+    new = wish.bucket if wish.new_bucket and wish.bucket not in store.buckets() else ""
+    return Plan(body, request, tuple(uploads), tuple(leaks), framework, new, cost)
 
 
 def submit(plan: Plan, store: Store, platform: Platform, progress: sync.Progress | None = None) -> dict[str, Any]:
     """Send what changed, then start the job; a failed upload starts nothing."""
+    if plan.new_bucket:
+        store.make_bucket(plan.new_bucket)
     for upload in plan.uploads:
         sync.run(store, upload, progress)
     return platform.create(plan.body)
@@ -179,7 +191,7 @@ def _inputs(wish: Wish, store: Store, top: Remote) -> list[tuple[str, Remote, sy
             found.append((name, source, None))
             continue
         place = top.child(f"data/{_plain(source.absolute().name)}/")
-        found.append((name, place, sync.plan_upload(store, source, place)))
+        found.append((name, place, sync.plan_upload(store, source, place, sync.Wish(new_bucket=wish.new_bucket))))
     return found
 
 
@@ -224,7 +236,7 @@ def _with_room(wish: Wish, rows: Sequence[Mapping[str, Any]], flavor: str) -> st
     if most and wish.nodes > most:
         raise UserError(
             f"the flavour `{flavor}` has at most {most} node{'s' if most > 1 else ''}, not {wish.nodes}",
-            "the stand-in has one node; try the job with one and start more on the cloud" if most == 1 else None,
+            "try the job with fewer",
         )
     return flavor
 

@@ -41,11 +41,10 @@ def digests(path: str, parts: Sequence[tuple[int, int]]) -> list[str]:
 
 
 def _together(native: Any, path: str, starts: list[int], size: int) -> list[str]:
-    filled = starts + starts[:1] * (LANES - len(starts))
-    result = ctypes.create_string_buffer(16 * LANES)
+    result = ctypes.create_string_buffer(16 * len(starts))
     handle = os.open(path, os.O_RDONLY)
     try:
-        if native.jumar_md5_file(handle, (ctypes.c_uint64 * LANES)(*filled), size, result):
+        if native.jumar_md5_parts(handle, (ctypes.c_uint64 * len(starts))(*starts), len(starts), size, result):
             raise UserError(f"`{path}` became shorter while it was read", "send it again when nobody writes to it")
     finally:
         os.close(handle)
@@ -56,7 +55,8 @@ def _together(native: Any, path: str, starts: list[int], size: int) -> list[str]
 def _native() -> Any:
     try:
         library = ctypes.CDLL(str(LIBRARY))
-    except OSError:
+        parts = library.jumar_md5_parts
+    except (OSError, AttributeError):
         return None
-    library.jumar_md5_file.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_uint64), ctypes.c_uint64, ctypes.c_char_p]
-    return library if library.jumar_md5_lanes() == LANES else None
+    parts.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_uint64), ctypes.c_int, ctypes.c_uint64, ctypes.c_char_p]
+    return library if library.jumar_md5_most() == LANES else None

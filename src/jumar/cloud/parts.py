@@ -9,7 +9,7 @@ import json
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
@@ -83,32 +83,54 @@ class LargeUpload(Work):
         about = os.stat(source)
         self.stamp = [about.st_size, about.st_mtime_ns, about.st_ino]
         self.done: dict[int, Part] = {}
+        self.sums: dict[int, str] = {}
+        self.etags: dict[int, str] = {}
         self.id = ""
         self.checkpoint = checkpoint("up", store.name, bucket, key, os.path.abspath(source))
 
     def start(self, pool: Executor) -> Future[str]:
+        """Parts are sent while their sums are computed; whichever is there second compares the two."""
         self._resume()
         numbers = [n for n in range(1, -(-self.size // self.length) + 1) if n not in self.done]
         self.count(sum(part.size for part in self.done.values()))
-        self.left = len(numbers)
+        size = lanes.group()
+        groups = [numbers[at : at + size] for at in range(0, len(numbers), size)]
+        self.left = len(numbers) + len(groups)
         if not numbers:
             pool.submit(self._end, self._finish)
-        size = lanes.group()
-        self._go_on(pool, iter([numbers[at : at + size] for at in range(0, len(numbers), size)]))
+        for group in groups:
+            pool.submit(self._one, functools.partial(self._sum, group), self._finish)
+            for number in group:
+                pool.submit(self._one, functools.partial(self._send, number), self._finish)
         return self.result
 
-    def _go_on(self, pool: Executor, groups: Iterator[list[int]]) -> None:
-        """Compute the sums of a group of parts at once; the next one waits behind half of this one."""
-        group = next(groups, None)
-        if group is not None:
-            pool.submit(self.attempt, lambda: self._prepare(pool, group, groups))
-
-    def _prepare(self, pool: Executor, group: list[int], groups: Iterator[list[int]]) -> None:
+    def _sum(self, group: list[int]) -> None:
         sums = lanes.digests(self.source, [self._slice(number) for number in group])
-        for at, (number, md5) in enumerate(zip(group, sums, strict=True)):
-            if at == len(group) // 2:
-                self._go_on(pool, groups)
-            pool.submit(self._one, functools.partial(self._send, number, md5), self._finish)
+        for number, md5 in zip(group, sums, strict=True):
+            self._meet(self.sums, number, md5)
+
+    def _send(self, number: int) -> None:
+        self._meet(self.etags, number, retried(lambda: self._part(number)))
+
+    def _part(self, number: int) -> str:
+        return self.store.part(self.bucket, self.key, self.id, number, Piece(self.source, *self._slice(number)))
+
+    def _meet(self, known: dict[int, str], number: int, value: str) -> None:
+        with self.lock:
+            known[number] = value
+            if number not in self.sums or number not in self.etags:
+                return
+        self._check(number)
+
+    def _check(self, number: int) -> None:
+        """A part that arrived damaged is sent again."""
+        right, first = self.sums[number], [self.etags[number]]
+        what = f"{self.bucket}/{self.key}"
+        etag = retried(lambda: verified(first.pop() if first else self._part(number), right, what))
+        size = self._slice(number)[1]
+        with self.lock:
+            self.done[number] = Part(number, etag, size)
+        self.count(size)
 
     def _resume(self) -> None:
         """Go on with an upload of the very same file, if the store still has it."""
@@ -129,18 +151,6 @@ class LargeUpload(Work):
     def _slice(self, number: int) -> tuple[int, int]:
         start = (number - 1) * self.length
         return start, max(0, min(self.length, self.size - start))
-
-    def _send(self, number: int, md5: str) -> None:
-        start, size = self._slice(number)
-
-        def send() -> str:
-            etag = self.store.part_file(self.bucket, self.key, self.id, number, Piece(self.source, start, size), md5)
-            return verified(etag, md5, f"{self.bucket}/{self.key}")
-
-        etag = retried(send)
-        with self.lock:
-            self.done[number] = Part(number, etag, size)
-        self.count(size)
 
     def _finish(self) -> str:
         about = os.stat(self.source)

@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from jumar.cloud import signing
 from jumar.cloud.credentials import Credentials
@@ -18,12 +18,18 @@ TIMEOUT = 60
 
 
 class Rest:
+    version = "v2"
+
     def __init__(self, endpoint: str, project: str, pair: Credentials | None) -> None:
         if not endpoint:
             raise UserError("no ModelArts endpoint is known", "set `HUAWEICLOUD_SDK_REGION`, or `region` of the target")
         if not project:
             raise UserError("no project id is known", "set `HUAWEICLOUD_SDK_PROJECT_ID`, or `project_id` of the target")
         self.endpoint, self.project, self.pair = endpoint.rstrip("/"), project, pair
+
+    def request(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is sent to start a job."""
+        return body
 
     def create(self, body: Mapping[str, Any]) -> dict[str, Any]:
         return self._call("POST", "training-jobs", body)
@@ -52,18 +58,21 @@ class Rest:
         return self._call("GET", "training-job-engines")
 
     def _call(self, method: str, rest: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        path = f"/v2/{self.project}/{rest}"
+        rest, _, asked = rest.partition("?")
+        path = f"/{self.version}/{self.project}/{rest}"
+        query = parse_qsl(asked, keep_blank_values=True)
         data = json.dumps(body).encode() if body is not None else b""
         host = urlsplit(self.endpoint).netloc
         if self.pair is not None:
-            headers = signing.sign(self.pair, method, host, path, [], data, self.project)
+            headers = signing.sign(self.pair, method, host, path, query, data, self.project)
         elif known := token():
             headers = {"Content-Type": "application/json", "X-Auth-Token": known}
         else:
             raise UserError(
                 "neither a key pair nor a token is there", "set `HUAWEICLOUD_SDK_AK` and `HUAWEICLOUD_SDK_SK`"
             )
-        request = urllib.request.Request(self.endpoint + path, data or None, headers, method=method)
+        address = f"{self.endpoint}{path}?{asked}" if asked else self.endpoint + path
+        request = urllib.request.Request(address, data or None, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
                 found = json.loads(answer.read() or b"{}")
@@ -83,7 +92,7 @@ def token() -> str:
 def _refused(status: int, raw: bytes) -> UserError:
     try:
         said = json.loads(raw)
-        code, message = said.get("error_code", ""), said.get("error_msg", "")
+        code, message = said.get("error_code", ""), said.get("error_msg") or said.get("error_message") or ""
     except (ValueError, AttributeError):
         code, message = str(status), ""
     hint = "check the key pair and its permissions for ModelArts" if status in (401, 403) else None

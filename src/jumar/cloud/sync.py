@@ -73,6 +73,8 @@ class Wish(NamedTuple):
     delete: bool = False
     everything: bool = False
     """Copy also what seems unchanged."""
+    new_bucket: bool = False
+    """A bucket that is not there will be made before the plan is carried out."""
 
 
 PLAIN = Wish()
@@ -83,7 +85,8 @@ def plan_upload(store: Store, folder: Path, place: Remote, wish: Wish = PLAIN) -
     if not folder.is_dir():
         raise UserError(f"no such folder: `{folder}`" if not folder.exists() else f"`{folder}` is not a folder")
     patterns = ignore.compile_patterns([*ignore.ALWAYS, *ignore.read_lines(folder), *wish.patterns])
-    there = {entry.key: entry for entry in store.entries(place.bucket, place.folder_key)}
+    is_missing = wish.new_bucket and place.bucket not in store.buckets()
+    there = {} if is_missing else {entry.key: entry for entry in store.entries(place.bucket, place.folder_key)}
     known = _Manifest(store, folder, place)
     found: list[Upload] = []
     skipped = size = 0

@@ -36,7 +36,7 @@ KEYS: dict[str, tuple[tuple[type, ...], str]] = {
     "targets": ((dict,), "endpoints of your own: `[cloud.targets.NAME]`"),
 }
 """Keys of `[cloud]`: kinds and meaning."""
-TARGET_KEYS = ("region", "project_id", "obs_endpoint", "modelarts_endpoint", "iam_endpoint")
+TARGET_KEYS = ("region", "project_id", "obs_endpoint", "modelarts_endpoint", "iam_endpoint", "api")
 
 
 _WORDS = {str: "a string", int: "a number", list: "a list of strings", dict: "a table"}
@@ -49,6 +49,8 @@ class Target(NamedTuple):
     obs_endpoint: str = ""
     modelarts_endpoint: str = ""
     iam_endpoint: str = ""
+    api: str = "v2"
+    """Version of the training interface; old regions have `v1` only."""
 
     @property
     def is_local(self) -> bool:
@@ -107,6 +109,8 @@ def find(name: str | None, config: Config, environ: Mapping[str, str] | None = N
         if key not in TARGET_KEYS:
             hint = did_you_mean(key, TARGET_KEYS, f"known keys: {', '.join(TARGET_KEYS)}")
             raise UserError(f"`{config.path}`: unknown key `{key}` in `[cloud.targets.{wanted}]`", hint)
+    if table.get("api", "v2") not in ("v1", "v2"):
+        raise UserError(f"`{config.path}`: `api` in `[cloud.targets.{wanted}]` is `v1` or `v2`")
     if wanted == LOCAL:
         return Target(LOCAL, "local", "0" * 32)
     region = table.get("region") or values.get("HUAWEICLOUD_SDK_REGION") or values.get("HW_REGION_NAME") or ""

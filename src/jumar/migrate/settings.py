@@ -35,6 +35,10 @@ class Cloud:
     """Path of the file that the job starts."""
     many_devices: bool = False
     """Does some file of the program already divide its work among devices?"""
+    divides_data: bool = False
+    """Does one already divide its data among them?"""
+    called_once: frozenset[str] = frozenset()
+    """Functions that the program calls in one place, which is not about other data than that of the training."""
 
 
 @dataclass(frozen=True, slots=True)

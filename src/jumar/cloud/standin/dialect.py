@@ -64,7 +64,7 @@ def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
 def shown_headers(dialect: Dialect, kept: Mapping[str, str]) -> dict[str, str]:
     shown = {"content-type": "binary/octet-stream"}
     for name, value in kept.items():
-        shown[dialect.prefix + name if name.startswith("meta-") else name] = value
+        shown[dialect.prefix + name if name.startswith(("meta-", "object-type")) else name] = value
     return shown
 
 

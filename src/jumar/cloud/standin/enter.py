@@ -24,7 +24,7 @@ def main() -> None:
     command = sys.argv[3:]
     if spec.get("private"):
         try:
-            _enter(spec["root"], spec["private"])
+            _enter(spec["root"], spec["private"], spec.get("hosts", ""))
         except OSError as error:
             sys.stderr.write(f"jumar: no private folders here: {error}\n")
             sys.exit(FORBIDDEN)
@@ -33,8 +33,8 @@ def main() -> None:
         os.execvp(command[0], command)
 
 
-def _enter(root: str, private: dict[str, str]) -> None:
-    """`private` says which folder of this machine stands for which folder of the job."""
+def _enter(root: str, private: dict[str, str], hosts: str) -> None:
+    """`private` says which folder of this machine stands for which folder of the job, `hosts` what is /etc/hosts."""
     libc = ctypes.CDLL(None, use_errno=True)
     user, group = os.getuid(), os.getgid()
 
@@ -70,6 +70,8 @@ def _enter(root: str, private: dict[str, str]) -> None:
                     _copy_entry(f"/{top}/{name}", f"{root}/{top}/{name}", bind)
     for path, source in private.items():
         bind(source, root + path)
+    if hosts and os.path.isfile(f"{root}/etc/hosts"):
+        mount(hosts, f"{root}/etc/hosts", "none", _BIND)
     os.chroot(root)
 
 

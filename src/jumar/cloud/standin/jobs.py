@@ -74,7 +74,6 @@ class Jobs:
         self.extra = dict(extra or {})
         self.python = python
         self.top = home / "jobs"
-        self.top.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def folder(self, id_: str) -> Path:
         if not re.fullmatch(r"[0-9a-f-]{36}", id_):
@@ -86,6 +85,7 @@ class Jobs:
         check(body)
         id_ = str(uuid.uuid4())
         folder = self.folder(id_)
+        self.top.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder.mkdir(mode=0o700)
         record = Record(id_, body, {}, int(time.time() * 1000), self.extra, self.python)
         self._save(record._replace(status=_status("Creating", "Creating")))
@@ -113,7 +113,7 @@ class Jobs:
 
     def all(self) -> list[Record]:
         """The newest first."""
-        found = [self.get(path.name) for path in self.top.iterdir() if (path / "job.json").is_file()]
+        found = [self.get(path.parent.name) for path in self.top.glob("*/job.json")]
         return sorted(found, key=lambda record: -record.made)
 
     def update(self, id_: str, phase: str, secondary: str, *, code: int | None = None) -> None:
@@ -201,10 +201,8 @@ def check(body: Mapping[str, Any]) -> None:
         raise Rejected("ModelArts.2755", "the boot file is not in the code folder")
     if flavor not in flavors():
         raise Rejected("Jumar.NoSuchFlavor", f"no such flavor: {flavor}")
-    if int(spec["resource"].get("node_count") or 1) != 1:
-        raise Rejected(
-            "Jumar.NoSuchFlavor", "the stand-in has one node: try the job with `--nodes 1`, and more on the cloud"
-        )
+    if not 1 <= contract.node_count(body) <= limits["standin_nodes"]:
+        raise Rejected("Jumar.NoSuchFlavor", f"the stand-in has {limits['standin_nodes']} nodes: take fewer")
     values = algorithm.get("environments") or {}
     for key, value in values.items():
         if key.startswith("MA_") and key != "MA_RUN_METHOD":
@@ -220,4 +218,4 @@ def rejected_as_user_error(error: Rejected) -> UserError:
 
 
 def _status(phase: str, secondary: str) -> dict[str, Any]:
-    return {"phase": phase, "secondary_phase": secondary, "duration": 0, "start_time": 0, "tasks": ["worker-0"]}
+    return {"phase": phase, "secondary_phase": secondary, "duration": 0, "start_time": 0, "tasks": []}

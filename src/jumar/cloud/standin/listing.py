@@ -70,6 +70,34 @@ def objects(disk: Disk, dialect: Dialect, bucket: str, request: Request) -> Answ
     return document(dialect, "ListBucketResult", content)
 
 
+def versions(disk: Disk, dialect: Dialect, bucket: str, request: Request) -> Answer:
+    """Buckets here keep no old versions: every object is the latest one, of version `null`."""
+    prefix, delimiter, after = (request.value(name) for name in ("prefix", "delimiter", "key-marker"))
+    most = min(_number(request.value("max-keys", str(MOST)), "max-keys"), MOST)
+    page = read(disk, bucket, prefix, delimiter, after, most)
+    show = _encoder(request)
+    content: list[tuple[str, str | int | Tree]] = [
+        ("Name", bucket), ("Prefix", show(prefix)), ("KeyMarker", show(after)), ("MaxKeys", most),
+        ("IsTruncated", "true" if page.last else "false"),
+    ]  # fmt: skip
+    if page.last:
+        content += [("NextKeyMarker", show(page.last)), ("NextVersionIdMarker", "null")]
+    for found in page.objects:
+        row: list[tuple[str, str | int | Tree]] = [
+            ("Key", show(found.key)), ("VersionId", "null"), ("IsLatest", "true"),
+            ("LastModified", iso(found.mtime_ns / 1e9)), ("ETag", f'"{disk.note(bucket, found).etag}"'),
+            ("Size", found.size), ("Owner", OWNER), ("StorageClass", "STANDARD"),
+        ]  # fmt: skip
+        content.append(("Version", row))
+    content += [("CommonPrefixes", [("Prefix", show(name))]) for name in page.prefixes]
+    return document(dialect, "ListVersionsResult", content)
+
+
+def storage(disk: Disk, dialect: Dialect, bucket: str) -> Answer:
+    sizes = [found.size for found in disk.walk(bucket)]
+    return document(dialect, "GetBucketStorageInfoResult", [("Size", sum(sizes)), ("ObjectNumber", len(sizes))])
+
+
 def read(disk: Disk, bucket: str, prefix: str, delimiter: str, after: str, most: int) -> Page:
     """One page of keys and of the prefixes that stand for the keys behind a delimiter."""
     objects: list[Stored] = []

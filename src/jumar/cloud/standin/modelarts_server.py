@@ -16,6 +16,7 @@ from jumar.cloud.standin.http import Answer, Request
 from jumar.cloud.standin.jobs import Jobs, Record, Rejected, engines, flavors
 from jumar.cloud.standin.signature import version2
 from jumar.cloud.store.folder import FolderStore
+from jumar.tables.load import table
 
 PREVIEW = 5 << 20
 LOG_BUCKET = "modelarts-logs"
@@ -28,6 +29,9 @@ class Api:
 
     def __init__(self, jobs: Jobs) -> None:
         self.jobs = jobs
+
+    def request(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        return body
 
     def create(self, body: Mapping[str, Any]) -> dict[str, Any]:
         return show(self.jobs.create(body))
@@ -68,9 +72,9 @@ class Api:
 
     def _log(self, id_: str, task: str) -> bytes:
         logs = self.jobs.logs(id_)
-        if task != "worker-0":
+        if task not in self.jobs.get(id_).contract().tasks():
             raise Rejected("Jumar.NoSuchTask", f"no such task: {task}", 404)
-        node = next((path for name, path in logs.items() if name.endswith("worker-0.log")), None)
+        node = next((path for name, path in logs.items() if name.endswith(f"{task}.log")), None)
         return node.read_bytes() if node else b""
 
     def store_log(self, id_: str, task: str) -> str:
@@ -175,21 +179,22 @@ def show(record: Record) -> dict[str, Any]:
         algorithm[kind] = rows
     spec = dict(body["spec"])
     flavor = flavors()[spec["resource"]["flavor_id"]]
-    spec["resource"] = {**spec["resource"], "node_count": 1, "flavor_detail": _flavor(flavor)}
+    spec["resource"] = {**spec["resource"], "node_count": job.nodes, "flavor_detail": _flavor(flavor)}
     metadata = {"workspace_id": "0", **body["metadata"], "id": record.id, "create_time": record.made,
                 "user_name": "jumar"}  # fmt: skip
-    status = {name: value for name, value in record.status.items() if name != "events"}
+    status = {**{name: value for name, value in record.status.items() if name != "events"}, "tasks": job.tasks()}
     return {"kind": "job", "metadata": metadata, "status": status, "algorithm": algorithm, "spec": spec}
 
 
 def _flavor(row: Mapping[str, Any]) -> dict[str, Any]:
+    most = table("modelarts.toml")["limits"]["standin_nodes"]
     info = {
-        "max_num": 1,
+        "max_num": most,
         "cpu": {"arch": "arm", "core_num": row["cpu"]},
         "npu": {"unit_num": row["devices"], "product_name": "ascend-snt9", "memory": "32GB"},
         "memory": {"size": row["memory_gb"], "unit": "GB"},
     }
-    return {"flavor_id": row["id"], "flavor_name": row["id"], "flavor_type": "Ascend", "max_num": 1,
+    return {"flavor_id": row["id"], "flavor_name": row["id"], "flavor_type": "Ascend", "max_num": most,
             "billing": {"code": row["id"], "unit_num": 1}, "flavor_info": info}  # fmt: skip
 
 

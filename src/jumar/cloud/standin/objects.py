@@ -24,7 +24,7 @@ MOST_PARTS = 10_000
 
 def get(disk: Disk, dialect: Dialect, bucket: str, key: str, request: Request) -> Answer:
     """The object, or the part of it that `Range` names; also for HEAD."""
-    found = _existing(disk, bucket, key)
+    found = existing(disk, bucket, key)
     note = disk.note(bucket, found)
     headers = {
         **dialects.shown_headers(dialect, note.headers),
@@ -48,7 +48,7 @@ def get(disk: Disk, dialect: Dialect, bucket: str, key: str, request: Request) -
 
 
 def put(disk: Disk, bucket: str, key: str, request: Request, payload: str) -> Answer:
-    _check_key(key)
+    check_key(key)
     if request.body.length > LONGEST_PUT:
         raise Denied("EntityTooLarge", "Your proposed upload exceeds the maximum allowed object size.", 400)
     if request.headers.get("if-none-match") == "*" and disk.find(bucket, key) is not None:
@@ -59,13 +59,13 @@ def put(disk: Disk, bucket: str, key: str, request: Request, payload: str) -> An
 
 
 def copy(disk: Disk, dialect: Dialect, bucket: str, key: str, request: Request) -> Answer:
-    _check_key(key)
+    check_key(key)
     source_bucket, found = _copy_source(disk, dialect, request)
     note = disk.note(source_bucket, found)
     replaced = request.headers.get(f"{dialect.prefix}metadata-directive", "").upper().startswith("REPLACE")
     if (source_bucket, found.key) == (bucket, key) and not replaced:
         raise Denied("InvalidRequest", "An object cannot be copied to itself without changing its metadata", 400)
-    temporary = _copy_file(disk, found, 0, found.size)
+    temporary = copy_file(disk, found, 0, found.size)
     kept = dialects.kept_headers(request.headers) if replaced else note.headers
     disk.put(bucket, key, temporary, Note(note.etag, kept))
     return _copied(disk, dialect, bucket, key, note.etag, "CopyObjectResult")
@@ -77,7 +77,7 @@ def delete(disk: Disk, bucket: str, key: str) -> Answer:
 
 
 def begin(disk: Disk, dialect: Dialect, bucket: str, key: str, request: Request) -> Answer:
-    _check_key(key)
+    check_key(key)
     upload = uploads.begin(disk, bucket, key, dialects.kept_headers(request.headers))
     content = [("Bucket", bucket), ("Key", key), ("UploadId", upload)]
     return document(dialect, "InitiateMultipartUploadResult", content)
@@ -92,7 +92,7 @@ def part(disk: Disk, dialect: Dialect, bucket: str, key: str, request: Request, 
         _, found = _copy_source(disk, dialect, request)
         asked = request.headers.get(f"{dialect.prefix}copy-source-range")
         place = (_range(asked, found.size) if asked else None) or (0, found.size)
-        temporary = _copy_file(disk, found, *place)
+        temporary = copy_file(disk, found, *place)
         etag = md5_of(temporary)
         uploads.add(disk, bucket, upload.id, int(number), temporary, etag)
         content = [("LastModified", iso(found.mtime_ns / 1e9)), ("ETag", f'"{etag}"')]
@@ -134,14 +134,14 @@ def _no_upload() -> Denied:
     return Denied("NoSuchUpload", "The specified multipart upload does not exist.", 404)
 
 
-def _existing(disk: Disk, bucket: str, key: str) -> Stored:
+def existing(disk: Disk, bucket: str, key: str) -> Stored:
     found = disk.find(bucket, key) if keys.is_key(key) else None
     if found is None:
         raise Denied("NoSuchKey", "The specified key does not exist.", 404)
     return found
 
 
-def _check_key(key: str) -> None:
+def check_key(key: str) -> None:
     if not keys.is_key(key):
         raise Denied("InvalidArgument", "The key is empty, too long or not UTF-8", 400)
 
@@ -151,10 +151,10 @@ def _copy_source(disk: Disk, dialect: Dialect, request: Request) -> tuple[str, S
     bucket, _, key = source.partition("/")
     if not disk.has_bucket(bucket):
         raise Denied("NoSuchBucket", "The specified bucket does not exist.", 404)
-    return bucket, _existing(disk, bucket, key)
+    return bucket, existing(disk, bucket, key)
 
 
-def _copy_file(disk: Disk, found: Stored, start: int, size: int) -> str:
+def copy_file(disk: Disk, found: Stored, start: int, size: int) -> str:
     temporary = disk.temporary()
     with open(found.path, "rb", buffering=0) as source, open(temporary, "xb", buffering=0) as target:
         source.seek(start)

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 from jumar.cloud import keys, uploads
 from jumar.cloud.disk import Disk
+from jumar.cloud.standin import changes, listing, objects, signature
 from jumar.cloud.standin import dialect as dialects
-from jumar.cloud.standin import listing, objects, signature
 from jumar.cloud.standin.dialect import OBS, Dialect, Tree, document
 from jumar.cloud.standin.http import Answer, Request
 from jumar.cloud.standin.receive import signed_body
@@ -27,6 +27,8 @@ _KNOWN_QUESTIONS_WORDS = (
     " rename object-lock retention versions publicaccessblock select"
 )
 KNOWN_QUESTIONS = frozenset(_KNOWN_QUESTIONS_WORDS.split())
+ANSWERED = {("GET", name) for name in ("versioning", "acl", "versions", "storageinfo")}
+ANSWERED |= {("POST", "append"), ("POST", "rename"), ("PUT", "metadata")}
 
 
 class Place(NamedTuple):
@@ -75,7 +77,7 @@ class Store:
                 raise _not_allowed()
             return listing.buckets(self.disk, dialect)
         question = next((name for name, _ in request.query if name.lower() in KNOWN_QUESTIONS), None)
-        if question is not None and not (request.method == "GET" and question in ("versioning", "acl")):
+        if question is not None and (request.method, question) not in ANSWERED:
             raise Denied("NotImplemented", f"`?{question}` is not part of the stand-in", 501)
         if place.key_path in ("", "/"):
             return self._bucket(request, dialect, place.bucket, signed.payload)
@@ -117,6 +119,10 @@ class Store:
             root = "Location" if dialect is OBS else "LocationConstraint"
             text = f'<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="{dialect.namespace}">local</{root}>'
             return Answer(200, {"Content-Type": "application/xml"}, text.encode())
+        if request.asks("versions"):
+            return listing.versions(self.disk, dialect, bucket, request)
+        if request.asks("storageinfo"):
+            return listing.storage(self.disk, dialect, bucket)
         if request.asks("versioning"):
             return document(dialect, "VersioningConfiguration", [])
         if request.asks("acl"):
@@ -131,6 +137,12 @@ class Store:
             return self._upload(request, dialect, bucket, key, payload)
         if method == "POST" and request.asks("uploads"):
             return objects.begin(disk, dialect, bucket, key, request)
+        if method == "POST" and request.asks("append"):
+            return changes.append(disk, bucket, key, request, payload)
+        if method == "POST" and request.asks("rename"):
+            return changes.rename(disk, bucket, key, request)
+        if method == "PUT" and request.asks("metadata"):
+            return changes.metadata(disk, dialect, bucket, key, request)
         if method in ("GET", "HEAD"):
             return objects.get(disk, dialect, bucket, key, request)
         if method == "PUT":

@@ -25,8 +25,11 @@ class Part(NamedTuple):
     size: int
 
 
-class Transient(Exception):
+class Transient(UserError):
     """A failure that may be gone at the next attempt."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "check the endpoint and the network, and start again")
 
 
 class Piece(NamedTuple):
@@ -43,8 +46,11 @@ class Piece(NamedTuple):
         except OSError as error:
             raise UserError(f"cannot read `{self.path}`: {error.strerror}") from error
         if len(data) != self.size:
-            raise UserError(f"`{self.path}` became shorter while it was read", "send it again when nobody writes to it")
+            raise self.shorter()
         return data
+
+    def shorter(self) -> UserError:
+        return UserError(f"`{self.path}` became shorter while it was read", "send it again when nobody writes to it")
 
 
 def write_at(handle: int, data: bytes | memoryview, start: int) -> int:
@@ -72,8 +78,7 @@ class Store(Protocol):
     def copy(self, bucket: str, key: str, to_bucket: str, to_key: str) -> None: ...
     def delete(self, bucket: str, keys: Sequence[str]) -> None: ...
     def begin(self, bucket: str, key: str) -> str: ...
-    def part(self, bucket: str, key: str, upload: str, number: int, data: bytes, md5: str) -> str: ...
-    def part_file(self, bucket: str, key: str, upload: str, number: int, piece: Piece, md5: str) -> str: ...
+    def part(self, bucket: str, key: str, upload: str, number: int, piece: Piece) -> str: ...
     def fetch(self, bucket: str, key: str, start: int, size: int, handle: int) -> None: ...
     def parts(self, bucket: str, key: str, upload: str) -> list[Part] | None: ...
     def finish(self, bucket: str, key: str, upload: str, parts: Sequence[Part]) -> str: ...

@@ -19,7 +19,6 @@ class FolderStore:
     local = True
 
     def __init__(self, root: Path) -> None:
-        root.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.disk = Disk(root)
         self.name = f"folder:{root}"
 
@@ -102,15 +101,14 @@ class FolderStore:
         self._check(bucket, key)
         return uploads.begin(self.disk, bucket, key, {})
 
-    def part(self, bucket: str, key: str, upload: str, number: int, data: bytes, md5: str) -> str:
+    def part(self, bucket: str, key: str, upload: str, number: int, piece: Piece) -> str:
         temporary = self.disk.temporary()
+        data = piece.read()
+        md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
         with self._whole(temporary, key):
             write_file(temporary, data)
             uploads.add(self.disk, bucket, upload, number, temporary, md5)
         return md5
-
-    def part_file(self, bucket: str, key: str, upload: str, number: int, piece: Piece, md5: str) -> str:
-        return self.part(bucket, key, upload, number, piece.read(), md5)
 
     def fetch(self, bucket: str, key: str, start: int, size: int, handle: int) -> None:
         write_at(handle, self.get(bucket, key, start, size), start)

@@ -105,13 +105,10 @@ class S3Store:
     def begin(self, bucket: str, key: str) -> str:
         return str(self._call(f"`{bucket}/{key}`", "create_multipart_upload", Bucket=bucket, Key=key)["UploadId"])
 
-    def part(self, bucket: str, key: str, upload: str, number: int, data: bytes, md5: str) -> str:
-        done = self._call(f"`{bucket}/{key}`", "upload_part", Bucket=bucket, Key=key, UploadId=upload, Body=data,
-                          PartNumber=number, ContentMD5=_base64(md5))  # fmt: skip
+    def part(self, bucket: str, key: str, upload: str, number: int, piece: Piece) -> str:
+        done = self._call(f"`{bucket}/{key}`", "upload_part", Bucket=bucket, Key=key, UploadId=upload,
+                          PartNumber=number, Body=piece.read())  # fmt: skip
         return str(done["ETag"]).strip('"')
-
-    def part_file(self, bucket: str, key: str, upload: str, number: int, piece: Piece, md5: str) -> str:
-        return self.part(bucket, key, upload, number, piece.read(), md5)
 
     def fetch(self, bucket: str, key: str, start: int, size: int, handle: int) -> None:
         write_at(handle, self.get(bucket, key, start, size), start)

@@ -12,7 +12,7 @@ from jumar.migrate.cloud.options import kind_of_name
 from jumar.migrate.pyfile import PyFile
 
 _PATH = re.compile(r"[\w.~/\\+-]+")
-_SHORT = {"root", "data", "dataset"}
+_SHORT = re.compile(r"root|(?!save|out)(?:\w+_)?(?:data|dataset|trainset)")
 _HOLDERS = {"dict", "edict", "EasyDict", "ed", "Namespace", "Config", "easydict.EasyDict", "argparse.Namespace"}
 
 
@@ -27,7 +27,9 @@ def named(file: PyFile, nodes: list[ast.AST]) -> list[Named]:
     found = []
     for node in nodes:
         for name, value in _pairs(file, node):
-            kind = kind_of_name(name) or ("data" if name.lower() in _SHORT and "/" in file.text(value) else None)
+            kind = kind_of_name(name) or (
+                "data" if _SHORT.fullmatch(name.lower()) and "/" in file.text(value) else None
+            )
             if kind is not None and isinstance(value, ast.Constant) and is_path(value) and value not in file.lost:
                 found.append(Named(name, kind, value))
     return found

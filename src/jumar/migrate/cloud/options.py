@@ -18,7 +18,6 @@ _TEXT_TYPES = {"str", "Path", "pathlib.Path", "os.path.abspath", "os.path.expand
 _STATE = re.compile(r"(?:^|_)(?:ckpt|checkpoint|weights?)(?:$|_path$|_file$|_url$)")
 _RESULT = re.compile(r"ckpt|checkpoint|model|save|out|log|result|exp")
 _SHORT = {"data": "data", "dataset": "data", "root": "data", "input": "data", "save": "results", "output": "results"}
-_SWITCHES = re.compile(r"(?:is_|run_|use_|enable_)?(?:modelarts|cloudbrain|ismodelarts)")
 
 
 class Option(NamedTuple):
@@ -53,13 +52,22 @@ class CommandLine:
     @cached_property
     def sites(self) -> list[ast.Call]:
         """The calls that read the command line; a first look at it for the sake of a second one does not count."""
+        chosen = self._parsing["parse_args"] or self._parsing["parse_known_args"]
+        chosen = [call for call in chosen if self.is_staged(call)] or chosen
+        return sorted(chosen, key=lambda call: call.lineno)
+
+    @cached_property
+    def looks_first(self) -> bool:
+        """Is the command line read once for the sake of a second time, to find the file that holds the options?"""
+        return len([call for calls in self._parsing.values() for call in calls]) > len(self.sites)
+
+    @cached_property
+    def _parsing(self) -> dict[str, list[ast.Call]]:
         found: dict[str, list[ast.Call]] = {"parse_args": [], "parse_known_args": []}
         for call in self.paths.flow.calls:
             if isinstance(call.func, ast.Attribute) and call.func.attr in found and self._is_parser(call.func.value):
                 found[call.func.attr].append(call)
-        chosen = found["parse_args"] or found["parse_known_args"]
-        chosen = [call for call in chosen if self.is_staged(call)] or chosen
-        return sorted(chosen, key=lambda call: call.lineno)
+        return found
 
     def is_staged(self, call: ast.Call) -> bool:
         return helper.is_inside_call(self.file, call)
@@ -183,5 +191,5 @@ class CommandLine:
         rows = table("cloud_paths.toml")["devices"]
         found = {option.name: rows[option.name] for option in self.options if option.name in rows}
         if self.paths.sends_itself:
-            found |= {one.name: "job" for one in self.options if _SWITCHES.fullmatch(one.name.lower())}
+            found |= {one.name: "job" for one in self.options if paths.is_switch(one.name)}
         return found

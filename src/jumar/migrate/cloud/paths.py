@@ -22,6 +22,7 @@ _SAME_PATH = {"os.path.join", "os.path.abspath", "os.path.realpath", "os.path.no
 _SAME_PATH |= {"os.path.dirname", "pathlib.Path", "glob.glob"}
 _SAME_METHODS = {"joinpath", "resolve", "absolute", "expanduser", "as_posix", "strip", "rstrip"}
 _SCHEME_TEST = re.compile(rb"""startswith\(\(?['"](?:s3|obs)|['"](?:s3|obs)(?:://?)?['"]\s+in\s""")
+_SWITCH = re.compile(r"(?:is_?|run_|use_|enable_|on_)?(?:modelarts|model_arts|cloudbrain)(?:_mode|_flag)?")
 _WRITE_MODE = re.compile(r"[rb+t]*[wax][rb+t]*")
 
 
@@ -204,9 +205,25 @@ class Paths:
             if not re.search(r"mox|file", self.file.text(call.func)):
                 continue
             target = self.file.argument(call, 1, "dst_url")
-            if any(_is_place(root) for root in self.roots(target)):
+            if any(_is_place(root) for root in self.roots(target)) and self._is_done_in_jobs(call):
                 return True
         return False
+
+    def _is_done_in_jobs(self, call: ast.Call) -> bool:
+        """Does no option decide about the call but those that say that this is a job?"""
+        tests = [up.test for up in self.file.ancestors(call) if isinstance(up, ast.If)]
+        asked = [root.name for test in tests for node in ast.walk(test) for root in self._asked(node)]
+        return all(is_switch(name) or name.endswith("_url") or "rank" in name for name in asked)
+
+    def _asked(self, node: ast.AST) -> list[Root]:
+        if not isinstance(node, ast.Attribute) or self.file.name(node) is not None:
+            return []
+        return [root for root in self._root(node, set()) if root.kind == "option"]
+
+
+def is_switch(name: str) -> bool:
+    """Is this the name of an option that says whether the script runs on the platform?"""
+    return _SWITCH.fullmatch(name.lower()) is not None
 
 
 def _is_place(root: Root) -> bool:

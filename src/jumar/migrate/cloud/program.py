@@ -9,18 +9,19 @@ from pathlib import Path
 from jumar.core.errors import UserError
 from jumar.core.source import Source, UnreadableError
 from jumar.migrate import engine, project, targets, walk
+from jumar.migrate.cloud import callers
 from jumar.migrate.result import FileResult, ProjectResult
 from jumar.migrate.settings import Cloud, Settings
 
 MAX_FILES = 200
 _MANY = (b"num_shards", b"set_auto_parallel_context", b"DistributedSampler", b"init_process_group")
+_DIVIDED = (b"num_shards", b"shard_id", b"DistributedSampler", b"DistributeSampler")
 
 
 def adapt(boot: Path, only: frozenset[str] = frozenset(), skip: frozenset[str] = frozenset()) -> ProjectResult:
     """Run the rules of `jumar cloud adapt` over a boot file and what it imports; nothing is written."""
     texts = files(boot)
-    many = any(word in raw for raw in texts.values() for word in _MANY)
-    settings = Settings(only=only, skip=skip, cloud=Cloud(boot.as_posix(), many))
+    settings = Settings(only=only, skip=skip, cloud=_about(boot, texts))
     results: list[FileResult] = []
     for path, raw in texts.items():
         result = project.migrate_bytes(path.as_posix(), raw, settings)
@@ -28,6 +29,18 @@ def adapt(boot: Path, only: frozenset[str] = frozenset(), skip: frozenset[str] =
             results.append(result)
     lines = sum(raw.count(b"\n") for raw in texts.values())
     return ProjectResult(walk.root([boot]), tuple(results), settings, len(texts), lines)
+
+
+def _about(boot: Path, texts: dict[Path, bytes]) -> Cloud:
+    every = [
+        item for path, raw in texts.items() if (tree := _tree(path, raw)) is not None for item in callers.calls(tree)
+    ]
+    return Cloud(
+        boot.as_posix(),
+        any(word in raw for raw in texts.values() for word in _MANY),
+        any(word in raw for raw in texts.values() for word in _DIVIDED),
+        callers.once(every),
+    )
 
 
 def files(boot: Path) -> dict[Path, bytes]:
@@ -48,13 +61,17 @@ def files(boot: Path) -> dict[Path, bytes]:
     }
 
 
-def _imported(path: Path, raw: bytes, top: Path) -> Iterator[Path]:
+def _tree(path: Path, raw: bytes) -> ast.Module | None:
     try:
         source = Source.from_bytes(path.as_posix(), raw, python=True)
-        tree = engine.parse(source.data, source.path)
+        return engine.parse(source.data, source.path)
     except (SyntaxError, ValueError, RecursionError, UnreadableError):
-        return
-    for node in ast.walk(tree):
+        return None
+
+
+def _imported(path: Path, raw: bytes, top: Path) -> Iterator[Path]:
+    tree = _tree(path, raw)
+    for node in ast.walk(tree) if tree is not None else ():
         names: list[str] = []
         folder = top
         if isinstance(node, ast.Import):

@@ -2,7 +2,8 @@
 
 This is the whole mapping, and it works only while `JUMAR_MINDSPORE_TARGET` is set: the device of `set_context` and
 `set_device`; `init()`, which on the platform reads a rank table and here meets at MindSpore's own scheduler; the number
-of data workers, because the platform has more cores than this machine. It needs nothing but Python 3.7.
+of data workers, because the platform has more cores than this machine; mixed precision, which the CPU device refuses.
+It needs nothing but Python 3.7.
 """
 
 from __future__ import annotations
@@ -70,6 +71,36 @@ def patch_datasets(module: Any) -> None:
     module.Dataset.__init__ = __init__
 
 
+def patch_amp(module: Any) -> None:
+    """`amp_level="O2"` is right on the platform; the CPU device computes in float32 and cannot skip steps."""
+    real = module.build_train_network
+
+    @functools.wraps(real)
+    def build_train_network(network: Any, optimizer: Any, loss_fn: Any = None, *levels: Any, **given: Any) -> Any:
+        return real(network, optimizer, loss_fn, **dict(_in_float32(given), level="O0"))
+
+    module.build_train_network = build_train_network
+
+
+def patch_model(module: Any) -> None:
+    real = module.Model.__init__
+
+    @functools.wraps(real)
+    def __init__(self: Any, *arguments: Any, **given: Any) -> None:
+        real(self, *arguments, **_in_float32(given))
+
+    module.Model.__init__ = __init__
+
+
+def _in_float32(given: dict[str, Any]) -> dict[str, Any]:
+    """Without what belongs to mixed precision; a loss scale that skips steps is not needed there."""
+    kept = {name: value for name, value in given.items() if name not in ("amp_level", "keep_batchnorm_fp32")}
+    manager = kept.get("loss_scale_manager")
+    if manager is not None and manager.get_drop_overflow_update():
+        del kept["loss_scale_manager"]
+    return kept
+
+
 def patch_management(module: Any) -> None:
     real = module.init
 
@@ -99,6 +130,8 @@ PATCHES = {
     "mindspore.dataset.engine.datasets": patch_datasets,
     "mindspore.dataset.core.validator_helpers": patch_validators,
     "mindspore.communication.management": patch_management,
+    "mindspore.train.amp": patch_amp,
+    "mindspore.train.model": patch_model,
 }
 
 

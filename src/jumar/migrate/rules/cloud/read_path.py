@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding
-from jumar.migrate.cloud import helper, literals, paths
+from jumar.migrate.cloud import helper, literals, options, paths
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 
@@ -35,3 +35,19 @@ def finish(file: PyFile) -> Iterator[Finding]:
         new = file.replace(node, f"{helper.NAME}.read_path({file.text(node)})")
         message = f"`{what}` is looked for in the data of the job, then beside the script"
         yield file.rewrite(RULE, node, message, new, needs=helper.NEEDS, subject=what)
+    for place, name in _settings(file):
+        new = file.replace(place, f"{helper.NAME}.read_path({file.text(place)})")
+        message = f"the file that `--{name}` names is looked for beside the script, because a job starts elsewhere"
+        yield file.rewrite(RULE, place, message, new, needs=helper.NEEDS, subject=name)
+
+
+def _settings(file: PyFile) -> Iterator[tuple[ast.expr, str]]:
+    """Where a file is opened that an option names before all options are known: the one with their defaults."""
+    found, line = paths.of(file), options.of(file)
+    for use in found.reads if line.looks_first else ():
+        if use.what != "open" or use.path is None or helper.is_inside_call(file, use.path):
+            continue
+        names = [root.name for root in found.roots(use.path) if root.kind == "option"]
+        name = next((one for one in names if options.kind_of_name(one) == "config"), None)
+        if name is not None and not any(root.kind == "helper" for root in found.roots(use.path)):
+            yield use.path, name

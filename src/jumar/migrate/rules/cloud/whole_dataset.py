@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
-from jumar.migrate.cloud import helper, paths
+from jumar.migrate.cloud import callers, helper, paths
 from jumar.migrate.cloud.paths import Paths
 from jumar.migrate.multicard import lines
 from jumar.migrate.pyfile import PyFile
@@ -19,14 +18,13 @@ RULE = Rule(
     summary="a MindSpore dataset that every device reads as a whole",
     keywords=("dataset",),
 )
-_OTHER = re.compile(r"(?:^|_|/)(?:eval|test|val|valid|validation|infer|inference|predict|dev)(?:$|_|/|\d)", re.I)
 _FLAGS = ("training", "is_training", "do_train", "is_train", "train", "train_mode", "istrain")
 _WORDS = ("usage", "mode", "split", "phase", "status")
 
 
 def finish(file: PyFile) -> Iterator[Finding]:
     assert file.settings.cloud is not None
-    if file.settings.cloud.many_devices or b"num_shards" in file.source.data:
+    if file.settings.cloud.divides_data or b"num_shards" in file.source.data:
         return
     found = paths.of(file)
     for call in found.flow.calls:
@@ -41,23 +39,17 @@ def finish(file: PyFile) -> Iterator[Finding]:
 def _is_other(file: PyFile, found: Paths, call: ast.Call) -> bool:
     """Does a name around the call say that this data is not trained on?"""
     owner = found.flow.owner(call)
-    words = [str(getattr(owner, "name", "")), *_texts(call)]
+    words = [str(getattr(owner, "name", "")), *callers.texts(call)]
     statement = file.statement(call)
     if isinstance(statement, ast.Assign):
         words += [file.text(target) for target in statement.targets]
-    return any(_OTHER.search(word) for word in words)
-
-
-def _texts(call: ast.Call) -> Iterator[str]:
-    for node in ast.walk(call):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+    return any(callers.OTHER.search(word) for word in words)
 
 
 def _divided(file: PyFile, found: Paths, call: ast.Call) -> Finding:
     owner = found.flow.owner(call)
     when = _training(owner)
-    if when is None and isinstance(owner, ast.FunctionDef) and len(found.flow.callers(owner)) != 1:
+    if when is None and isinstance(owner, ast.FunctionDef) and not _is_called_once(file, found, owner):
         fix = "add `num_shards=jumar_cloud.num_shards(), shard_id=jumar_cloud.shard_id()` where it is training data"
         message = "every device reads this dataset as a whole; whether it is trained on cannot be told here"
         return file.report(RULE, call, State.HAND, message, fix, subject="num_shards")
@@ -66,6 +58,11 @@ def _divided(file: PyFile, found: Paths, call: ast.Call) -> Finding:
     assert new is not None
     message = "each device reads its part of the training data; one device reads all of it"
     return file.rewrite(RULE, call, message, new, needs=helper.NEEDS, subject="num_shards")
+
+
+def _is_called_once(file: PyFile, found: Paths, owner: ast.FunctionDef) -> bool:
+    assert file.settings.cloud is not None
+    return len(found.flow.callers(owner)) == 1 or owner.name in file.settings.cloud.called_once
 
 
 def _training(owner: ast.AST) -> str | None:
