@@ -10,7 +10,7 @@ from jumar.parallel.liveness import repeated
 from jumar.parallel.memory import Model
 from jumar.parallel.network import BYTES
 from jumar.parallel.plan import Plan
-from jumar.parallel.profile import Setting, is_sharded
+from jumar.parallel.setting import Setting, cards_of, is_sharded
 from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape, Value
 
 
@@ -187,7 +187,7 @@ class Clock:
         """Bytes of gradients, and of the slices of weights that are gathered, for one layer."""
         total, gathers = 0, 2 if block and at.level == 3 and at.eager else 1
         for weight in tape.weights:
-            local = weight.elements // (at.tp if weight.split else at.ep if weight.expert else 1)
+            local = weight.elements // cards_of(weight, at)
             total += local * at.gradient
             if is_sharded(weight, at):
                 total += gathers * local // at.dp * (at.computed if weight.cast or at.eager else at.kept)
@@ -203,4 +203,5 @@ def _again(tape: Tape, recompute: str) -> list[int]:
 def _added(value: Value, at: Setting) -> int:
     """Bytes that a card hands over when tensor parallel adds up a value; with sequence parallel it is scattered and,
     where it is read whole, gathered."""
-    return value.size + value.size // at.tp if at.sequence and value.split == SEQUENCE else value.size
+    size = value.size * at.width(value)
+    return size + size // at.tp if at.sequence and value.split == SEQUENCE else size
