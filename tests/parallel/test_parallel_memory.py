@@ -97,10 +97,10 @@ def test_optimizers_differ_in_state_and_in_when_they_run() -> None:
 
 def test_pytorch_reduces_layer_by_layer() -> None:
     """DDP has one set of gradients, FSDP2 its share of them; MindSpore has what goes into collectives besides."""
-    net = models.preset("gpt3-350m")
+    net = models.preset("llama-7b")
     for plan in (Plan(8, 1, 1), Plan(8, 1, 1, shard=1)):
         eager, graph = (
-            Model(net.with_(framework=name, attention="flash"), Job(8)).memory(plan, (24,))[0]
+            Model(net.with_(framework=name, attention="flash"), Job(8)).memory(plan._replace(recompute="full"), (32,))
             for name in ("torch", "mindspore")
         )
-        assert eager.gradients + eager.buffers < graph.gradients + graph.buffers
+        assert eager[0].total < graph[0].total
