@@ -176,6 +176,7 @@ class Clock:
             if plan.tp > 1:
                 redone = _again(tape, at.recompute) if block else []
                 tensor += n * sum(_added(tape.values[v], at) for v in (*tape.reduced, *redone, *tape.returned))
+                tensor += n * (tape.late if at.sequence else tape.late - tape.late * at.computed // at.gradient)
             expert += n * tape.exchanged * 4 if plan.ep > 1 else 0
             data += count * self._gradients(tape, at, block) if plan.dp > 1 else 0
         tape = self.model.net.parts[self.model.block].tape

@@ -167,7 +167,10 @@ class Search:
             limit = min(limit, answer.lowest(time) - 1)
         elif not answer.front:
             limit = max(limit, answer.leanest.peak if answer.leanest else 1 << 62)
-        hopeful = [plan for plan in group.plans() if self.model.least(plan, self.depth) <= limit]
+        # No schedule holds fewer micro-batches than 1F1B, so that its bound rules out the others too.
+        lean = [n for n in group.shards if self.model.least(group.plan._replace(shard=n), self.depth) <= limit]
+        left = group._replace(shards=tuple(lean)).plans() if lean else ()
+        hopeful = [plan for plan in left if plan.schedule == "1f1b" or self.model.least(plan, self.depth) <= limit]
         answer.pruned += group.size - len(hopeful)
         return hopeful
 

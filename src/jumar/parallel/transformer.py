@@ -48,6 +48,7 @@ def _start(net: Network) -> Tape:
         places = tape.weight("places", net.seq * net.hidden, kept=False, cast=False)
         x = tape.op("add", (x,), size * FLOAT, weights=(places,))
     if BYTES[net.computed] != FLOAT:
+        tape.late = size * FLOAT if net.framework == "mindspore" else 0
         x = tape.op("cast", (x,), size * BYTES[net.computed], SEQUENCE)
     tape.op("reshape", (x,), tape.values[x].size, tape.values[x].split, view=True)
     return tape
