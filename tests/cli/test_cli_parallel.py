@@ -108,7 +108,11 @@ def test_list_names_presets_and_constants(capsys: pytest.CaptureFixture[str]) ->
         (["parallel", "resnet-50", "--seq", "128"], "`resnet-50` has no sequence"),
         (["parallel", "resnet-50", "--tp", "2"], "tensor parallel is not modelled for `resnet-50`"),
         (["parallel", "resnet-50", "--prove", "1"], "not for `resnet-50`"),
-        ([*BASE, "--framework", "torch", "--prove", "1"], "plans for PyTorch cannot be proved yet"),
+        (
+            [*BASE, "--framework", "torch", "--pp", "2", "--prove", "1"],
+            "pipelines of PyTorch are modelled, but not run",
+        ),
+        ([*BASE, "--ep", "2"], "`llama-7b` has no experts to spread"),
         (["parallel", "explain", "--cards", "1"], "one card shares nothing"),
         (["parallel", "llama-7b", "--cards", "7", "--global-batch", "3"], "no plan for 7 cards"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -101,6 +102,65 @@ subgraph @net() {
 """
 
 
+HUB = {
+    "gpt2": ({"model_type": "gpt2", "n_layer": 12, "n_embd": 768, "n_head": 12, "n_positions": 1024,
+              "vocab_size": 50257, "activation_function": "gelu_new"}, 0.124, "learned"),
+    "bert": ({"model_type": "bert", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+              "intermediate_size": 3072, "vocab_size": 30522, "max_position_embeddings": 512, "hidden_act": "gelu"},
+             0.109, "learned"),
+    "mistral": ({"model_type": "mistral", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+                 "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 32000, "hidden_act": "silu",
+                 "max_position_embeddings": 32768, "rms_norm_eps": 1e-5, "tie_word_embeddings": False}, 7.24, "rope"),
+    "qwen": ({"model_type": "qwen", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+              "intermediate_size": 22016, "vocab_size": 151936, "seq_length": 8192, "kv_channels": 128,
+              "tie_word_embeddings": False}, 7.72, "rope"),
+    "chatglm": ({"model_type": "chatglm", "hidden_size": 4096, "num_layers": 28, "num_attention_heads": 32,
+                 "multi_query_group_num": 2, "ffn_hidden_size": 13696, "padded_vocab_size": 65024, "kv_channels": 128,
+                 "seq_length": 32768, "tie_word_embeddings": False}, 6.24, "rope"),
+    "vision": ({"model_type": "llava", "text_config": {"model_type": "llama", "hidden_size": 4096,
+                "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 32064,
+                "max_position_embeddings": 4096, "tie_word_embeddings": False}}, 6.74, "rope"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HUB)
+def test_configurations_of_the_hub_have_their_size(tmp_path: Path, name: str) -> None:
+    data, billions, position = HUB[name]
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(data))
+    net = models.from_config(path)
+    assert net.parameters / 1e9 == pytest.approx(billions, rel=0.02)
+    assert net.position == position and net.seq <= 4096
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"hidden_size": "4096"}, '`hidden_size` must be a whole number, not "4096"'),
+        ({"num_attention_heads": [8, 8]}, "`num_attention_heads` must be a whole number"),
+        ({"num_key_value_heads": 5}, "5 key heads do not divide 32 heads"),
+        ({"num_hidden_layers": 0}, "`num_hidden_layers` must be at least 1, not 0"),
+        ({"vocab_size": None}, "has no `vocab_size`"),
+        ({"is_encoder_decoder": True}, "`llama` has an encoder and a decoder, which is not modelled"),
+        ({"model_type": "t5"}, "`t5` has an encoder and a decoder"),
+    ],
+)
+def test_odd_configurations_are_told(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**LLAMA2, **change}))
+    with pytest.raises(UserError, match=re.escape(message)):
+        models.from_config(path)
+
+
+def test_experts_of_a_configuration_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    moe = {"model_type": "qwen2_moe", "num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408}
+    path.write_text(json.dumps({**LLAMA2, **moe, "shared_expert_intermediate_size": 5632}))
+    net = models.from_config(path)
+    assert (net.experts, net.active_experts, net.inner) == (60, 4, 1408)
+    assert "shared experts are not counted" in net.notes
+
+
 def test_graph_of_mindspore_is_read() -> None:
     trace = mindir.read(IR)
     assert [(row["kind"], row["block"], row["weights"]) for row in trace["ops"]] == [
@@ -144,6 +204,14 @@ def make_model():
 
 def broken():
     raise ValueError("no weights here")
+
+
+def asks(width, depth=2):
+    return Net()
+
+
+def wrong():
+    return [Net()]
 """
 
 
@@ -161,6 +229,10 @@ def test_models_that_cannot_be_built_are_told(tmp_path: Path) -> None:
     path.write_text(MODEL)
     with pytest.raises(UserError, match="cannot be built: ValueError: no weights here"):
         modules.read(f"{path}:broken", sys.executable, None)
+    with pytest.raises(UserError, match="asks for arguments: `width`"):
+        modules.read(f"{path}:asks", sys.executable, None)
+    with pytest.raises(UserError, match="returns `list`"):
+        modules.read(f"{path}:wrong", sys.executable, None)
     path.write_text("import not_there_at_all\n")
     with pytest.raises(UserError, match="needs `not_there_at_all`"):
         modules.read(f"{path}:make_model", sys.executable, None)

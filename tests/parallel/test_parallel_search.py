@@ -24,9 +24,9 @@ def _everything(search: Search, wish: Wish) -> list[Found]:
     return [item for item in found if item is not None]
 
 
-@pytest.mark.parametrize("memory", [65536, 8200, 6000])
-def test_pruning_loses_nothing(memory: int) -> None:
-    search = _search(memory=memory)
+@pytest.mark.parametrize(("memory", "framework"), [(65536, "mindspore"), (8200, "mindspore"), (6000, "torch")])
+def test_pruning_loses_nothing(memory: int, framework: str) -> None:
+    search = Search(SMALL.with_(framework=framework), Job(16), hardware.find("910B3", {"memory": memory}))
     answer: Answer = search.run(Wish(8), keep=5)
     every = _everything(search, Wish(8))
     fitting = sorted((item.time.total, item.peak) for item in every if item.fits)
@@ -75,6 +75,12 @@ def test_stages_of_equal_time_are_a_hard_wish() -> None:
         (Wish(8, tp=8, pp=1, layers=(3, 3)), "`--layers` must give one count per stage, together 6"),
         (Wish(8, pp=8), "8 stages need at least 8 layers; `gpt3-350m` has 6"),
         (Wish(7), "no plan for 7 cards and a global batch of 16 meets these wishes"),
+        (Wish(8, dp=1, shard=1), "an optimizer shard needs data-parallel cards"),
+        (Wish(8, tp=1, sequence=True), "`--tp 1` has none"),
+        (Wish(8, ep=2), "`gpt3-350m` has no experts to spread"),
+        (Wish(8, pp=1, micro_batches=4), "micro-batches are for pipelines"),
+        (Wish(8, pp=4, schedule="interleaved"), "two layers for each of 4 stages; there are 6"),
+        (Wish(8, pp=2, schedule="gpipe"), "MindSpore has no `gpipe` of its own"),
     ],
 )
 def test_contradictions_are_told(wish: Wish, message: str) -> None:
@@ -86,6 +92,23 @@ def test_heads_that_cards_cannot_share_are_told() -> None:
     search = Search(models.preset("llama3-8b"), Job(32), hardware.find("910B3", {}))
     with pytest.raises(UserError, match="tensor parallel 16 does not divide 32 heads, 8 key heads"):
         search.run(Wish(32, tp=16))
+
+
+def test_selective_recompute_needs_scores() -> None:
+    search = Search(SMALL.with_(attention="flash"), Job(16), hardware.find("910B3", {}))
+    with pytest.raises(UserError, match="fused attention writes none"):
+        search.run(Wish(8, recompute="selective"))
+
+
+def test_bounds_are_never_above_the_truth() -> None:
+    search = _search(batch=64)
+    for group in search.space.groups(Wish(8)):
+        quickest = search.quickest(group)
+        for plan in group.plans():
+            found = search.evaluate(plan, search.hardware.usable)
+            assert found is not None
+            assert quickest <= found.time.total * (1 + 1e-9)
+            assert search.model.least(plan, search.depth) <= found.peak
 
 
 def test_constants_of_the_user_count() -> None:

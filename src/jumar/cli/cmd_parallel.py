@@ -65,11 +65,21 @@ COUNT = click.IntRange(min=1)
     type=click.IntRange(min=0),
     metavar="N",
     default=0,
-    help="Let MindSpore's compiler check the N best plans.",
+    help="Check the N best plans: by MindSpore's compiler, those for PyTorch by a run on emulated NPUs.",
 )
-@click.option("--prove-layers", type=COUNT, metavar="N", help="Layers of the network in the proof.")
 @click.option(
-    "--prove-limit", type=COUNT, metavar="SECONDS", default=900, show_default=True, help="Time for one compilation."
+    "--prove-layers",
+    type=COUNT,
+    metavar="N",
+    help="Layers of the network in the proof; PyTorch also runs twice as many.",
+)
+@click.option(
+    "--prove-limit",
+    type=COUNT,
+    metavar="SECONDS",
+    default=900,
+    show_default=True,
+    help="Time for one compilation or run.",
 )
 @click.option("--python", metavar="PATH", help="Python with MindSpore or with what `file.py` imports.")
 def command(model: tuple[str, ...], **options: Any) -> int:

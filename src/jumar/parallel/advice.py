@@ -103,7 +103,7 @@ def stages(found: Found) -> list[str]:
             f"stage 0 has {found.layers[0]} layers, the last {found.layers[-1]}: "
             "the embedding and the head take time too"
         )
-    if last.weights != first.weights:
+    if _gib(last.weights) != _gib(first.weights):
         lines.append(
             f"weights: {_gib(first.weights)} with the embedding on stage 0, "
             f"{_gib(last.weights)} with the head on the last"

@@ -28,8 +28,7 @@ def new(net: Network, job: Job, found: Found) -> str:
              f'parallel = AutoParallel({wrapped}, parallel_mode="semi_auto")',
              'parallel.dataset_strategy("full_batch")', "parallel.enable_gradients_mean()"]  # fmt: skip
     if plan.pp > 1:
-        scheduler, woven = _schedule(found)
-        lines.append(f'parallel.pipeline(stages={plan.pp}, scheduler="{scheduler}", interleave={woven})')
+        lines.append(f'parallel.pipeline(stages={plan.pp}, scheduler="1f1b", interleave={plan.chunks > 1})')
     if plan.shard:
         lines.append(f'parallel.hsdp(shard_size=-1, threshold=64, optimizer_level="level{plan.shard}")')
     lines += [f"parallel.comm_fusion({FUSION})", "parallel.no_init_parameters_in_compile()",
@@ -43,9 +42,8 @@ def old(net: Network, job: Job, found: Found) -> str:
     settings = ['parallel_mode="semi_auto_parallel"', f"device_num={plan.cards}", "full_batch=True",
                 "gradients_mean=True"]  # fmt: skip
     if plan.pp > 1:
-        scheduler, woven = _schedule(found)
         settings += [f"pipeline_stages={plan.pp}",
-                     f'pipeline_config={{"pipeline_scheduler": "{scheduler}", "pipeline_interleave": {woven}}}',
+                     f'pipeline_config={{"pipeline_scheduler": "1f1b", "pipeline_interleave": {plan.chunks > 1}}}',
                      ]  # fmt: skip
     if plan.shard:
         settings += ["enable_parallel_optimizer=True",
@@ -60,10 +58,6 @@ def old(net: Network, job: Job, found: Found) -> str:
 
 def _start() -> list[str]:
     return ["ms.set_context(mode=ms.GRAPH_MODE)", 'ms.set_device("Ascend")', "init()"]
-
-
-def _schedule(found: Found) -> tuple[str, bool]:
-    return "1f1b", found.plan.schedule == "interleaved"
 
 
 def _network(net: Network, job: Job, found: Found) -> list[str]:

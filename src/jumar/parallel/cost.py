@@ -10,7 +10,7 @@ from jumar.parallel.liveness import repeated
 from jumar.parallel.memory import Model
 from jumar.parallel.network import BYTES
 from jumar.parallel.plan import Plan
-from jumar.parallel.profile import Setting, is_sharded
+from jumar.parallel.setting import Setting, cards_of, is_sharded
 from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape, Value
 
 
@@ -176,6 +176,7 @@ class Clock:
             if plan.tp > 1:
                 redone = _again(tape, at.recompute) if block else []
                 tensor += n * sum(_added(tape.values[v], at) for v in (*tape.reduced, *redone, *tape.returned))
+                tensor += n * (tape.late if at.sequence else tape.late - tape.late * at.computed // at.gradient)
             expert += n * tape.exchanged * 4 if plan.ep > 1 else 0
             data += count * self._gradients(tape, at, block) if plan.dp > 1 else 0
         tape = self.model.net.parts[self.model.block].tape
@@ -187,7 +188,7 @@ class Clock:
         """Bytes of gradients, and of the slices of weights that are gathered, for one layer."""
         total, gathers = 0, 2 if block and at.level == 3 and at.eager else 1
         for weight in tape.weights:
-            local = weight.elements // (at.tp if weight.split else at.ep if weight.expert else 1)
+            local = weight.elements // cards_of(weight, at)
             total += local * at.gradient
             if is_sharded(weight, at):
                 total += gathers * local // at.dp * (at.computed if weight.cast or at.eager else at.kept)
@@ -203,4 +204,5 @@ def _again(tape: Tape, recompute: str) -> list[int]:
 def _added(value: Value, at: Setting) -> int:
     """Bytes that a card hands over when tensor parallel adds up a value; with sequence parallel it is scattered and,
     where it is read whole, gathered."""
-    return value.size + value.size // at.tp if at.sequence and value.split == SEQUENCE else value.size
+    size = value.size * at.width(value)
+    return size + size // at.tp if at.sequence and value.split == SEQUENCE else size

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from jumar.parallel.network import BYTES, Network
 from jumar.parallel.plan import Job, Plan
-from jumar.parallel.profile import Profile, Setting, Shape, shape
+from jumar.parallel.profile import shape
+from jumar.parallel.setting import Profile, Setting, Shape
 
 ADAM = 8
 """Bytes of state that Adam has for each weight."""

@@ -80,6 +80,16 @@ def _refuse(result: dict[str, Any], path: Path, function: str, interpreter: str)
     if kind == "no-function":
         hint = did_you_mean(function, result["names"], "a function without arguments that returns the model")
         raise UserError(f"`{path}` has no `{function}`", hint)
+    if kind == "arguments":
+        names = ", ".join(f"`{name}`" for name in result["names"])
+        raise UserError(
+            f"`{path}:{function}` asks for arguments: {names}",
+            "write one without, such as `def make_model(): return Net(12)`",
+        )
+    if kind == "wrong":
+        raise UserError(
+            f"`{path}:{function}` returns `{result['type']}`", "it must return a torch.nn.Module or a mindspore.nn.Cell"
+        )
     if kind == "no-inputs":
         raise UserError(
             f"what goes into `{path}:{function}` cannot be guessed",

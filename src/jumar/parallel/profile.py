@@ -7,128 +7,9 @@ apart, so that one walk serves every batch and every number of data-parallel car
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
-
 from jumar.parallel.liveness import Order, order
-from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape, Weight
-
-SHARD_LEAST = 64 * 1024
-"""Bytes below which MindSpore leaves a weight whole (`parallel_optimizer_threshold`, 64 KB)."""
-
-
-class Setting(NamedTuple):
-    """What decides the size of everything in a layer."""
-
-    batch: int
-    """Samples that pass through at once on one card."""
-    tp: int = 1
-    dp: int = 1
-    sequence: bool = False
-    shard: bool = False
-    """Are weights and optimizer state divided over the data-parallel cards?"""
-    recompute: str = "none"
-    kept: int = 4
-    """Bytes of a weight."""
-    computed: int = 2
-    """Bytes of a weight as the operators read it."""
-    pipeline: bool = False
-    """Gradients are added up over micro-batches."""
-    moved: bool = False
-    """Each micro-batch in flight has its own copies of the weights; a stage that goes straight back has none."""
-    ep: int = 1
-    gradient: int = 4
-    level: int = 0
-    """Optimizer shard level: at 3 weights are gathered again in the backward pass; MindSpore does so with recompute."""
-    eager: bool = False
-    """PyTorch: gradients are reduced layer by layer, and autocast leaves norms and residuals in float32."""
-    root: bool = False
-    """Of FSDP2: what is in no layer is gathered for the whole step, and scattered last."""
-
-    @property
-    def kind(self) -> Setting:
-        """The same for every batch and for every number of data-parallel cards above one."""
-        level = self.level if self.shard else 0
-        return self._replace(batch=1, dp=min(2, self.dp), level=level, shard=self.shard and self.dp > 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """Bytes for each sample, bytes that are always there, and bytes that the data-parallel cards share."""
-
-    sample: int = 0
-    fixed: int = 0
-    shared: int = 0
-
-    def __add__(self, other: Size) -> Size:
-        return Size(self.sample + other.sample, self.fixed + other.fixed, self.shared + other.shared)
-
-    def __sub__(self, other: Size) -> Size:
-        return Size(self.sample - other.sample, self.fixed - other.fixed, self.shared - other.shared)
-
-    def __bool__(self) -> bool:
-        return bool(self.sample or self.fixed or self.shared)
-
-    def covers(self, other: Size) -> bool:
-        return self.sample >= other.sample and self.fixed >= other.fixed and self.shared >= other.shared
-
-    def at(self, batch: int, dp: int) -> int:
-        return self.sample * batch + self.fixed + self.shared // dp
-
-
-NOTHING = Size()
-
-
-class Profile(NamedTuple):
-    """Bytes of one layer over what was there before; the keys of the closed formula in memory.py."""
-
-    forward: int
-    """Highest during the forward pass."""
-    saved: int
-    """Kept after the forward pass, the output included."""
-    copies: int
-    """Of that, copies of weights: cast or gathered."""
-    backward: int
-    """Highest during the backward pass, with what was saved and with the gradients of this layer's weights."""
-    gradients: int
-    """Kept after the backward pass until the optimizer has run."""
-    weights: int
-    """Bytes of the weights on this card."""
-    state: int
-    """Elements on this card that the optimizer has a state for."""
-    local: int
-    """Elements of the weights on this card before the optimizer shard."""
-    gathered: int
-    """Weights of a pipeline that are gathered once for all micro-batches of a step."""
-
-
-class Shape(NamedTuple):
-    """A profile for every batch and every number of data-parallel cards: highest moments instead of one number."""
-
-    forward: tuple[Size, ...]
-    saved: Size
-    copies: Size
-    backward: tuple[Size, ...]
-    gradients: Size
-    weights: Size
-    state: Size
-    local: Size
-    gathered: Size
-
-    def at(self, batch: int, dp: int) -> Profile:
-        forward, saved, copies, backward, *rest = self
-        return Profile(
-            max(moment.at(batch, dp) for moment in forward), saved.at(batch, dp), copies.at(batch, dp),
-            max(moment.at(batch, dp) for moment in backward), *(size.at(batch, dp) for size in rest),
-        )  # fmt: skip
-
-
-def is_sharded(weight: Weight, at: Setting) -> bool:
-    return at.shard and at.dp > 1 and weight.elements * at.kept // _cards(weight, at) >= SHARD_LEAST
-
-
-def _cards(weight: Weight, at: Setting) -> int:
-    return at.tp if weight.split else at.ep if weight.expert else 1
+from jumar.parallel.setting import NOTHING, Setting, Shape, Size, cards_of, is_sharded
+from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape
 
 
 def shape(tape: Tape, at: Setting) -> Shape:
@@ -140,13 +21,8 @@ class _Walk:
     def __init__(self, tape: Tape, at: Setting, known: Order) -> None:
         self.tape, self.at, self.order = tape, at, known
         self.divisors = {WHOLE: 1, TENSOR: at.tp, SEQUENCE: at.tp if at.sequence else 1}
-        autocast = at.eager and not at.shard and at.computed < at.gradient
-        widths = [at.gradient // at.computed if autocast and value.wide else 1 for value in tape.values]
-        self.sizes = [
-            Size(value.size * width // self.divisors[value.split])
-            for value, width in zip(tape.values, widths, strict=True)
-        ]
-        self.local = [weight.elements // _cards(weight, at) for weight in tape.weights]
+        self.sizes = [Size(value.size * at.width(value) // self.divisors[value.split]) for value in tape.values]
+        self.local = [weight.elements // cards_of(weight, at) for weight in tape.weights]
         self.sharded = [is_sharded(weight, at) for weight in tape.weights]
         self.copy = [self._copy(index) for index in range(len(tape.weights))]
         self.gathered = self.together = NOTHING

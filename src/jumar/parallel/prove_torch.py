@@ -21,7 +21,7 @@ MOST = 8
 """Processes on this machine: one for each card."""
 EACH = 600 << 20
 """Memory of a process before it has a tensor: torch, torch_npu and the emulator."""
-WORK = 1e12
+WORK = 2e10
 """Operations of all cards in a step that a CPU does within seconds."""
 DEPTHS = (2, 4)
 SAMPLES = 2
@@ -93,7 +93,7 @@ def _narrower(net: Network, tp: int) -> Network | None:
     """Half the width or half the tokens; nothing if it cannot get smaller."""
     if net.family == "traced":
         return None
-    if net.seq > 256:
+    if net.seq > 128:
         return net.with_(seq=net.seq // 2, input_bytes=net.seq * 4)
     if net.hidden // 2 < 128 or (net.heads and net.heads // 2 % tp):
         return None

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from jumar.core.errors import UserError
-from jumar.parallel import balance
+from jumar.parallel import balance, wishes
 from jumar.parallel.cost import Clock, Time
 from jumar.parallel.hardware import Hardware
 from jumar.parallel.memory import Memory, Model
 from jumar.parallel.network import Network
 from jumar.parallel.plan import Job, Plan
-from jumar.parallel.space import Group, Space, Wish, divisors
+from jumar.parallel.space import Group, Space, Wish
 
 
 class Found(NamedTuple):
@@ -125,7 +125,7 @@ class Search:
 
     def run(self, wish: Wish, *, keep: int = 20) -> Answer:
         """Look at every plan, the fastest first; those that a bound rules out are counted, not computed."""
-        self._check(wish)
+        wishes.check(self.space, self.net, wish)
         answer = Answer(None, None, [])
         closest = 1.0
         ordered = sorted(((self.quickest(group), group) for group in self.space.groups(wish)), key=lambda row: row[0])
@@ -141,7 +141,7 @@ class Search:
                         continue
                 answer.add(found, keep)
         if answer.looked == 0:
-            raise UserError(*self._impossible(wish))
+            raise UserError(*wishes.impossible(self.space, wish))
         if answer.leanest is None and wish.equal_stages is not None:
             raise UserError(
                 f"no plan has stages within {100 * wish.equal_stages:g} % of each other: the closest differ by "
@@ -167,48 +167,12 @@ class Search:
             limit = min(limit, answer.lowest(time) - 1)
         elif not answer.front:
             limit = max(limit, answer.leanest.peak if answer.leanest else 1 << 62)
-        hopeful = [plan for plan in group.plans() if self.model.least(plan, self.depth) <= limit]
+        # No schedule holds fewer micro-batches than 1F1B, so that its bound rules out the others too.
+        lean = [n for n in group.shards if self.model.least(group.plan._replace(shard=n), self.depth) <= limit]
+        left = group._replace(shards=tuple(lean)).plans() if lean else ()
+        hopeful = [plan for plan in left if plan.schedule == "1f1b" or self.model.least(plan, self.depth) <= limit]
         answer.pruned += group.size - len(hopeful)
         return hopeful
-
-    def _check(self, wish: Wish) -> None:
-        fixed = [n for n in (wish.dp, wish.tp, wish.pp) if n]
-        product = 1
-        for number in fixed:
-            product *= number
-        if wish.cards % product or (len(fixed) == 3 and product != wish.cards):
-            words = " x ".join(f"{key} {getattr(wish, key)}" for key in ("dp", "tp", "pp") if getattr(wish, key))
-            raise UserError(f"{words} cannot fill {wish.cards} cards", "their product must divide the number of cards")
-        if wish.schedule and wish.schedule not in self.space.schedules:
-            raise UserError(
-                f"MindSpore has no `{wish.schedule}` of its own: it keeps the order of 1F1B",
-                "`--schedule 1f1b`, or `--framework torch`",
-            )
-        if wish.tp and not self.space.can_split(wish.tp):
-            raise UserError(*self._unsplittable(wish.tp))
-        if wish.pp and wish.pp > self.depth:
-            raise UserError(
-                f"{wish.pp} stages need at least {wish.pp} layers; `{self.net.name}` has {self.depth}",
-                "use fewer stages",
-            )
-        if wish.layers and (wish.pp != len(wish.layers) or sum(wish.layers) != self.depth):
-            raise UserError(f"`--layers` must give one count per stage, together {self.depth}", "also give `--pp`")
-
-    def _unsplittable(self, tp: int) -> tuple[str, str]:
-        net = self.net
-        if net.family in ("conv", "traced"):
-            return f"tensor parallel is not modelled for `{net.name}`", "leave out `--tp`"
-        return (
-            f"tensor parallel {tp} does not divide {net.heads} heads, {net.kv_heads} key heads and width {net.inner}",
-            f"possible: {', '.join(str(n) for n in divisors(net.heads or net.inner) if self.space.can_split(n))}",
-        )
-
-    def _impossible(self, wish: Wish) -> tuple[str, str]:
-        batch = self.job.global_batch
-        return (
-            f"no plan for {wish.cards} cards and a global batch of {batch} meets these wishes",
-            "the batch must be divisible by dp x micro-batches, and there must be a micro-batch for each stage",
-        )
 
 
 def _key(found: Found) -> tuple[float, int]:

@@ -55,6 +55,8 @@ class Tape:
     ops: list[Op] = field(default_factory=list)
     reduced: list[int] = field(default_factory=list)
     """Values that tensor parallel adds up over its cards after the forward pass of their operator."""
+    late: int = 0
+    """Bytes for one sample of the gradient that reaches an embedding: cast to float32 before the cards add it up."""
     exchanged: int = 0
     """Bytes for one sample that experts exchange in one direction."""
     selective: set[int] = field(default_factory=set)

@@ -48,6 +48,7 @@ def _start(net: Network) -> Tape:
         places = tape.weight("places", net.seq * net.hidden, kept=False, cast=False)
         x = tape.op("add", (x,), size * FLOAT, weights=(places,))
     if BYTES[net.computed] != FLOAT:
+        tape.late = size * FLOAT if net.framework == "mindspore" else 0
         x = tape.op("cast", (x,), size * BYTES[net.computed], SEQUENCE)
     tape.op("reshape", (x,), tape.values[x].size, tape.values[x].split, view=True)
     return tape
@@ -198,6 +199,8 @@ def _end(net: Network) -> Tape:
     flops = 2 * net.seq * net.hidden * net.vocab
     logits = net.seq * net.vocab * BYTES[net.computed]
     y = tape.op("matmul", (y,), logits, TENSOR, keeps=(y,), weights=(head,), flops=flops)
+    if net.framework == "torch":
+        return _torch_loss(tape, y, logits, size)
     if logits != size:
         y = tape.op("cast", (y,), size, TENSOR)
     most = tape.op("max", (y,), rows, own=True, keeps=())
@@ -210,4 +213,12 @@ def _end(net: Network) -> Tape:
     hot = tape.op("one_hot", (), size, TENSOR, own=True)
     y = tape.op("mul", (log,), size, TENSOR, keeps=(hot, equal), ahead=size)
     tape.op("sum", (y,), rows)
+    return tape
+
+
+def _torch_loss(tape: Tape, logits: int, made: int, size: int) -> Tape:
+    """Logits are gathered from the tensor-parallel cards; float32, its log-softmax, and the loss."""
+    whole = tape.op("gather", (logits,), made)
+    wide = tape.op("cast", (whole,), size) if made != size else whole
+    tape.op("nll", (tape.op("log_softmax", (wide,), size, own=True),), 0)
     return tape

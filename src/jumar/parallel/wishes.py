@@ -1,0 +1,80 @@
+"""Wishes that contradict each other, the cards or the network: what is wrong, and what would be possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from jumar.core.errors import UserError
+from jumar.parallel.network import Network
+from jumar.parallel.space import Space, Wish, divisors
+
+
+def check(space: Space, net: Network, wish: Wish) -> None:
+    """Refuse a wish that no plan can meet."""
+    for problem in (*_cards(space, net, wish), *_network(net, wish), *_pipeline(space, net, wish)):
+        raise UserError(*problem)
+
+
+def _cards(space: Space, net: Network, wish: Wish) -> Iterator[tuple[str, str]]:
+    fixed = {key: getattr(wish, key) for key in ("dp", "tp", "pp") if getattr(wish, key)}
+    product = prod(fixed.values())
+    if wish.cards % product or (len(fixed) == 3 and product != wish.cards):
+        words = " x ".join(f"{key} {value}" for key, value in fixed.items())
+        yield f"{words} cannot fill {wish.cards} cards", "their product must divide the number of cards"
+    if wish.tp and not space.can_split(wish.tp):
+        yield _unsplittable(space, net, wish.tp)
+    if wish.shard and wish.dp == 1:
+        yield "an optimizer shard needs data-parallel cards to share it", "leave out `--shard`, or raise `--dp`"
+    if wish.sequence and wish.tp == 1:
+        yield "sequence parallel divides over the tensor-parallel cards, and `--tp 1` has none", "raise `--tp`"
+
+
+def _network(net: Network, wish: Wish) -> Iterator[tuple[str, str]]:
+    if wish.sequence and not net.heads:
+        yield f"`{net.name}` has no sequence to divide", "leave out `--sequence`"
+    if wish.ep and wish.ep > 1 and not net.experts:
+        yield f"`{net.name}` has no experts to spread", "leave out `--ep`"
+    if wish.ep and net.experts and net.experts % wish.ep:
+        yield (
+            f"{wish.ep} cards cannot share {net.experts} experts",
+            f"possible: {', '.join(map(str, divisors(net.experts)))}",
+        )
+    if wish.recompute == "selective" and (net.attention == "flash" or not net.heads):
+        what = "fused attention" if net.heads else f"`{net.name}`"
+        yield f"selective recompute is for attention scores, and {what} writes none", "`--recompute full` or `none`"
+
+
+def _pipeline(space: Space, net: Network, wish: Wish) -> Iterator[tuple[str, str]]:
+    if wish.schedule and wish.schedule not in space.schedules:
+        yield (
+            f"MindSpore has no `{wish.schedule}` of its own: it keeps the order of 1F1B",
+            "`--schedule 1f1b`, or `--framework torch`",
+        )
+    if wish.pp and wish.pp > space.depth:
+        yield f"{wish.pp} stages need at least {wish.pp} layers; `{net.name}` has {space.depth}", "use fewer stages"
+    if wish.pp == 1 and (wish.micro_batches or 1) > 1:
+        yield "micro-batches are for pipelines, and `--pp 1` is none", "leave out `--micro-batches`, or raise `--pp`"
+    if wish.schedule == "interleaved" and wish.pp and space.depth < 2 * wish.pp:
+        yield (
+            f"the interleaved schedule needs two layers for each of {wish.pp} stages; there are {space.depth}",
+            "`--schedule 1f1b`",
+        )
+    if wish.layers and (wish.pp != len(wish.layers) or sum(wish.layers) != space.depth or min(wish.layers) < 1):
+        yield f"`--layers` must give one count per stage, together {space.depth}", "also give `--pp`"
+
+
+def _unsplittable(space: Space, net: Network, tp: int) -> tuple[str, str]:
+    if net.family in ("conv", "traced"):
+        return f"tensor parallel is not modelled for `{net.name}`", "leave out `--tp`"
+    return (
+        f"tensor parallel {tp} does not divide {net.heads} heads, {net.kv_heads} key heads and width {net.inner}",
+        f"possible: {', '.join(str(n) for n in divisors(net.heads or net.inner) if space.can_split(n))}",
+    )
+
+
+def impossible(space: Space, wish: Wish) -> tuple[str, str]:
+    return (
+        f"no plan for {wish.cards} cards and a global batch of {space.global_batch} meets these wishes",
+        "the batch must be divisible by dp x micro-batches, and there must be a micro-batch for each stage",
+    )

@@ -1,0 +1,124 @@
+"""What `--code` prints really works: compiled by MindSpore's dry run, trained on emulated NPUs by torch_npu."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from jumar.core.errors import UserError
+from jumar.parallel import code, code_mindspore, code_torch, hardware, models, prove, prove_torch
+from jumar.parallel.plan import Job, Plan
+from jumar.parallel.search import Found, Search
+from jumar.tables.load import text
+
+TINY = models.preset("llama-7b").with_(
+    layers=4, hidden=256, inner=512, heads=8, kv_heads=8, head_dim=32, vocab=1024, seq=64, input_bytes=512
+)
+TAIL = """
+import mindspore.dataset as ds
+import numpy as np
+
+ids = np.zeros((8, 64), np.int32)
+model.train(1, ds.NumpySlicesDataset((ids, ids), shuffle=False).batch(8), dataset_sink_mode=False)
+"""
+
+
+def _found(plan: Plan, batch: int = 8, framework: str = "mindspore") -> tuple[Search, Found]:
+    search = Search(TINY.with_(framework=framework), Job(batch), hardware.find("910B3", {}))
+    found = search.evaluate(plan, search.hardware.usable)
+    assert found is not None
+    return search, found
+
+
+PLANS = [Plan(8, 1, 1, shard=1, recompute="full"), Plan(2, 4, 1, sequence=True), Plan(2, 2, 2, 2, 1, "full"),
+         Plan(2, 1, 2, 2, schedule="interleaved", chunks=2), Plan(2, 4, 1, recompute="selective")]  # fmt: skip
+
+
+@pytest.mark.parametrize("spelling", ["new", "old"])
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.name)
+def test_settings_are_those_of_the_plan(plan: Plan, spelling: str) -> None:
+    search, found = _found(plan)
+    printed = getattr(code_mindspore, spelling)(search.net, search.job, found)
+    compile(printed, "train.py", "exec")
+    assert ("pipeline_stage" in printed) == (plan.pp > 1)
+    assert ("pipeline_segment" in printed) == (plan.chunks > 1)
+    assert ("recompute()" in printed) == (plan.recompute != "none")
+    assert ("hsdp(" in printed or "enable_parallel_optimizer" in printed) == bool(plan.shard)
+    assert "set_comm_fusion(" in printed and "comm_fusion" in printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spelling", ["new", "old"])
+@pytest.mark.parametrize("plan", PLANS[:3], ids=lambda plan: plan.name)
+def test_printed_program_compiles(mindspore: str, tmp_path: Path, plan: Plan, spelling: str) -> None:
+    search, found = _found(plan)
+    given = {**code.words(search.net, search.job, found), "recomputed": [], "stage_of": [0] * 4, "segment_of": [0] * 4}
+    cells = text("parallel_network.py.txt").decode().partition("def build(")[0]
+    kind = "StagedNetwork" if plan.pp > 1 else "Network"
+    made = f"GIVEN = json.loads({json.dumps(given)!r})\n\n\ndef make_net(ways):\n    return {kind}(GIVEN)\n"
+    (tmp_path / "network.py").write_text(cells + made)
+    printed = getattr(code_mindspore, spelling)(search.net, search.job, found)
+    (tmp_path / "train.py").write_text(printed + TAIL)
+    variables = {"MS_SIMULATION_LEVEL": "1", "RANK_SIZE": str(plan.cards), "RANK_ID": "0", "GLOG_v": "2"}
+    starter = [sys.executable, "-m", "jumar", "run", "--python", mindspore]
+    output = prove.watched([*starter, str(tmp_path / "train.py")], tmp_path, variables, 600, 16 << 30)
+    compiled = prove.PEAK.search(output)
+    assert compiled, prove.reason_in(output)
+    assert int(compiled[1]) > 0
+
+
+@pytest.mark.parametrize(("plan", "words"), [
+    (Plan(8, 1, 1), ("DistributedDataParallel(", "autocast")),
+    (Plan(8, 1, 1, shard=3), ("fully_shard(block", "reshard_after_forward=True")),
+    (Plan(2, 4, 1, shard=1, sequence=True), ("SequenceParallel()", "fully_shard(model", "groups.setdefault")),
+    (Plan(1, 8, 1, recompute="full"), ("checkpoint_wrapper(block)", "RowwiseParallel(")),
+    (Plan(2, 4, 1), ("_pre_dp_module_transform(model)", "DistributedDataParallel(")),
+], ids=lambda value: value.name if isinstance(value, Plan) else "")  # fmt: skip
+def test_program_for_pytorch_is_that_of_the_plan(plan: Plan, words: tuple[str, ...]) -> None:
+    search, found = _found(plan, framework="torch")
+    printed = code_torch.program(search.net, search.job, found)
+    compile(printed, "train.py", "exec")
+    assert all(word in printed for word in words)
+
+
+def test_pipelines_of_pytorch_are_refused(tmp_path: Path) -> None:
+    search, found = _found(Plan(2, 1, 2, 2), framework="torch")
+    assert prove_torch.refuse(search.net, found) == "pipelines of PyTorch are modelled, but not run"
+
+
+def test_proof_of_pytorch_extends_two_depths(tmp_path: Path) -> None:
+    """A stand-in for `jumar launch` says what ranks would have measured."""
+    program = tmp_path / "launch.py"
+    program.write_text(
+        "import json\nfrom pathlib import Path\ngiven = json.loads(Path('words.json').read_text())\n"
+        "for rank in range(2):\n    peaks = {'forward': 1, 'backward': (100 + 10 * given['layers'] + rank) << 20}\n"
+        "    Path(f'rank_{rank}.json').write_text(json.dumps({'peaks': peaks, 'volume': given['layers'] << 20}))\n"
+    )
+    search, found = _found(Plan(2, 1, 1), framework="torch")
+    deep = Search(search.net.with_(layers=12), search.job, search.hardware)
+    chosen = deep.evaluate(found.plan, deep.hardware.usable)
+    assert chosen is not None
+    proven = prove_torch.prove(deep, chosen, [sys.executable, str(program)])
+    assert [(row.layers, row.rank, row.compiled >> 20, row.extended) for row in proven.stages] == [
+        (2, 1, 121, False), (4, 1, 141, False), (12, 1, 221, True),
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plan", [Plan(2, 1, 1, shard=3), Plan(1, 2, 1, sequence=True)], ids=lambda plan: plan.name)
+def test_plan_for_pytorch_runs_on_emulated_cards(tmp_path: Path, plan: Plan) -> None:
+    search, found = _found(plan, batch=4, framework="torch")
+    starter = [sys.executable, "-m", "jumar", "launch"]
+    proven = prove_torch.prove(search, found, starter)
+    assert all(abs(row.error) < 0.2 for row in proven.stages)
+
+
+def test_a_program_that_fails_is_told(tmp_path: Path) -> None:
+    program = tmp_path / "launch.py"
+    program.write_text("raise RuntimeError('no such device')\n")
+    search, found = _found(Plan(2, 1, 1), framework="torch")
+    with pytest.raises(UserError, match="did not run on emulated NPUs: RuntimeError: no such device"):
+        prove_torch.prove(search, found, [sys.executable, str(program)])
