@@ -201,3 +201,17 @@ def test_several_devices_iterations_and_the_module_below(
         InferSession(5, path)
     with pytest.raises(RuntimeError, match="converted for mode static"):
         session.set_dynamic_batchsize("4")
+
+
+def test_inputs_that_come_as_float16(om: Callable[..., Path], jumar: Jumar, save: Save) -> None:
+    path = str(om("--input-fp16", "x"))
+    session = InferSession(0, path)
+    feed = numpy.full((1, 3, 8, 8), 0.5, "float16")
+    assert session.get_inputs()[0].datatype == "float16"
+    assert (session.infer([feed])[0] == InferSession(0, str(om())).infer([feed.astype("float32")])[0]).all()
+    with pytest.raises(RuntimeError, match="is float16, float32 was given"):
+        InferSession(0, str(om("--input-fp16", "x"))).infer([feed.astype("float32")])
+    done = jumar("export", "command", save(tiny()), "--soc", "310P3", "--input-fp16", "x")
+    assert "--input_fp16_nodes=x" in done.out
+    done = jumar("export", "command", save(tiny()), "--soc", "310P3", "--input-fp16", "xx")
+    assert done.code == 2 and "no input `xx`" in done.err

@@ -112,3 +112,13 @@ def test_unknown_advice_is_refused(jumar: Callable[..., Any], place: Path) -> No
 def test_explain_knows_the_advice(jumar: Callable[..., Any]) -> None:
     done = jumar("explain", "PF104")
     assert done.code == 0 and done.out.startswith("## PF104 host-synchronisation")
+
+
+def test_folder_without_a_trace_has_nothing_to_fix(tmp_path: Path) -> None:
+    from jumar.core.errors import UserError
+    from jumar.perf import fix_trace
+
+    (tmp_path / "out.json").write_text("old")
+    with pytest.raises(UserError, match="no trace to fix"):
+        fix_trace.fix(tmp_path / "trace_view.json", tmp_path / "out.json")
+    assert (tmp_path / "out.json").read_text() == "old"

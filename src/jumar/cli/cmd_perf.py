@@ -125,7 +125,10 @@ def fix_trace(source: Path, out: Path) -> int:
     from jumar.perf.fix_trace import fix
     from jumar.perf.readers import folder
 
-    path = folder.find(source)[0].path
+    found = folder.find(source)
+    if len(found) > 1:
+        click.echo(f"note: {len(found)} ranks are there: this is the trace of rank {found[0].rank}", err=True)
+    path = found[0].path
     done = fix(path / "trace_view.json" if path.is_dir() else path, out)
     lost = f", {done.left_out:,} events and {done.skipped:,} bytes left out" if done.left_out or done.skipped else ""
     end = "; the input breaks off" if done.truncated else ""

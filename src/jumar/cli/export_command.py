@@ -29,6 +29,7 @@ _CONVERSION = (
     click.option("--aipp", type=_PATH, metavar="FILE", help="AIPP file, which is checked."),
     click.option("--keep-dtype", "keep", type=_PATH, metavar="FILE", help="List of nodes that keep float32."),
     click.option("-o", "--output", type=_PATH, metavar="OUT", help="Result without `.om`; else beside the model."),
+    click.option("--input-fp16", "half_inputs", metavar="A;B", help="Inputs that callers give as float16."),
     click.option("--output-type", metavar="TYPE", help="Type of the outputs, such as FP32."),
     click.option("--out-nodes", metavar="NODES", help="Nodes that give the outputs, as ATC writes them."),
 )  # fmt: skip

@@ -38,6 +38,7 @@ class Wish:
     output: Path | None = None
     output_type: str | None = None
     out_nodes: str | None = None
+    half_inputs: str | None = None
     extra: tuple[str, ...] = ()
 
 
@@ -75,6 +76,7 @@ class Conversion:
         further = {
             "keep_dtype": wish.keep,
             "insert_op_conf": wish.aipp,
+            "input_fp16_nodes": wish.half_inputs,
             "output_type": wish.output_type,
             "out_nodes": wish.out_nodes,
         }
@@ -132,6 +134,7 @@ def build(wish: Wish, inputs: Sequence[Input]) -> Conversion:
     form = _format(wish, settled, mode)
     _check_output(wish, family)
     steps = _aipp(wish, settled, mode, family)
+    _check_half(wish, inputs, steps)
     output = wish.output or wish.model.with_suffix("")
     if output.suffix == ".om":
         output = output.with_suffix("")
@@ -236,6 +239,23 @@ def _format(wish: Wish, settled: dict[str, Shape], mode: str) -> str:
     if wish.aipp is not None and form != "NCHW":
         raise UserError(f"an AIPP file needs `--format NCHW`, not {form}")
     return form
+
+
+def half_names(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(";") if name.strip()]
+
+
+def _check_half(wish: Wish, inputs: Sequence[Input], steps: Sequence[aipp.Step]) -> None:
+    """`--input_fp16_nodes`: inputs that the caller gives as float16."""
+    names = [row.name for row in inputs]
+    for name in half_names(wish.half_inputs):
+        if name not in names:
+            raise UserError(f"no input `{name}`", did_you_mean(name, names, f"one of {', '.join(names)}"))
+        row = inputs[names.index(name)]
+        if row.type.element != "FLOAT":
+            raise UserError(f"input `{name}` is {row.type.element}: only FLOAT can come as float16")
+        if any(step.input_index == names.index(name) for step in steps):
+            raise UserError(f"input `{name}` has AIPP, which takes bytes", "leave it out of `--input-fp16`")
 
 
 def _check_output(wish: Wish, family: str) -> None:

@@ -29,6 +29,10 @@ class Fixed(NamedTuple):
 
 def fix(source: Path, target: Path) -> Fixed:
     """Read twice (the first event in time may stand anywhere), write once; the target appears whole or not at all."""
+    if not source.is_file():
+        raise UserError(
+            f"no trace to fix: `{source}`", "tables and databases have none: profile with `export_type` Text"
+        )
     if target.exists() and os.path.samefile(source, target):
         raise UserError("input and output are the same file", "name another file with `-o`")
     origin = _origin(source)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from jumar import __version__
 from jumar.core.finding import Finding, Level
-from jumar.export.check import Operator
-from jumar.export.graph import Input, View
 from jumar.report.html import environment
+
+if TYPE_CHECKING:
+    from jumar.export.check import Operator
+    from jumar.export.graph import Input, View
 
 STATES = {
     "parsed": ("rewritten", "parsed"),

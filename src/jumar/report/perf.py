@@ -119,6 +119,7 @@ def advice_json(item: Advice) -> dict[str, Any]:
         "change": list(item.change),
         "where": item.where or None,
         "ranks": list(item.ranks),
+        "figures_of_rank": item.most,
     }
 
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from jumar import __version__
 from jumar.perf.result import RankReport, Report, time
 from jumar.report.html import environment
-from jumar.report.perf import PARTS
+from jumar.report.perf import PARTS, no_advice
 
 WIDTH = 1200
 LEFT = 60
@@ -29,6 +29,7 @@ def render(report: Report) -> str:
         advice=report.advice[:MAX_ADVICE],
         left_out=max(0, len(report.advice) - MAX_ADVICE),
         total=total,
+        nothing=no_advice(report),
         version=__version__,
     )
 

@@ -18,7 +18,7 @@ from jumar.export.standin import om
 
 USED = {"model", "framework", "output", "soc_version", "input_format", "input_shape", "dynamic_batch_size",
         "dynamic_image_size", "dynamic_dims", "precision_mode", "precision_mode_v2", "keep_dtype", "insert_op_conf",
-        "output_type", "out_nodes", "mode"}  # fmt: skip
+        "output_type", "out_nodes", "mode", "input_fp16_nodes"}  # fmt: skip
 IGNORED = {"log", "op_select_implmode", "optypelist_for_implmode", "op_precision_mode", "fusion_switch_file",
            "external_weight", "deterministic", "check_report", "op_debug_level", "op_compiler_cache_mode",
            "op_compiler_cache_dir", "buffer_optimize", "host_env_os", "host_env_cpu", "enable_small_channel",
@@ -68,6 +68,7 @@ def _convert(words: Sequence[str]) -> str:
         output=Path(given["output"]),
         output_type=given.get("output_type"),
         out_nodes=given.get("out_nodes"),
+        half_inputs=given.get("input_fp16_nodes"),
     )
     view, external = check.read(wish.model)
     subject = check.Subject(wish.model, view, external)

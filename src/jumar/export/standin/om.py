@@ -12,7 +12,7 @@ from typing import Any
 from jumar import __version__
 from jumar.core import write
 from jumar.core.errors import UserError
-from jumar.export.command import Conversion
+from jumar.export.command import Conversion, half_names
 from jumar.export.model import LIMIT, whole
 from jumar.export.shapes import Range, Shape
 
@@ -35,6 +35,7 @@ class Offline:
     output_type: str | None
     onnx: bytes
     name: str
+    half_inputs: tuple[str, ...] = ()
 
 
 def save(conversion: Conversion) -> Path:
@@ -57,6 +58,7 @@ def save(conversion: Conversion) -> Path:
         "steps": [asdict(step)["values"] for step in conversion.steps],
         "kept": kept_names(wish.keep) if wish.keep else [],
         "output_type": wish.output_type,
+        "half_inputs": half_names(wish.half_inputs),
     }  # fmt: skip
     data = whole(conversion.model).SerializeToString()
     held = io.BytesIO()
@@ -102,7 +104,7 @@ def _read(source: Path | io.BytesIO, path: str) -> Offline:
             form=str(fields["form"]), shapes={str(name): _shape(row) for name, row in fields["shapes"].items()},
             gears=tuple(tuple(int(number) for number in gear) for gear in fields["gears"]),
             steps=tuple(fields["steps"]), kept=tuple(fields["kept"]), output_type=fields["output_type"], onnx=data,
-            name=path,
+            name=path, half_inputs=tuple(map(str, fields.get("half_inputs", ()))),
         )  # fmt: skip
     except (zipfile.BadZipFile, OSError, KeyError, ValueError, TypeError, AttributeError, EOFError) as error:
         raise UserError(

@@ -39,6 +39,8 @@ class Program:
     steps: dict[int, aipp.Step]
     session: Session
     cast: str | None
+    halves: frozenset[str] = frozenset()
+    """Inputs that come as float16."""
     last: tuple[tuple[int, ...], ...] = ()
     """Shapes of the outputs of the last run."""
 
@@ -73,7 +75,7 @@ class Program:
                 ready[port.name] = images.prepared(self.steps[index], value, self.shapes[port.name])
                 continue
             _fits(port, value, self.shapes[port.name])
-            ready[port.name] = value
+            ready[port.name] = value.astype("float32") if port.name in self.halves else value
         found = self.session.run(ready)
         self.last = tuple(value.shape for value in found)
         return [value.astype(self.cast) if self.cast else value for value in found]
@@ -97,7 +99,10 @@ def of(offline: om.Offline) -> Program:
     policy = half.Policy(effect, named(offline.kept, proto), saturates(offline.soc))
     steps = tuple(aipp.parse(_text(values), offline.name)[0] for values in offline.steps)
     cast = OUTPUTS.get(offline.output_type or "")
-    return _program(proto, offline.shapes, offline.mode, offline.gears, steps, policy, cast)
+    program = _program(proto, offline.shapes, offline.mode, offline.gears, steps, policy, cast)
+    program.halves = frozenset(offline.half_inputs)
+    program.inputs = [row._replace(dtype="float16") if row.name in program.halves else row for row in program.inputs]
+    return program
 
 
 def saturates(soc: str) -> bool:

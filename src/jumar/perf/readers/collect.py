@@ -33,6 +33,8 @@ _KINDS = {
     "Iteration Time": "step",
 }
 
+_USUAL = 20
+"""Characters of microseconds since 1970 with three decimals."""
 MOST = 1 << 63
 """Nanoseconds: the year 2262, and more than a float can divide."""
 Raw = tuple[str, Any, int, int, int, Any]
@@ -138,6 +140,8 @@ class Collector:
 
 def nanoseconds(value: Any) -> int:
     """A timestamp in microseconds, exactly where it is text; one that no clock shows is a ValueError."""
+    if type(value) is str and value[-4:-3] == "." and len(value) <= _USUAL:
+        return int(value[:-4]) * 1000 + int(value[-3:])
     found = _nanoseconds(value)
     if not -MOST < found < MOST:
         raise ValueError
@@ -146,8 +150,6 @@ def nanoseconds(value: Any) -> int:
 
 def _nanoseconds(value: Any) -> int:
     if type(value) is str:
-        if value[-4:-3] == ".":
-            return int(value[:-4]) * 1000 + int(value[-3:])
         whole, _, part = value.strip().partition(".")
         return int(whole) * 1000 + int((part + "000")[:3])
     if type(value) is int:
