@@ -17,7 +17,10 @@ _TEXT_TYPES = {"str", "Path", "pathlib.Path", "os.path.abspath", "os.path.expand
 
 _STATE = re.compile(r"(?:^|_)(?:ckpt|checkpoint|weights?)(?:$|_path$|_file$|_url$)")
 _RESULT = re.compile(r"ckpt|checkpoint|model|save|out|log|result|exp")
-_SHORT = {"data": "data", "dataset": "data", "root": "data", "input": "data", "save": "results", "output": "results"}
+_SHORT = {
+    **dict.fromkeys(("data", "dataset", "root", "root_path", "root_dir", "input"), "data"),
+    **dict.fromkeys(("save", "output"), "results"),
+}
 
 
 class Option(NamedTuple):
