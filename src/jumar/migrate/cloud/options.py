@@ -100,8 +100,12 @@ class CommandLine:
         return any(self._comes_from_elsewhere(call) for call in self.sites)
 
     def _comes_from_elsewhere(self, site: ast.Call) -> bool:
-        """Is the parser what a function of another module gave, which may have added options too?"""
+        """Is the parser what another module gave or was given, which may have added options too?"""
         assert isinstance(site.func, ast.Attribute)
+        var = self.paths.flow.var(site.func.value)
+        is_given = var is not None and self.paths.flow.parameter(var) is not None
+        if is_given and not self._is_made_here(site.func.value):
+            return True
         calls = [one for one in self.paths.flow.origins(site.func.value) if isinstance(one, ast.Call)]
         here = {node.name for node in ast.walk(self.file.tree) if isinstance(node, ast.FunctionDef)}
         return any(
