@@ -17,7 +17,10 @@ _TEXT_TYPES = {"str", "Path", "pathlib.Path", "os.path.abspath", "os.path.expand
 
 _STATE = re.compile(r"(?:^|_)(?:ckpt|checkpoint|weights?)(?:$|_path$|_file$|_url$)")
 _RESULT = re.compile(r"ckpt|checkpoint|model|save|out|log|result|exp")
-_SHORT = {"data": "data", "dataset": "data", "root": "data", "input": "data", "save": "results", "output": "results"}
+_SHORT = {
+    **dict.fromkeys(("data", "dataset", "root", "root_path", "root_dir", "input"), "data"),
+    **dict.fromkeys(("save", "output"), "results"),
+}
 
 
 class Option(NamedTuple):
@@ -97,8 +100,12 @@ class CommandLine:
         return any(self._comes_from_elsewhere(call) for call in self.sites)
 
     def _comes_from_elsewhere(self, site: ast.Call) -> bool:
-        """Is the parser what a function of another module gave, which may have added options too?"""
+        """Is the parser what another module gave or was given, which may have added options too?"""
         assert isinstance(site.func, ast.Attribute)
+        var = self.paths.flow.var(site.func.value)
+        is_given = var is not None and self.paths.flow.parameter(var) is not None
+        if is_given and not self._is_made_here(site.func.value):
+            return True
         calls = [one for one in self.paths.flow.origins(site.func.value) if isinstance(one, ast.Call)]
         here = {node.name for node in ast.walk(self.file.tree) if isinstance(node, ast.FunctionDef)}
         return any(

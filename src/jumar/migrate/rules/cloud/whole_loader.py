@@ -39,9 +39,7 @@ def finish(file: PyFile) -> Iterator[Finding]:
             fix = "give it `sampler=jumar_cloud.sampler(dataset, shuffle=True)` and `shuffle=jumar_cloud.shuffle(True)`"
             yield file.report(RULE, call, State.HAND, "in a job every process trains on all the data", fix)
             continue
-        message = (
-            "in a job each process reads its part; `loader.sampler.set_epoch(epoch)` gives each epoch a new order"
-        )
+        message = "in a job each process reads its part; `loader.sampler.set_epoch(epoch)` gives each epoch a new order"
         yield file.rewrite(RULE, call, message, *edits, needs=helper.NEEDS, subject="sampler")
     if not meets:
         message = "with more than one device every process would train on all the data, for itself"
