@@ -88,6 +88,12 @@ def test_libraries_are_found_through_the_prefix() -> None:
     assert not built.glue
 
 
+@pytest.mark.parametrize("name", ["MS_DEV_RUNTIME_CONF", "MS_SIMULATION_LEVEL"])
+def test_own_settings_of_the_runtime_are_kept(name: str) -> None:
+    assert command.build(["net.py"], Wish(), {}).variables["MS_DEV_RUNTIME_CONF"] == "switch_inline:False"
+    assert "MS_DEV_RUNTIME_CONF" not in command.build(["net.py"], Wish(), {name: "1"}).variables
+
+
 def test_prefix_has_hccl_and_no_operator_compiler(tmp_path: Path) -> None:
     values = {"JUMAR_SOC": "Ascend910B3", "JUMAR_CARDS": "1", "JUMAR_CANN": "9.1.0"}
     entries = prefix.build(tmp_path, values)
