@@ -115,7 +115,8 @@ class ResNet(nn.Cell):
     def __init__(self):
         super().__init__()
         self.conv, self.norm, self.relu = nn.Conv2d(3, 8, 7, stride=2), nn.BatchNorm2d(8), nn.ReLU()
-        self.pool, self.body = nn.MaxPool2d(3, 2, pad_mode="same"), nn.SequentialCell(Residual(8, 8, 1), Residual(8, 16, 2))
+        self.pool = nn.MaxPool2d(3, 2, pad_mode="same")
+        self.body = nn.SequentialCell(Residual(8, 8, 1), Residual(8, 16, 2))
         self.mean, self.flatten, self.head = ops.ReduceMean(keep_dims=True), nn.Flatten(), nn.Dense(16, 10)
         self.loss = nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
     def construct(self, x, y):
@@ -179,7 +180,7 @@ if target == "Ascend":
     scaling = nn.DynamicLossScaleUpdateCell(2**4, 2, 100)
     step = nn.TrainOneStepWithLossScaleCell(net, nn.Momentum(net.trainable_params(), 0.1, 0.9), scaling)
     given = [Tensor(np.full((3, 4), size, np.float32)) for size in (1.0, 1e30, 1.0)]
-    results["loss scale"] = [str(step(one, ops.zeros((3, 2), ms.float32))[2]) for one in given]
+    results["loss scale"] = [float(step(one, ops.zeros((3, 2), ms.float32))[2].asnumpy()) for one in given]
 print(json.dumps(results))
 """
 
@@ -288,16 +289,18 @@ def test_networks_train_as_on_the_cpu(start: Start, mode: str) -> None:
         said = start(NETWORKS, "program.py", target, mode, DNNL_MAX_CPU_ISA="AVX2").stdout
         results[target] = json.loads(said.splitlines()[-1])
     for name in results["CPU"]:
-        assert results["Ascend"][name] == pytest.approx(results["CPU"][name], rel=1e-3), name
+        assert results["Ascend"][name] == pytest.approx(results["CPU"][name], rel=1e-2), name  # float16 inside
         assert results["Ascend"][name][2] < results["Ascend"][name][0], name
     dropped, largest = results["Ascend"]["dropout"]
     assert dropped == pytest.approx(0.25, abs=0.03) and largest == pytest.approx(1 / 0.75)
-    assert results["Ascend"]["loss scale"] == ["16.0", "8.0", "8.0"]
+    assert results["Ascend"]["loss scale"] == [16, 8, 8]
 
 
 @pytest.mark.slow
 def test_two_emulated_npus_train_as_one(start: Start, tmp_path: Path) -> None:
-    program = PARALLEL.replace('ms.set_device("Ascend", 5)', 'ms.set_context(mode=ms.GRAPH_MODE, device_target="Ascend")')
+    program = PARALLEL.replace(
+        'ms.set_device("Ascend", 5)', 'ms.set_context(mode=ms.GRAPH_MODE, device_target="Ascend")'
+    )
     single = start(program, "program.py", "single").stdout.splitlines()[-1]
     assert single.startswith("weights ")
     start(program, "msrun", "--worker_num=2", "--local_worker_num=2", "--join=True", "--log_dir=logs",

@@ -26,7 +26,9 @@ def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text("import numpy\nif True:\n    from mindspore import nn\n")
     (tmp_path / "other.py").write_text("text = 'import mindspore'\n# import mindspore\n")
     (tmp_path / "torch_net.py").write_text("import torch.nn as nn\nfrom net import anything\n")
-    (tmp_path / "train.py").write_text("import argparse\nfrom src import config\nfrom src.models.tiny import (Tiny,\n  x)\n")
+    (tmp_path / "train.py").write_text(
+        "import argparse\nfrom src import config\nfrom src.models.tiny import (Tiny,\n  x)\n"
+    )
     (tmp_path / "src" / "models").mkdir(parents=True)
     (tmp_path / "src" / "models" / "tiny.py").write_text("from ..parts import Part\n")
     (tmp_path / "src" / "parts.py").write_text("import mindspore.nn as nn\nimport train\n")
