@@ -25,6 +25,8 @@ CANN = "9.1.0"
 INSTALL = "pip install mindspore==2.10.0 'numpy<2'"
 TARGET = "JUMAR_MINDSPORE_TARGET"
 """What device_target becomes, whatever the program says: read by site/sitecustomize.py."""
+HARMLESS = (b"No module named 'te'", b'relies on whl package "te"')
+"""MindSpore misses CANN's operator compiler and says so whenever a device is chosen; nothing is compiled here."""
 _RUNTIME = "MS_DEV_RUNTIME_CONF"
 _ASK = (
     "import importlib.metadata as m, json, sys\n"
