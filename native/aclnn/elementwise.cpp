@@ -178,8 +178,5 @@ OPERATOR(aclnnInplaceMaskedFillScalar, (Out self, In mask, Number number),
          masked_fill(view(self), view(mask), value(number, 0)))
 OPERATOR(aclnnInplaceMaskedFillTensor, (Out self, In mask, In number),
          masked_fill(view(self), view(mask), load<double>(view(number)).at(0)))
-OPERATOR(aclnnAllFinite, (Tensors tensors, Out out), {
-  bool finite = true;
-  for (const View& one : views(tensors)) finite = finite && all_finite(one);
-  fill(view(out), finite ? 1 : 0);
-})
+// MindSpore's own: called for one tensor after the other with the same output, which it clears before.
+OPERATOR(aclnnAllFinite, (In self, Out overflow), if (!all_finite(view(self))) fill(view(overflow), 1))

@@ -21,7 +21,8 @@ const kernels::View& entry(const std::vector<kernels::View>& all, size_t index, 
 }
 
 const Entry* find_entry(const char* type) {
-  for (const auto* family : {&kActivations, &kIndexing, &kLosses, &kNetwork, &kNorms, &kOptimizers, &kPlain, &kShapes, &kVision})
+  for (const auto* family : {&kActivations, &kIndexing, &kLosses, &kNetwork, &kNorms, &kOptimizers, &kPlain,
+                             &kRandom, &kShapes, &kVision})
     for (const Entry& one : *family)
       if (std::strcmp(one.type, type) == 0) return &one;
   return nullptr;

@@ -37,7 +37,8 @@ struct Entry {
   void (*run)(const Arguments&);
 };
 
-extern const std::vector<Entry> kActivations, kIndexing, kLosses, kNetwork, kNorms, kOptimizers, kPlain, kShapes, kVision;
+extern const std::vector<Entry> kActivations, kIndexing, kLosses, kNetwork, kNorms, kOptimizers, kPlain, kRandom, kShapes,
+    kVision;
 
 bool exists(const char* type);
 // `known` says whether there is an operator of this type; the error of one that fails is that of the calling thread.

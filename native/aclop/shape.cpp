@@ -102,11 +102,21 @@ void concatenate_of(const Arguments& a) {
   concatenate(all_inputs(a), static_cast<int64_t>(a.number("concat_dim", 0)), a.out(0));
 }
 
-void split_of(const Arguments& a) {
-  std::vector<View> parts;
-  for (size_t i = 0; i < a.outputs(); ++i) parts.push_back(a.out(i));
-  cut(a.in(0), static_cast<int64_t>(a.number("split_dim", 0)), parts);
+std::vector<View> all_outputs(const Arguments& a) {
+  std::vector<View> all;
+  for (size_t i = 0; i < a.outputs(); ++i) all.push_back(a.out(i));
+  return all;
 }
+
+void split_by_attribute(const Arguments& a) {
+  cut(a.in(0), static_cast<int64_t>(a.number("split_dim", 0)), all_outputs(a));
+}
+
+// Inputs: axis, x.
+void split_of(const Arguments& a) { cut(a.in(1), static_cast<int64_t>(a.number_in(0)), all_outputs(a)); }
+
+// Inputs: x, sizes, axis; the outputs have the sizes.
+void split_by_sizes(const Arguments& a) { cut(a.in(0), static_cast<int64_t>(a.number_in(2)), all_outputs(a)); }
 
 }  // namespace
 
@@ -120,7 +130,9 @@ const std::vector<Entry> kShapes = {
     {"PadV3", pad_of},
     {"PadV3Grad", pad_gradient_of},
     {"Range", range_of},
-    {"SplitD", split_of},
+    {"Split", split_of},
+    {"SplitD", split_by_attribute},
+    {"SplitV", split_by_sizes},
     {"StridedSlice", [](const Arguments& a) { copy_flat(strided(a.in(0), a), a.out(0)); }},
     {"StridedSliceGrad", strided_gradient},
     {"Tril", triangle_of<true>},

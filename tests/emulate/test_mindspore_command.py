@@ -26,7 +26,9 @@ def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text("import numpy\nif True:\n    from mindspore import nn\n")
     (tmp_path / "other.py").write_text("text = 'import mindspore'\n# import mindspore\n")
     (tmp_path / "torch_net.py").write_text("import torch.nn as nn\nfrom net import anything\n")
-    (tmp_path / "train.py").write_text("import argparse\nfrom src import config\nfrom src.models.tiny import (Tiny,\n  x)\n")
+    (tmp_path / "train.py").write_text(
+        "import argparse\nfrom src import config\nfrom src.models.tiny import (Tiny,\n  x)\n"
+    )
     (tmp_path / "src" / "models").mkdir(parents=True)
     (tmp_path / "src" / "models" / "tiny.py").write_text("from ..parts import Part\n")
     (tmp_path / "src" / "parts.py").write_text("import mindspore.nn as nn\nimport train\n")
@@ -86,6 +88,13 @@ def test_libraries_are_found_through_the_prefix() -> None:
     assert built.variables["PYTHONPATH"] == f"{home}/{prefix.PYTHON}"
     assert built.argv[0] == sys.executable
     assert not built.glue
+    assert any(item in b"CheckFailed: No module named 'te'" for item in built.harmless)
+
+
+@pytest.mark.parametrize("name", ["MS_DEV_RUNTIME_CONF", "MS_SIMULATION_LEVEL"])
+def test_own_settings_of_the_runtime_are_kept(name: str) -> None:
+    assert command.build(["net.py"], Wish(), {}).variables["MS_DEV_RUNTIME_CONF"] == "switch_inline:False"
+    assert "MS_DEV_RUNTIME_CONF" not in command.build(["net.py"], Wish(), {name: "1"}).variables
 
 
 def test_prefix_has_hccl_and_no_operator_compiler(tmp_path: Path) -> None:

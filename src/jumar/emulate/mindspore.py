@@ -25,6 +25,9 @@ CANN = "9.1.0"
 INSTALL = "pip install mindspore==2.10.0 'numpy<2'"
 TARGET = "JUMAR_MINDSPORE_TARGET"
 """What device_target becomes, whatever the program says: read by site/sitecustomize.py."""
+HARMLESS = (b"No module named 'te'", b'relies on whl package "te"')
+"""MindSpore misses CANN's operator compiler and says so whenever a device is chosen; nothing is compiled here."""
+_RUNTIME = "MS_DEV_RUNTIME_CONF"
 _ASK = (
     "import importlib.metadata as m, json, sys\n"
     "def v(n):\n"
@@ -80,8 +83,11 @@ def emulated(values: Mapping[str, str], environ: Mapping[str, str], python: str,
     home = found["ASCEND_HOME_PATH"]
     own = str(env.library_dir())
     libraries = [path for path in values["LD_LIBRARY_PATH"].split(":") if path not in (own, f"{home}/lib64")]
+    # With branches inlined, 2.10.0 cannot build the graph of TrainOneStepWithLossScaleCell here.
+    runtime = {} if environ.keys() & {_RUNTIME, "MS_SIMULATION_LEVEL"} else {_RUNTIME: "switch_inline:False"}
     return {
         **found,
+        **runtime,
         "PATH": _first(str(Path(shutil.which(python) or python).parent), found["PATH"]),
         "LD_LIBRARY_PATH": ":".join([f"{home}/lib64", *libraries]),
         "PYTHONPATH": _join([f"{home}/{prefix.PYTHON}"], environ.get("PYTHONPATH", "")),

@@ -60,7 +60,9 @@ def _imported(text: bytes, path: Path, root: Path) -> Iterator[Path]:
         names = [name.split()[0] for name in (match[2] or b"").decode().split(",") if name.split()]
         yield from _modules(path.parent, root, module)
         for name in names:
-            yield from _modules(path.parent, root, f"{module.rstrip('.')}.{name}" if module.strip(".") else module + name)
+            yield from _modules(
+                path.parent, root, f"{module.rstrip('.')}.{name}" if module.strip(".") else module + name
+            )
 
 
 def _modules(here: Path, root: Path, module: str) -> list[Path]:

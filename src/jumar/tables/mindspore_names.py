@@ -46,6 +46,12 @@ def names() -> dict[str, Moved]:
 
 
 @cache
+def keywords() -> dict[str, dict[str, str]]:
+    """New names of arguments by old ones, by call."""
+    return {name: dict(row) for name, row in table("mindspore_names.toml")["keywords"].items()}
+
+
+@cache
 def modules() -> dict[str, Moved]:
     return {name: Moved(name, **row) for name, row in table("mindspore_names.toml")["modules"].items()}
 

@@ -1,0 +1,141 @@
+"""More kernels of MindSpore's operators against numpy: activations, losses, indices, order, norms, images, random."""
+
+from __future__ import annotations
+
+import math
+from ctypes import c_double
+from typing import Any
+
+import pytest
+
+np = pytest.importorskip("numpy")
+
+from stand_ins import CUBE, Library  # noqa: E402
+
+from jumar.emulate import env  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def card() -> Library:
+    if not list(env.library_dir().glob("lib*.so")):
+        pytest.skip("the stand-ins are not built: pip install .")
+    return Library()
+
+
+@pytest.fixture
+def x() -> Any:
+    return np.random.default_rng(5).normal(size=(4, 6))
+
+
+def _sigmoid(v: Any) -> Any:
+    return 1 / (1 + np.exp(-v))
+
+
+CURVES = {
+    "aclnnGelu": lambda v: v / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3))),
+    "aclnnHardswish": lambda v: v * np.clip(v + 3, 0, 6) / 6,
+    "aclnnMish": lambda v: v * np.tanh(np.log1p(np.exp(v))),
+    "aclnnHardsigmoid": lambda v: np.clip(v / 6 + 0.5, 0, 1),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_curve_and_its_slope(card: Library, x: Any, name: str) -> None:
+    assert np.allclose(card.run(name, x, np.zeros_like(x)), CURVES[name](x))
+    slope = (CURVES[name](x + 1e-6) - CURVES[name](x - 1e-6)) / 2e-6
+    assert np.allclose(card.run(f"{name}Backward", np.full_like(x, 2), x, np.zeros_like(x)), 2 * slope, atol=1e-6)
+
+
+def test_losses(card: Library, x: Any) -> None:
+    y = x[::-1].copy()
+    assert np.allclose(card.run("aclnnMseLoss", x, y, 1, np.zeros(())), ((x - y) ** 2).mean())
+    assert np.allclose(card.run("aclnnL1Loss", x, y, 2, np.zeros(())), np.abs(x - y).sum())
+    p, t = _sigmoid(x), _sigmoid(y)
+    entropy = -(t * np.log(p) + (1 - t) * np.log(1 - p))
+    assert np.allclose(card.run("aclnnBinaryCrossEntropy", p, t, None, 0, np.zeros_like(x)), entropy)
+    out = card.run("aclnnBinaryCrossEntropyWithLogits", x, t, None, None, 1, np.zeros(()))
+    assert np.allclose(out, entropy.mean())
+
+
+def test_numpy_indexing(card: Library, x: Any) -> None:
+    cube = x.reshape(2, 3, 4)
+    i, j = np.array([[1, 0]]), np.array([[2], [0]])
+    none = np.zeros(0, "int64")
+    assert np.allclose(card.run("aclnnIndex", cube, [i, j], np.zeros((2, 2, 4))), cube[i, j])
+    assert np.allclose(card.run("aclnnIndex", cube, [none, j], np.zeros((2, 2, 1, 4))), cube[:, j])
+    assert np.allclose(card.run("aclnnIndex", cube, [i, none, j], np.zeros((2, 2, 3))), cube[i, :, j])
+    target = x.copy()
+    assert card.call("aclnnIndexPutImpl", target, [np.array([1, 1])], np.ones((2, 6)), True, False) == 0
+    assert np.allclose(target[1], x[1] + 2) and np.allclose(target[0], x[0])
+
+
+def test_sorting_and_running_sums(card: Library, x: Any) -> None:
+    values, places = np.zeros((4, 3)), np.zeros((4, 3), "int64")
+    card.run("aclnnTopk", x, 3, 1, True, True, values, places)
+    assert np.allclose(values, -np.sort(-x)[:, :3]) and (places == np.argsort(-x)[:, :3]).all()
+    for reverse, expected in ((False, np.cumsum(x, 1)), (True, np.cumsum(x[:, ::-1], 1)[:, ::-1])):
+        out = np.zeros_like(x)
+        assert card.by_type("Cumsum", [x, np.array(1)], [out], exclusive=False, reverse=reverse) == 0
+        assert np.allclose(out, expected)
+
+
+def test_group_and_root_mean_square_norm(card: Library, x: Any) -> None:
+    image, weight = np.random.default_rng(1).normal(size=(2, 4, 3, 3)), np.arange(4.0)
+    out, mean, inverse = np.zeros_like(image), np.zeros((2, 2)), np.zeros((2, 2))
+    card.run("aclnnGroupNorm", image, weight, np.ones(4), 2, 4, 9, 2, c_double(1e-5), out, mean, inverse)
+    parts = image.reshape(2, 2, -1)
+    scaled = ((parts - parts.mean(2, keepdims=True)) / np.sqrt(parts.var(2, keepdims=True) + 1e-5)).reshape(image.shape)
+    assert np.allclose(out, scaled * weight[:, None, None] + 1)
+    out, inverse = np.zeros_like(x), np.zeros((4, 1))
+    card.run("aclnnRmsNorm", x, np.ones(6), c_double(0), out, inverse)
+    assert np.allclose(inverse, 1 / np.sqrt((x**2).mean(1, keepdims=True))) and np.allclose(out, x * inverse)
+
+
+def test_transposed_convolution_undoes_the_direction(card: Library) -> None:
+    rng = np.random.default_rng(2)
+    x, weight = rng.normal(size=(1, 3, 4, 4)), rng.normal(size=(3, 2, 3, 3))
+    options = [[2, 2], [1, 1], [1, 1], True, [0, 0], 1]
+    out = card.run("aclnnConvolution", x, weight, None, *options, np.zeros((1, 2, 7, 7)), CUBE)
+    forward = card.run("aclnnConvolution", out, weight, None, *options[:3], False, [0, 0], 1, np.zeros_like(x), CUBE)
+    assert np.allclose((out * out).sum(), (forward * x).sum())  # one is the adjoint of the other
+
+
+def test_resizing(card: Library) -> None:
+    image = np.arange(16.0).reshape(1, 1, 4, 4)
+    near = card.run("aclnnUpsampleNearest2d", image, [8, 8], np.zeros((1, 1, 8, 8)))
+    assert (near == image.repeat(2, 2).repeat(2, 3)).all()
+    small = card.run("aclnnAdaptiveAvgPool2d", image, [2, 2], np.zeros((1, 1, 2, 2)))
+    assert np.allclose(small, image.reshape(1, 1, 2, 2, 2, 2).mean((3, 5)))
+
+
+def test_padding_modes(card: Library, x: Any) -> None:
+    for name, mode in (("aclnnReflectionPad1d", "reflect"), ("aclnnReplicationPad1d", "edge")):
+        expected = np.pad(x, ((0, 0), (2, 1)), mode)
+        assert (card.run(name, x, [2, 1], np.zeros_like(expected)) == expected).all()
+    assert (card.run("aclnnFlip", x, [0], np.zeros_like(x)) == x[::-1]).all()
+    assert (card.run("aclnnRoll", x, [2], [1], np.zeros_like(x)) == np.roll(x, 2, 1)).all()
+
+
+def test_same_seed_gives_the_same_numbers(card: Library) -> None:
+    def mask(seed: int) -> Any:
+        bits = np.zeros(1000 // 8, "uint8")
+        return card.run("aclnnDropoutGenMask", [1000], c_double(0.3), seed, 0, bits)
+
+    assert (mask(1) == mask(1)).all() and (mask(1) != mask(2)).any()
+    assert 600 < np.unpackbits(mask(1)).sum() < 800
+    drawn = np.zeros((2, 5000))
+    assert card.by_type("RandomStandardNormal", [np.array([2, 5000])], [drawn], seed=3, seed2=4) == 0
+    assert abs(drawn.mean()) < 0.05 and abs(drawn.std() - 1) < 0.05
+    again = np.zeros_like(drawn)
+    assert card.by_type("RandomStandardNormal", [np.array([2, 5000])], [again], seed=3, seed2=4) == 0
+    assert (drawn != again).any()  # the next numbers of the same sequence
+
+
+def test_batch_norm_by_type(card: Library) -> None:
+    x, ones, zeros = np.random.default_rng(3).normal(2, 3, size=(4, 2, 5, 5)), np.ones(2), np.zeros(2)
+    out, mean, variance, batch_mean, batch_variance = np.zeros_like(x), *(np.zeros(2) for _ in range(4))
+    inputs = [x, zeros, zeros, ones, zeros, zeros, ones]
+    results = [out, mean, variance, batch_mean, batch_variance]
+    assert card.by_type("BNTrainingUpdate", inputs, results, factor=0.1, epsilon=1e-5) == 0
+    assert np.allclose(batch_mean, x.mean((0, 2, 3))) and np.allclose(batch_variance, x.var((0, 2, 3)))
+    assert np.allclose(mean, 0.1 * batch_mean) and np.allclose(out.std((0, 2, 3)), 1, atol=1e-5)
