@@ -1,6 +1,7 @@
-"""For `jumar run --on cpu`: lets MindSpore programs that name Ascend or GPU run on its CPU target, unedited.
+"""For `jumar run`: what MindSpore programs must be spared, unedited, on a machine without an NPU.
 
-Python reads this at start because its folder is first in PYTHONPATH; it belongs to the interpreter of the program, so
+With `--on cpu`, programs that name Ascend or GPU get the CPU target. On the emulated machine there is no queue from
+the host's data set into the graph (data sinking): batches are handed over one by one. Python reads this at start because its folder is first in PYTHONPATH; it belongs to the interpreter of the program, so
 it uses the standard library only, and hands on to the `sitecustomize` it hides.
 """
 
@@ -28,6 +29,35 @@ def _hand_on() -> None:
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
     if spec is not None and spec.loader is not None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+def _unsunk(module: Any) -> None:
+    """What MindSpore itself does on its CPU target, with as many steps as `sink_size` asks for."""
+    model = module.Model
+
+    def train(
+        self: Any, epoch: int, train_dataset: Any, list_callback: Any = None, cb_params: Any = None,
+        sink_size: int = -1, initial_epoch: int = 0, valid_infos: Any = None,
+    ) -> None:  # fmt: skip
+        _say_unsunk()
+        if sink_size > 0:
+            size = train_dataset.get_dataset_size()
+            epoch = initial_epoch + -(-(epoch - initial_epoch) * sink_size // size)
+        self._train_process(epoch, train_dataset, list_callback, cb_params, initial_epoch, valid_infos)
+
+    def evaluate(self: Any, valid_dataset: Any, *args: Any, **kwargs: Any) -> Any:
+        _say_unsunk()
+        return self._eval_process(valid_dataset, *args, **kwargs)
+
+    model._train_dataset_sink_process, model._eval_dataset_sink_process = train, evaluate
+
+
+@functools.cache
+def _say_unsunk() -> None:
+    print(
+        "jumar: data sinking is not emulated: batches are handed over one by one, and callbacks see every step",
+        file=sys.stderr,
+    )
 
 
 def _target(name: str) -> str:
@@ -68,11 +98,12 @@ def _communication(module: Any) -> None:
     module.init = init
 
 
-_CHANGES = {
+_CPU = {
     "mindspore.context": _context,
     "mindspore.device_manager": _device,
     "mindspore.communication.management": _communication,
 }
+_CHANGES = _CPU if _TARGET == "CPU" else {"mindspore.train.model": _unsunk} if _TARGET else {}
 
 
 class _Loader(Loader):
@@ -91,7 +122,7 @@ class _Loader(Loader):
 
 
 class _Watch:
-    """Waits for the modules of MindSpore that choose a device."""
+    """Waits for the modules of MindSpore that are changed."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
@@ -103,6 +134,6 @@ class _Watch:
         return spec
 
 
-if _TARGET:
+if _CHANGES:
     sys.meta_path.insert(0, _Watch)
 _hand_on()
