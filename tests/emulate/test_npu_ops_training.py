@@ -84,6 +84,8 @@ turned = torch.tensor([[[5.0, 5, 4, 4, 45]]])
 overlap = torch_npu.npu_rotated_iou(square.npu(), turned.npu(), False, 0, True, 0.0, 0.0).item()
 octagon = 32 * (2 ** 0.5 - 1)
 assert abs(overlap - octagon / (32 - octagon)) < 1e-5
+both = torch_npu.npu_rotated_overlaps(torch.cat([square, turned], 1).npu(), turned.npu(), False)
+torch.testing.assert_close(both.cpu(), torch.tensor([[[octagon], [16.0]]]))
 many = boxes.view(1, 3, 1, 4).npu()
 best, points, classes, found = torch_npu.npu_batch_nms(many, scores.view(1, 3, 1).npu(), 0.1, 0.5, 3, 4)
 assert found.item() == 2 and best[0, 1].tolist() == [20, 20, 30, 30] and points[0].tolist()[2:] == [0, 0]

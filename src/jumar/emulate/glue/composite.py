@@ -23,11 +23,14 @@ def register() -> None:
 
 
 def _lstm_cell(input_gates: Any, hidden_gates: Any, cx: Any, input_bias: Any = None, hidden_bias: Any = None) -> Any:
+    import torch
+
     gates = _biased(hidden_gates, hidden_bias) + _biased(input_gates, input_bias)
     into, forget, cell, out = gates.unsafe_chunk(4, 1)
-    cy = forget.sigmoid() * cx + into.sigmoid() * cell.tanh()
-    # The third result is work space for the fused backward kernel, which is not used.
-    return out.sigmoid() * cy.tanh(), cy, cy.new_empty(0)
+    into, forget, cell, out = into.sigmoid(), forget.sigmoid(), cell.tanh(), out.sigmoid()
+    cy = forget * cx + into * cell
+    # The third result is what the fused backward kernel would work with; here it is only looked at.
+    return out * cy.tanh(), cy, torch.cat([gate.detach() for gate in (into, forget, cell, out)], 1)
 
 
 def _gru_cell(input_gates: Any, hidden_gates: Any, hx: Any, input_bias: Any = None, hidden_bias: Any = None) -> Any:

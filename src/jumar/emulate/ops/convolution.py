@@ -159,6 +159,8 @@ def slow_conv_transpose2d_backward(
 @operator()
 def batch_norm_reduce(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     """Sum and sum of squares per channel, to be added up over the cards."""
+    if input.dim() <= 1:
+        raise RuntimeError("The dim input tensor [self] must more than 1.")
     dims = [d for d in range(input.dim()) if d != 1]
     return input.float().sum(dims), input.float().square().sum(dims)
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from jumar.emulate.ops.registry import not_emulated, operator
 
 _Point = tuple[float, float]
+_NO_AREA = 1e-14
 
 
 def _overlap(boxes: Tensor) -> Tensor:
@@ -123,8 +124,8 @@ def npu_rotated_iou(
 
 @operator()
 def npu_rotated_overlaps(input: Tensor, query_boxes: Tensor, trans: bool = False) -> Tensor:
-    # Boxes lie in columns here: (batch, 5, boxes).
-    return _each(input.transpose(1, 2), query_boxes.transpose(1, 2), trans, True, 0, ratio=False)
+    # As (batch, boxes, 5), whatever the vendor's page says: torch_npu turns them round for the device's kernel.
+    return _each(input, query_boxes, trans, True, 0, ratio=False)
 
 
 def _each(input: Tensor, query: Tensor, trans: bool, is_cross: bool, mode: int, *, ratio: bool) -> Tensor:
@@ -138,11 +139,13 @@ def _each(input: Tensor, query: Tensor, trans: bool, is_cross: bool, mode: int, 
 
 
 def _polygon(box: list[float], centred: bool) -> list[_Point]:
-    """The corners, counter-clockwise, of (x, y, w, h, degrees) or of (x1, y1, x2, y2, degrees)."""
+    """The corners, counter-clockwise, of (x, y, w, h, degrees) or of (x1, y1, x2, y2, degrees); none if empty."""
     if centred:
         cx, cy, w, h = box[:4]
     else:
         cx, cy, w, h = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2, box[2] - box[0], box[3] - box[1]
+    if w * h < _NO_AREA:
+        return []
     angle = math.radians(box[4] if centred else -box[4])  # the form with corners turns the other way
     c, s = math.cos(angle), math.sin(angle)
     half = ((-w / 2, -h / 2), (w / 2, -h / 2), (w / 2, h / 2), (-w / 2, h / 2))
@@ -162,7 +165,7 @@ def _ratio(a: list[_Point], b: list[_Point], mode: int = 0) -> float:
 
 def _common(a: list[_Point], b: list[_Point]) -> float:
     """The area two convex polygons share: one is cut by each side of the other."""
-    points = a
+    points = a if b else []
     for start, end in zip(b, b[1:] + b[:1], strict=True):
         if not points:
             return 0.0
