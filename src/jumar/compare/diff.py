@@ -28,7 +28,8 @@ def steps(a: Rank, b: Rank, noise: Floor, precision: str = "") -> list[Stepped]:
     found: list[Stepped] = []
     flips: dict[str, float] = {}
     for number in sorted(set(a.steps) & set(b.steps)):
-        found.append(step(*(reader.unscaled(reader.step(rank, number)) for rank in (a, b)), b, noise, precision, flips))
+        first, second = (reader.unscaled(reader.step(rank, number)) for rank in (a, b))
+        found.append(step(first, second, b, noise, precision, flips))
     return found
 
 
@@ -90,8 +91,8 @@ class _Sides:
                 return None
             return Pair(a.number, first, second, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, changed)
         error_in = _inputs(a, first, b, second)
-        own = {"state": self.update, "weight": lambda name: self._before.get(name, 0.0)}.get(first.kind, lambda _: 0.0)
-        beside = self._spread.at(first, second, error.relative, error_in, own(first.name))
+        own = {"state": self.update(first.name), "weight": self._before.get(first.name, 0.0)}.get(first.kind, 0.0)
+        beside = self._spread.at(first, second, error.relative, error_in, own)
         expected = max(self._noise.at(a.number, first, second, self._unit, error_in), beside)
         over = error.relative / expected
         if not _judged(first):

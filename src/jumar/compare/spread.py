@@ -1,8 +1,8 @@
 """Noise that runs with rounding noise do not show: values too small for float16, and indices that flip.
 
-Rounding is in proportion to a value; float16 has no values between 0 and 6e-8, so that small gradients lose their digits
-there. And where a choice (topk, argmax, a comparison) hangs on values that are close to each other, noise decides it.
-Both are handed on to what is computed from them.
+Rounding is in proportion to a value; float16 has no values between 0 and 6e-8, so that small gradients lose their
+digits there. And where a choice (topk, argmax, a comparison) hangs on values that are close to each other, noise
+decides it. Both are handed on to what is computed from them.
 """
 
 from __future__ import annotations
