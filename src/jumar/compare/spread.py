@@ -11,13 +11,15 @@ import math
 
 import numpy as np
 
+from jumar.compare import measure
+from jumar.compare.align import canonical
 from jumar.compare.precision import UNIT, is_product
-from jumar.compare.result import STATS, Entry
+from jumar.compare.result import Entry
 from jumar.compare.store import Step
 
 _QUANTUM = 2.0**-24 / math.sqrt(12)
 """The mean error of a value that float16 rounds to a multiple of its smallest one."""
-_NORM = STATS.index("norm")
+_SUMS = ("sum", "add", "sub")
 
 
 class Spread:
@@ -29,7 +31,7 @@ class Spread:
         self._known: dict[int, float] = {}
         self._flipped: set[int] = set()
         self.gradients: dict[str, float] = {}
-        """By weight."""
+        """By weight: how much of it is noise, if it is not a fault that comes first anyway."""
 
     def at(self, first: Entry, second: Entry, error: float, error_in: float, own: float = 0.0) -> float:
         """For one pair, in the order of the first run; `own` is what is known of it already."""
@@ -44,7 +46,7 @@ class Spread:
         if first.kind == "op" and (error_in != 0 or allowed > 0) and self._chooses(first, second):
             self._flipped.add(first.index)
         if first.kind == "grad":
-            self.gradients[first.name] = allowed
+            self.gradients[first.name] = max(allowed, error if error < math.inf else 0.0)
         self._known[first.index] = allowed
         return allowed
 
@@ -65,15 +67,21 @@ class Spread:
 
     def _mean_size(self, entry: Entry) -> float:
         """Of the values, with the factor that a scaler put on them."""
-        out = next((out for out in entry.outs if out.row >= 0), None)
-        if out is None or not out.numel:
-            return 0.0
-        norm = float(self._b.numbers[out.row][_NORM])
-        return norm / math.sqrt(out.numel) * (self._b.scale if entry.phase == "backward" else 1.0)
+        return measure.mean_size(self._b, entry) * (self._b.scale if entry.phase == "backward" else 1.0)
 
 
 def _is_half(entry: Entry) -> bool:
     return any(out.dtype == "float16" for out in entry.outs)
+
+
+def cancelled(step: Step, entry: Entry, unit: float) -> float:
+    """Where nothing was measured: the error of a sum whose parts take each other away, from the size of its parts."""
+    size = measure.mean_size(step, entry)
+    if canonical(entry.op) not in _SUMS or size == 0:
+        return 0.0
+    parts = [(measure.mean_size(step, step.entries[number]), step.entries[number].outs) for number in entry.inputs]
+    longest = max((outs[0].numel / max(1, entry.outs[0].numel) for _, outs in parts if outs), default=1.0)
+    return unit * max((part for part, _ in parts), default=0.0) * math.sqrt(max(1.0, longest)) / size
 
 
 def update(change: float, numel: int, gradient: float) -> float:
