@@ -35,8 +35,7 @@ class Spread:
 
     def at(self, first: Entry, second: Entry, error: float, error_in: float, own: float = 0.0) -> float:
         """For one pair, in the order of the first run; `own` is what is known of it already."""
-        allowed = max((self._known.get(number, 0.0) for number in first.inputs), default=0.0)
-        allowed = max(allowed, own)
+        allowed = max((self._handed(number, first) for number in first.inputs), default=0.0)
         if self._is_half:
             allowed = max(allowed, self._underflow(second))
         if any(number in self._flipped for number in first.inputs):
@@ -47,8 +46,18 @@ class Spread:
             self._flipped.add(first.index)
         if first.kind == "grad":
             self.gradients[first.name] = max(allowed, error if error < math.inf else 0.0)
-        self._known[first.index] = allowed
-        return allowed
+        # Signs that flip in an update are rare; only where float16 has lost a gradient they are worth handing on.
+        self._known[first.index] = max(allowed, own if self._is_half else 0.0)
+        return max(allowed, own)
+
+    def _handed(self, number: int, entry: Entry) -> float:
+        """What an input hands on; a vector that is added has its share in the result only."""
+        known = self._known.get(number, 0.0)
+        source = self._a.entries[number]
+        if known == 0 or source.kind != "weight" or len(source.outs[0].shape) != 1:
+            return known
+        size = measure.mean_size(self._a, entry)
+        return known * min(1.0, measure.mean_size(self._a, source) / size) if size > 0 else known
 
     def _chooses(self, first: Entry, second: Entry) -> bool:
         """Whether indices or masks differ between the runs."""
