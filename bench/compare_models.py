@@ -293,8 +293,8 @@ LISTED = [
 OTHERS = [
     Fault("missing residual", "gpt", _set("blocks.1", "residual", False), r"add.*blocks\.1|blocks\.2"),
     Fault("label shift", "gpt", _label_shift, r"^inputs"),
-    Fault("wrong momentum", "cnn", _group(momentum=0.8), r"momentum|state|optimizer|mul"),
-    Fault("wrong weight decay", "gpt", _group(weight_decay=0.1), r"state|mul"),
+    Fault("wrong momentum", "cnn", _group(momentum=0.8), r"momentum"),
+    Fault("wrong weight decay", "gpt", _group(weight_decay=0.1), r"weight_decay"),
     Fault("another init", "encoder", _other_seed, r"^weights"),
     Fault("a transposed weight", "tagger", _weight("query.weight", lambda x: x.roll(1, 0)), r"^weights.*query"),
     Fault("position off by one", "gpt", _set("", "shift", 1), r"add|embedding|pos"),

@@ -13,8 +13,9 @@ from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset
 
 import jumar
-from jumar.compare import reader
+from jumar.compare import overflow, reader
 from jumar.compare.result import Entry
+from jumar.compare.session import Session
 from jumar.core.errors import UserError
 
 
@@ -131,6 +132,34 @@ def test_a_scaled_loss_is_recorded_unscaled_and_autocast_shows_its_types(tmp_pat
     rank = reader.ranks(tmp_path / "rec")[0]
     assert rank.curve[0].loss == pytest.approx(float(loss.detach()), rel=1e-5)
     assert "float16" in rank.meta["dtype"]
+
+
+def test_gradients_that_were_clipped_together_are_the_clipped_ones(tmp_path: Path) -> None:
+    net, x, y = make()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with jumar.record(tmp_path / "rec", steps=1):
+        torch.nn.functional.cross_entropy(net(x), y).backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 0.01, foreach=True)
+        optimizer.step()
+    step = reader.read_step(reader.ranks(tmp_path / "rec")[0].steps[0])
+    norms = [step.numbers[entry.outs[0].row][3] for entry in step.entries if entry.kind == "grad"]
+    assert sum(norm**2 for norm in norms) ** 0.5 == pytest.approx(0.01, rel=1e-3)
+    clip = next(entry for entry in step.entries if entry.op.startswith("aten._foreach_mul_"))
+    assert clip.phase == "backward" and len(clip.outs) == len(norms)
+
+
+def test_a_watch_keeps_the_step_that_overflows_and_ends_there(tmp_path: Path) -> None:
+    net, x, _ = make()
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e4)
+    with pytest.raises(SystemExit), Session(tmp_path / "rec", 100, watch=True):
+        for _ in range(20):
+            optimizer.zero_grad()
+            (net(x) ** 2).sum().backward()
+            optimizer.step()
+    rank = reader.ranks(tmp_path / "rec")[0]
+    (found,) = overflow.first([rank])
+    assert list(rank.steps) == [found.step] and 0 < found.step < 19
+    assert found.inf + found.nan > 0 and found.entry.op
 
 
 def test_workers_of_a_loader_leave_no_trace(tmp_path: Path) -> None:

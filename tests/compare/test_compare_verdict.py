@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from small import Change, Net, compare, run
+from small import Change, Net, compare, make, run
 
 from jumar.compare import arguments, curve, reproducer
 from jumar.compare.result import Curve, Entry, Out
+from jumar.compare.session import Session
 
 
 def _tanh(net: Net) -> None:
@@ -72,6 +73,22 @@ def test_an_argument_that_changes_the_shape_is_named(tmp_path: Path) -> None:
 
     verdict = compare(run(tmp_path / "a", best(2)), run(tmp_path / "b", best(3))).verdict
     assert verdict.kind == "arguments" and "k: 2 -> 3" in verdict.message, verdict.message
+
+
+def test_the_factor_of_a_scaler_is_no_difference(reference: Path, tmp_path: Path) -> None:
+    net, x, y = make()
+    optimizer = torch.optim.AdamW(net.parameters(), lr=1e-2)
+    scaler = torch.amp.GradScaler("cpu", init_scale=4096.0)
+    with Session(tmp_path / "b", 2):
+        for _ in range(2):
+            optimizer.zero_grad()
+            with torch.autocast("cpu", dtype=torch.float16):
+                out = net(x)
+            scaler.scale(torch.nn.functional.cross_entropy(out.float(), y)).backward()
+            scaler.step(optimizer)
+            scaler.update()
+    result = compare(reference, tmp_path / "b")
+    assert not result.verdict.differs and result.precision == "float16", result.verdict.message
 
 
 def test_another_seed_is_another_weight(reference: Path, tmp_path: Path) -> None:

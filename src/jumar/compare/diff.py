@@ -28,7 +28,8 @@ def steps(a: Rank, b: Rank, noise: Floor, precision: str = "") -> list[Stepped]:
     found: list[Stepped] = []
     flips: dict[str, float] = {}
     for number in sorted(set(a.steps) & set(b.steps)):
-        found.append(step(*(reader.unscaled(reader.step(rank, number)) for rank in (a, b)), b, noise, precision, flips))
+        first, second = (reader.unscaled(reader.step(rank, number)) for rank in (a, b))
+        found.append(step(first, second, b, noise, precision, flips))
     return found
 
 
@@ -58,10 +59,13 @@ def _changes(step: Step) -> dict[str, tuple[float, int]]:
     weights = {entry.name: entry for entry in step.entries if entry.kind == "weight"}
     found = {}
     for entry in step.entries:
-        if entry.kind == "state" and entry.name in weights:
-            change = measure.entries(step, entry, step, weights[entry.name])
-            if change is not None:
-                found[entry.name] = change.relative, entry.outs[0].numel
+        if entry.kind != "state" or " of " in entry.name:
+            continue
+        # A weight that was made inside the record is the result of an operator.
+        before = weights.get(entry.name) or next((step.entries[number] for number in entry.inputs), None)
+        change = measure.entries(step, entry, step, before) if before is not None else None
+        if change is not None:
+            found[entry.name] = change.relative, entry.outs[0].numel
     return found
 
 
@@ -84,14 +88,17 @@ class _Sides:
     def pair(self, first: Entry, second: Entry) -> Pair | None:
         a, b = self._a, self._b
         changed = arguments.differ(first, second)
-        error = measure.entries(a, first, b, second)
+        measured = bool(self._noise.errors)
+        error = measure.entries(a, first, b, second, main=not measured)
         if error is None:
             if not changed:
                 return None
             return Pair(a.number, first, second, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, changed)
         error_in = _inputs(a, first, b, second)
-        own = {"state": self.update, "weight": lambda name: self._before.get(name, 0.0)}.get(first.kind, lambda _: 0.0)
-        beside = self._spread.at(first, second, error.relative, error_in, own(first.name))
+        own = {"state": self.update(first.name), "weight": self._before.get(first.name, 0.0)}.get(first.kind, 0.0)
+        beside = self._spread.at(first, second, error.relative, error_in, own)
+        if not measured:
+            beside = max(beside, spread.cancelled(a, first, self._unit))
         expected = max(self._noise.at(a.number, first, second, self._unit, error_in), beside)
         over = error.relative / expected
         if not _judged(first):

@@ -19,8 +19,18 @@ SIMPLE = frozenset({bool, int, float, str})
 class Facts:
     """Of one overload."""
 
-    __slots__ = ("defaults", "is_collective", "is_copy", "is_empty", "is_silent", "is_view", "name", "names",
-                 "changed", "written")  # fmt: skip
+    __slots__ = (
+        "changed",
+        "defaults",
+        "is_collective",
+        "is_copy",
+        "is_empty",
+        "is_silent",
+        "is_view",
+        "name",
+        "names",
+        "written",
+    )  # fmt: skip
 
     def __init__(self, func: Any) -> None:
         schema = func._schema

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ NOTHING = 1e-15
 SAME = Error(0.0, 1.0)
 
 
-def entries(a: Step, first: Entry, b: Step, second: Entry) -> Error | None:
-    """The largest error over the outputs that both have; None if nothing can be compared."""
+def entries(a: Step, first: Entry, b: Step, second: Entry, *, main: bool = False) -> Error | None:
+    """The largest error over the outputs that both have, or that of the main one; None if nothing can be compared."""
     worst = None
     real = any(out.dtype in UNIT for out in first.outs)  # the indices of a topk are no numbers beside its values
     for one, other in zip(first.outs, second.outs, strict=False):
@@ -28,9 +29,17 @@ def entries(a: Step, first: Entry, b: Step, second: Entry) -> Error | None:
         error = rows(a.numbers[one.row], b.numbers[other.row], one.numel)
         if worst is None or not error.relative <= worst.relative:
             worst = error
-        if canonical_differs(first, second):
+        if main or canonical_differs(first, second):
             break
     return worst
+
+
+def mean_size(step: Step, entry: Entry) -> float:
+    """Of the values of the main output; 0 if it has no numbers."""
+    out = next((out for out in entry.outs if out.row >= 0), None)
+    if out is None or not out.numel:
+        return 0.0
+    return float(step.numbers[out.row][STATS.index("norm")]) / math.sqrt(out.numel)
 
 
 def canonical_differs(first: Entry, second: Entry) -> bool:

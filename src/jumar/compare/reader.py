@@ -49,7 +49,9 @@ def _scaled_rows(step: Step) -> set[int]:
         if entry.kind != "op" or entry.phase != "backward":
             continue
         own = [out.row for out in entry.outs if out.row >= 0]
-        is_root = any(out.numel == 1 and step.numbers[out.row][_MAX] == step.scale for out in entry.outs if out.row >= 0)
+        is_root = any(
+            out.numel == 1 and step.numbers[out.row][_MAX] == step.scale for out in entry.outs if out.row >= 0
+        )
         if is_root or not scaled.isdisjoint(entry.inputs):
             scaled.add(entry.index)
             rows.update(own)

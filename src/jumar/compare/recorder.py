@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from jumar.compare.call import Call, copy, dtype, tensors
 from jumar.compare.facts import SIMPLE, Facts
 from jumar.compare.folding import WIDTH
 from jumar.compare.naming import Lines, Modules
@@ -25,7 +26,6 @@ from jumar.compare.sketch import HEAD, Sketcher, sketcher
 MOST_ENTRIES = 50_000
 """Operators of one step; a program without steps must not fill the memory."""
 _INFINITE = 1 << 62
-_DTYPES: dict[torch.dtype, str] = {}
 _node = torch._C._current_autograd_node
 
 Alter = Callable[[Any, Sequence[Any], dict[str, Any]], Any]
@@ -83,17 +83,17 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             return self.alter(func, args, kwargs) if self.alter and not facts.is_view else func(*args, **kwargs)
         phase = self._phase()
         call = self._before(facts, args, kwargs, phase)
-        saved = [_copy(value) for value in call.tensors] if self.keep and len(self.entries) in self.keep else None
+        saved = [copy(value) for value in call.tensors] if self.keep and len(self.entries) in self.keep else None
         done = self.alter(func, args, kwargs) if self.alter and not facts.is_view else func(*args, **kwargs)
         if facts.is_collective and isinstance(done, tuple):
             done[-1].wait()
-        outs = [done] if isinstance(done, torch.Tensor) else _tensors(done)
+        outs = [done] if isinstance(done, torch.Tensor) else tensors(done)
         if not outs and facts.changed:
             given = {**dict(zip(facts.names, args, strict=False)), **kwargs}
-            outs = _tensors([given.get(name) for name in facts.changed])
+            outs = tensors([given.get(name) for name in facts.changed])
         entry = self._after(facts, call, outs)
         if saved is not None:
-            self.kept[entry] = {"inputs": saved, "outputs": [_copy(value) for value in _tensors(done)]}
+            self.kept[entry] = {"inputs": saved, "outputs": [copy(value) for value in tensors(done)]}
         return done
 
     def _phase(self) -> str:
@@ -141,13 +141,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self._begin()
         return entries, numbers
 
-    def _before(self, facts: Facts, args: Sequence[Any], kwargs: dict[str, Any], phase: str) -> _Call:
+    def _before(self, facts: Facts, args: Sequence[Any], kwargs: dict[str, Any], phase: str) -> Call:
         """Inputs and arguments, looked at before the operator may change them."""
-        call = _Call(phase)
+        call = Call(phase)
         told = call.args = facts.defaults.copy()
         if facts.written:
             given = {**dict(zip(facts.names, args, strict=False)), **kwargs}
-            for value in _tensors([given.get(name) for name in facts.written]):
+            for value in tensors([given.get(name) for name in facts.written]):
                 if self._origins.get(value) < 0:
                     self._source(value, phase, measured=False)
         for name, value in zip(facts.names, args, strict=False):
@@ -156,7 +156,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             told[name] = value if type(value) is bool or value is None else self._value(value, call)
         return call
 
-    def _value(self, value: Any, call: _Call) -> Any:
+    def _value(self, value: Any, call: Call) -> Any:
         if isinstance(value, torch.Tensor):
             call.tensors.append(value)
             source = self._origins.get(value)
@@ -189,7 +189,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             tensor = tensor._base if kind else tensor
         entry = {
             "kind": kind or "input",
-            "name": name or f"{self.modules.path or 'input'} {_dtype(tensor)}{list(tensor.shape)}",
+            "name": name or f"{self.modules.path or 'input'} {dtype(tensor)}{list(tensor.shape)}",
             "phase": phase,
             "mod": self.modules.path,
             "at": "" if kind else self._lines.here(),
@@ -199,13 +199,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self._origins.put(tensor, index)
         return index
 
-    def _after(self, facts: Facts, call: _Call, outs: list[torch.Tensor]) -> int:
+    def _after(self, facts: Facts, call: Call, outs: list[torch.Tensor]) -> int:
         entry = {"kind": "op", "op": facts.name, "phase": call.phase, "args": call.args, "in": call.inputs}
         if call.has_shapes:
             entry["shapes"] = call.shapes
         if facts.is_view:
             entry["kind"] = "view"
-            entry["outs"] = [[_dtype(out), list(out.shape), -1] for out in outs]
+            entry["outs"] = [[dtype(out), list(out.shape), -1] for out in outs]
             self._place(entry)
             return self.append(entry)
         same = facts.is_copy and call.tensors and outs and outs[0].dtype == call.tensors[0].dtype
@@ -240,7 +240,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         if self._carried.get(id(tensor), (-1,))[0] != tensor._version:
             return self._out(tensor, True)
         self.rows.append((None, id(tensor)))
-        return [_dtype(tensor), list(tensor.shape), len(self.rows) - 1]
+        return [dtype(tensor), list(tensor.shape), len(self.rows) - 1]
 
     def _out(self, tensor: torch.Tensor, measured: bool) -> list[Any]:
         row = -1
@@ -251,27 +251,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             self.rows.append((tensor.device, taker.add(tensor)))
             row = len(self.rows) - 1
             self.devices.add(tensor.device.type)
-            self.dtypes.add(_dtype(tensor))
-        return [_dtype(tensor), list(tensor.shape), row]
+            self.dtypes.add(dtype(tensor))
+        return [dtype(tensor), list(tensor.shape), row]
 
     def append(self, entry: dict[str, Any]) -> int:
         self.entries.append(entry)
         if len(self.entries) >= MOST_ENTRIES:
             self.active, self.cut = False, True
         return len(self.entries) - 1
-
-
-class _Call:
-    __slots__ = ("args", "has_shapes", "inputs", "phase", "shapes", "tensors")
-
-    def __init__(self, phase: str) -> None:
-        self.phase = phase
-        self.args: dict[str, Any] = {}
-        self.inputs: list[int] = []
-        self.shapes: list[list[int] | None] = []
-        """Where an input is a view of what its source made."""
-        self.has_shapes = False
-        self.tensors: list[torch.Tensor] = []
 
 
 def _stop_in_children(recorder: Recorder) -> None:
@@ -284,27 +271,3 @@ def _stop_in_children(recorder: Recorder) -> None:
             found.active = False
 
     os.register_at_fork(after_in_child=stop)
-
-
-def _tensors(value: Any) -> list[torch.Tensor]:
-    return list(_walk(value))
-
-
-def _walk(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _walk(item)
-
-
-def _dtype(tensor: torch.Tensor) -> str:
-    dtype = tensor.dtype
-    name = _DTYPES.get(dtype)
-    if name is None:
-        name = _DTYPES[dtype] = str(dtype)[6:]
-    return name
-
-
-def _copy(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.detach().to("cpu", copy=True)

@@ -1,8 +1,8 @@
 """Noise that runs with rounding noise do not show: values too small for float16, and indices that flip.
 
-Rounding is in proportion to a value; float16 has no values between 0 and 6e-8, so that small gradients lose their digits
-there. And where a choice (topk, argmax, a comparison) hangs on values that are close to each other, noise decides it.
-Both are handed on to what is computed from them.
+Rounding is in proportion to a value; float16 has no values between 0 and 6e-8, so that small gradients lose their
+digits there. And where a choice (topk, argmax, a comparison) hangs on values that are close to each other, noise
+decides it. Both are handed on to what is computed from them.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ import math
 
 import numpy as np
 
+from jumar.compare import measure
+from jumar.compare.align import canonical
 from jumar.compare.precision import UNIT, is_product
-from jumar.compare.result import STATS, Entry
+from jumar.compare.result import Entry
 from jumar.compare.store import Step
 
 _QUANTUM = 2.0**-24 / math.sqrt(12)
 """The mean error of a value that float16 rounds to a multiple of its smallest one."""
-_NORM = STATS.index("norm")
+_SUMS = ("sum", "add", "sub")
 
 
 class Spread:
@@ -29,12 +31,11 @@ class Spread:
         self._known: dict[int, float] = {}
         self._flipped: set[int] = set()
         self.gradients: dict[str, float] = {}
-        """By weight."""
+        """By weight: how much of it is noise, if it is not a fault that comes first anyway."""
 
     def at(self, first: Entry, second: Entry, error: float, error_in: float, own: float = 0.0) -> float:
         """For one pair, in the order of the first run; `own` is what is known of it already."""
-        allowed = max((self._known.get(number, 0.0) for number in first.inputs), default=0.0)
-        allowed = max(allowed, own)
+        allowed = max((self._handed(number, first) for number in first.inputs), default=0.0)
         if self._is_half:
             allowed = max(allowed, self._underflow(second))
         if any(number in self._flipped for number in first.inputs):
@@ -44,9 +45,19 @@ class Spread:
         if first.kind == "op" and (error_in != 0 or allowed > 0) and self._chooses(first, second):
             self._flipped.add(first.index)
         if first.kind == "grad":
-            self.gradients[first.name] = allowed
-        self._known[first.index] = allowed
-        return allowed
+            self.gradients[first.name] = max(allowed, error if error < math.inf else 0.0)
+        # Signs that flip in an update are rare; only where float16 has lost a gradient they are worth handing on.
+        self._known[first.index] = max(allowed, own if self._is_half else 0.0)
+        return max(allowed, own)
+
+    def _handed(self, number: int, entry: Entry) -> float:
+        """What an input hands on; a vector that is added has its share in the result only."""
+        known = self._known.get(number, 0.0)
+        source = self._a.entries[number]
+        if known == 0 or source.kind != "weight" or len(source.outs[0].shape) != 1:
+            return known
+        size = measure.mean_size(self._a, entry)
+        return known * min(1.0, measure.mean_size(self._a, source) / size) if size > 0 else known
 
     def _chooses(self, first: Entry, second: Entry) -> bool:
         """Whether indices or masks differ between the runs."""
@@ -65,15 +76,21 @@ class Spread:
 
     def _mean_size(self, entry: Entry) -> float:
         """Of the values, with the factor that a scaler put on them."""
-        out = next((out for out in entry.outs if out.row >= 0), None)
-        if out is None or not out.numel:
-            return 0.0
-        norm = float(self._b.numbers[out.row][_NORM])
-        return norm / math.sqrt(out.numel) * (self._b.scale if entry.phase == "backward" else 1.0)
+        return measure.mean_size(self._b, entry) * (self._b.scale if entry.phase == "backward" else 1.0)
 
 
 def _is_half(entry: Entry) -> bool:
     return any(out.dtype == "float16" for out in entry.outs)
+
+
+def cancelled(step: Step, entry: Entry, unit: float) -> float:
+    """Where nothing was measured: the error of a sum whose parts take each other away, from the size of its parts."""
+    size = measure.mean_size(step, entry)
+    if canonical(entry.op) not in _SUMS or size == 0:
+        return 0.0
+    parts = [(measure.mean_size(step, step.entries[number]), step.entries[number].outs) for number in entry.inputs]
+    longest = max((outs[0].numel / max(1, entry.outs[0].numel) for _, outs in parts if outs), default=1.0)
+    return unit * max((part for part, _ in parts), default=0.0) * math.sqrt(max(1.0, longest)) / size
 
 
 def update(change: float, numel: int, gradient: float) -> float:

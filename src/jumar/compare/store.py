@@ -51,9 +51,7 @@ class Rank(NamedTuple):
     steps: dict[int, Path]
 
 
-def write_step(
-    path: Path, entries: list[dict[str, Any]], numbers: np.ndarray[Any, Any], scale: float = 1.0
-) -> None:
+def write_step(path: Path, entries: list[dict[str, Any]], numbers: np.ndarray[Any, Any], scale: float = 1.0) -> None:
     head = len(STATS)
     width = WIDTH
     while width > NARROWEST and len(numbers) * (head + width) * 4 > BUDGET:
