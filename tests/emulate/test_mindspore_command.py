@@ -88,7 +88,6 @@ def test_libraries_are_found_through_the_prefix() -> None:
     assert built.variables["PYTHONPATH"] == f"{home}/{prefix.PYTHON}"
     assert built.argv[0] == sys.executable
     assert not built.glue
-    assert any(item in b"CheckFailed: No module named 'te'" for item in built.harmless)
 
 
 @pytest.mark.parametrize("name", ["MS_DEV_RUNTIME_CONF", "MS_SIMULATION_LEVEL"])

@@ -71,4 +71,4 @@ def command(ctx: click.Context, /, only_print: bool, profile: Path | None, **opt
         return commands.execute(built)
     from jumar.cli import watched
 
-    return watched.run(lambda: commands.execute(built), built.harmless)
+    return watched.run(lambda: commands.execute(built))

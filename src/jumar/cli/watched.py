@@ -9,7 +9,7 @@ import signal
 import stat
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 KEPT = 2 << 20
@@ -21,11 +21,8 @@ _DIE_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of <linux/prctl.h>."""
 
 
-def run(become: Callable[[], NoReturn], harmless: Sequence[bytes] = ()) -> int:
-    """Fork, let the child become the program, pass its stderr on, explain a failure; the exit code is the program's.
-
-    Lines with one of the `harmless` texts are always there, and explain nothing.
-    """
+def run(become: Callable[[], NoReturn]) -> int:
+    """Fork, let the child become the program, pass its stderr on, explain a failure; the exit code is the program's."""
     sys.stdout.flush()
     sys.stderr.flush()
     begin = _size_of_stderr_file()
@@ -41,7 +38,7 @@ def run(become: Callable[[], NoReturn], harmless: Sequence[bytes] = ()) -> int:
         status = os.waitpid(child, 0)[1] if kept.status is None else kept.status
     code = os.waitstatus_to_exitcode(status)
     if code != 0 and -code not in _STOPPED and code != 128 + signal.SIGINT:
-        _explain(kept.text() if begin is None else _rest_of_stderr_file(begin), harmless)
+        _explain(kept.text() if begin is None else _rest_of_stderr_file(begin))
     if code < 0:
         _die_alike(-code)
     return code
@@ -168,15 +165,14 @@ def _rest_of_stderr_file(begin: int) -> bytes:
         return head + file.read(KEPT)
 
 
-def _explain(text: bytes, harmless: Sequence[bytes]) -> None:
+def _explain(text: bytes) -> None:
     """Only what is known: the program's own message is on the screen already."""
     import click
 
     from jumar.machine.explain import log
     from jumar.report import explain
 
-    lines = [line for line in text.splitlines(keepends=True) if not any(item in line for item in harmless)]
-    result = log.explain_text(lines, "stderr")
+    result = log.explain_text(text.splitlines(keepends=True), "stderr")
     if not result.is_known:
         return
     click.echo("\njumar: what the error above means", err=True)

@@ -45,8 +45,6 @@ class Command(NamedTuple):
     """One line for the user: on which NPUs it runs."""
     glue: bool = True
     """Whether an emulated run needs torch's dispatcher glue."""
-    harmless: tuple[bytes, ...] = ()
-    """Parts of messages that every such run prints, and that say nothing about a failure."""
 
 
 def build(words: Sequence[str], wish: Wish, environ: Mapping[str, str], folder: Path = Path()) -> Command:
@@ -82,7 +80,7 @@ def _mindspore(words: Sequence[str], wish: Wish, environ: Mapping[str, str], fol
     found = mindspore.check(python)
     values = env.environment(wish.soc, wish.cards, wish.memory, environ)
     where = "\n".join(filter(None, [mindspore.warning(found), _emulating(values)]))
-    return Command(argv, mindspore.emulated(values, environ, python, found.mindspore), where, False, mindspore.HARMLESS)
+    return Command(argv, mindspore.emulated(values, environ, python, found.mindspore), where, glue=False)
 
 
 def _only_framework(wish: Wish) -> str | None:

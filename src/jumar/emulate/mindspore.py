@@ -26,8 +26,6 @@ INSTALL = "pip install mindspore==2.10.0 'numpy<2'"
 TARGET = "JUMAR_MINDSPORE_TARGET"
 """`CPU`, whatever the program says, or `Ascend`: read by site/sitecustomize.py."""
 _SITE = str(Path(__file__).parent / "site")
-HARMLESS = (b"No module named 'te'", b'relies on whl package "te"')
-"""MindSpore misses CANN's operator compiler and says so whenever a device is chosen; nothing is compiled here."""
 _RUNTIME = "MS_DEV_RUNTIME_CONF"
 _ASK = (
     "import importlib.metadata as m, json, sys\n"
@@ -84,16 +82,15 @@ def emulated(values: Mapping[str, str], environ: Mapping[str, str], python: str,
     home = found["ASCEND_HOME_PATH"]
     own = str(env.library_dir())
     libraries = [path for path in values["LD_LIBRARY_PATH"].split(":") if path not in (own, f"{home}/lib64")]
-    dry = "MS_SIMULATION_LEVEL" in environ  # nothing is computed, so nothing must be spared
     # With branches inlined, 2.10.0 cannot build the graph of TrainOneStepWithLossScaleCell here.
-    runtime = {} if dry or _RUNTIME in environ else {_RUNTIME: "switch_inline:False"}
+    runtime = {} if environ.keys() & {_RUNTIME, "MS_SIMULATION_LEVEL"} else {_RUNTIME: "switch_inline:False"}
     return {
         **found,
         **runtime,
         "PATH": _first(str(Path(shutil.which(python) or python).parent), found["PATH"]),
         "LD_LIBRARY_PATH": ":".join([f"{home}/lib64", *libraries]),
-        **({} if dry else {TARGET: "Ascend"}),
-        "PYTHONPATH": _join([*([] if dry else [_SITE]), f"{home}/{prefix.PYTHON}"], environ.get("PYTHONPATH", "")),
+        TARGET: "Ascend",
+        "PYTHONPATH": _join([_SITE, f"{home}/{prefix.PYTHON}"], environ.get("PYTHONPATH", "")),
     }
 
 

@@ -1,7 +1,10 @@
 """For `jumar run`: what MindSpore programs must be spared, unedited, on a machine without an NPU.
 
 With `--on cpu`, programs that name Ascend or GPU get the CPU target. On the emulated machine there is no queue from
-the host's data set into the graph (data sinking): batches are handed over one by one. Python reads this at start because its folder is first in PYTHONPATH; it belongs to the interpreter of the program, so
+the host's data set into the graph (data sinking): batches are handed over one by one; and there is no operator
+compiler, whose package MindSpore misses in loud words whenever a device is chosen.
+
+Python reads this at start because its folder is first in PYTHONPATH; it belongs to the interpreter of the program, so
 it uses the standard library only, and hands on to the `sitecustomize` it hides.
 """
 
@@ -50,6 +53,10 @@ def _unsunk(module: Any) -> None:
         return self._eval_process(valid_dataset, *args, **kwargs)
 
     model._train_dataset_sink_process, model._eval_dataset_sink_process = train, evaluate
+
+
+def _no_compiler(module: Any) -> None:
+    module.AscendEnvChecker.check_deps_version = lambda self: None
 
 
 @functools.cache
@@ -103,7 +110,8 @@ _CPU = {
     "mindspore.device_manager": _device,
     "mindspore.communication.management": _communication,
 }
-_CHANGES = _CPU if _TARGET == "CPU" else {"mindspore.train.model": _unsunk} if _TARGET else {}
+_ASCEND = {"mindspore.run_check._check_version": _no_compiler, "mindspore.train.model": _unsunk}
+_CHANGES = {"": {}, "CPU": _CPU}.get(_TARGET, _ASCEND)
 
 
 class _Loader(Loader):
