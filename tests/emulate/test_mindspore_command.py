@@ -85,7 +85,7 @@ def test_libraries_are_found_through_the_prefix() -> None:
     place = prefix.default_place({"JUMAR_SOC": "Ascend910B4", "JUMAR_CARDS": "2", "JUMAR_CANN": "9.1.0"})
     home = f"{place}/ascend-toolkit/latest"
     assert built.variables["LD_LIBRARY_PATH"].split(":")[0] == f"{home}/lib64"
-    assert built.variables["PYTHONPATH"] == f"{home}/{prefix.PYTHON}"
+    assert built.variables["PYTHONPATH"] == f"{_SITE}:{home}/{prefix.PYTHON}"
     assert built.argv[0] == sys.executable
     assert not built.glue
 

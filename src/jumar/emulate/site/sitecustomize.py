@@ -56,7 +56,9 @@ def _unsunk(module: Any) -> None:
 
 
 def _no_compiler(module: Any) -> None:
-    module.AscendEnvChecker.check_deps_version = lambda self: None
+    """The words come while MindSpore is imported, before anything of it could be changed."""
+    missed = ("No module named 'te'", 'relies on whl package "te"')
+    module._get_logger().addFilter(lambda record: not any(text in record.getMessage() for text in missed))
 
 
 @functools.cache
@@ -110,7 +112,7 @@ _CPU = {
     "mindspore.device_manager": _device,
     "mindspore.communication.management": _communication,
 }
-_ASCEND = {"mindspore.run_check._check_version": _no_compiler, "mindspore.train.model": _unsunk}
+_ASCEND = {"mindspore.log": _no_compiler, "mindspore.train.model": _unsunk}
 _CHANGES = {"": {}, "CPU": _CPU}.get(_TARGET, _ASCEND)
 
 
