@@ -1,7 +1,8 @@
 """What a detector is trained towards: boxes relative to anchors, and which anchor answers for which box.
 
 Formulas of open-mmlab/mmdetection (YOLOBBoxCoder, GridAssigner) and, for rotated boxes, differences of middles, sizes
-and of the tangent of the angle; judged by the values in Ascend/op-plugin test/test_base_ops.
+and of the tangent of the angle; judged by the values in Ascend/op-plugin test/test_base_ops, where all weights are one:
+that they multiply on encoding and divide on decoding is an assumption.
 """
 
 from __future__ import annotations
