@@ -19,10 +19,14 @@ def draw(profile: Profile, whole: Span) -> tuple[Span, tuple[Lane, ...]]:
     """The step in the middle, or everything where there are no steps."""
     window = _window(profile, whole)
     pixel = (window[1] - window[0]) / PIXELS
+    first, last = window
+    host = [op for op in profile.host if op.end > first and op.start < last]
+    kernels = [item for item in profile.kernels if item.end > first and item.start < last]
+    comm = [item for item in profile.comm if item.end > first and item.start < last]
     lanes = [
-        ("host", ((op.start, op.end, _host_kind(op.name), op.name) for op in profile.host)),
-        ("card", ((item.start, item.end, _kind(item.core), item.type or item.name) for item in profile.kernels)),
-        ("links", ((item.start, item.end, "communication", item.type or item.name) for item in profile.comm)),
+        ("host", [(op.start, op.end, _host_kind(op.name), op.name) for op in host]),
+        ("card", [(item.start, item.end, _kind(item.core), item.type or item.name) for item in kernels]),
+        ("links", [(item.start, item.end, "communication", item.type or item.name) for item in comm]),
     ]
     drawn = [Lane(name, tuple(_joined(parts, window, pixel))) for name, parts in lanes]
     return window, tuple(lane for lane in drawn if lane.parts)

@@ -79,6 +79,7 @@ def _without_collector() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()  # nor is there anything to find later
         if collecting:
             gc.enable()
 
