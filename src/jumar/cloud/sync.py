@@ -24,7 +24,8 @@ from jumar.core import write
 from jumar.core.errors import UserError
 
 WORKERS = 32
-LOCAL_WORKERS = 16
+LOCAL_WORKERS = 4
+FOLDER_WORKERS = 2
 """On this machine the processor is the limit, not the way there."""
 Progress = Callable[[int, int], None]
 """Told how many bytes are done, and how many there are."""
@@ -140,7 +141,7 @@ def run(store: Store, plan: Plan, progress: Progress | None = None, workers: int
     """Do what a plan says; raises on the first failure, and what was finished stays."""
     manifest = _Manifest(store, plan.folder, plan.place)
     count = _counter(plan.size, progress)
-    pool = ThreadPoolExecutor(workers or (LOCAL_WORKERS if store.local else WORKERS))
+    pool = ThreadPoolExecutor(workers or _workers(store))
     for folder in sorted({os.path.dirname(down.path) for down in plan.downloads}):
         _make_folder(folder)
     started: dict[Future[str], ignore.Local | Download] = {}
@@ -160,6 +161,13 @@ def run(store: Store, plan: Plan, progress: Progress | None = None, workers: int
             os.unlink(path)
     elif plan.deletes:
         store.delete(plan.place.bucket, plan.deletes)
+
+
+def _workers(store: Store) -> int:
+    """Waiting for a network wants many; copies on one disk only get in each other's way."""
+    if isinstance(store, FolderStore):
+        return FOLDER_WORKERS
+    return LOCAL_WORKERS if store.local else WORKERS
 
 
 def copy_one(store: Store, source: Path, place: Remote, progress: Progress | None = None) -> None:
