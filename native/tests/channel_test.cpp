@@ -1,5 +1,6 @@
 // Channels: what is sent arrives once, in order, as it was when it was sent.
 #include <cstring>
+#include <initializer_list>
 #include <thread>
 
 #include "api.h"

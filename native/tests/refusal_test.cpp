@@ -8,17 +8,17 @@
 
 using namespace jumar;
 
-extern "C" int32_t aclnnAcosGetWorkspaceSize();
+extern "C" int32_t aclnnAdaptiveMaxPool2dGetWorkspaceSize();
 
 int main() {
   CHECK(aclmdlRIDebugPrint(nullptr) == ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
   const char* text = aclGetRecentErrMsg();
   CHECK(std::strstr(text, "`aclmdlRIDebugPrint`") != nullptr);
   CHECK(std::strstr(text, "jumar emulate coverage") != nullptr);
-  CHECK(aclnnAcosGetWorkspaceSize() == ACLNN_ERR_INNER_OPP_KERNEL_PKG_NOT_FOUND);
-  CHECK(std::strstr(aclGetRecentErrMsg(), "aclnnAcosGetWorkspaceSize") != nullptr);
-  CHECK(aclopCompileAndExecute("Acos", 0, nullptr, nullptr, 0, nullptr, nullptr, nullptr, 0, 0, nullptr, nullptr) ==
+  CHECK(aclnnAdaptiveMaxPool2dGetWorkspaceSize() == ACLNN_ERR_INNER_OPP_KERNEL_PKG_NOT_FOUND);
+  CHECK(std::strstr(aclGetRecentErrMsg(), "aclnnAdaptiveMaxPool2dGetWorkspaceSize") != nullptr);
+  CHECK(aclopCompileAndExecute("LRN", 0, nullptr, nullptr, 0, nullptr, nullptr, nullptr, 0, 0, nullptr, nullptr) ==
         ACL_ERROR_OP_NOT_FOUND);
-  CHECK(std::strstr(aclGetRecentErrMsg(), "`Acos`") != nullptr);
+  CHECK(std::strstr(aclGetRecentErrMsg(), "`LRN`") != nullptr);
   return 0;
 }
