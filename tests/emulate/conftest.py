@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from ranks import Outcome, Ranks, run_ranks
@@ -18,13 +19,28 @@ from running import Run
 
 from jumar.emulate import env
 
+if TYPE_CHECKING:
+    from stand_ins import Library
+
 
 @pytest.fixture(scope="session")
-def emulator() -> None:
-    if importlib.util.find_spec("torch_npu") is None:
-        pytest.skip("torch_npu is not installed: pip install 'jumar[emulator]'")
+def built() -> None:
     if not list(env.library_dir().glob("lib*.so")):
         pytest.skip("the stand-ins are not built: pip install .")
+
+
+@pytest.fixture(scope="session")
+def emulator(built: None) -> None:
+    if importlib.util.find_spec("torch_npu") is None:
+        pytest.skip("torch_npu is not installed: pip install 'jumar[emulator]'")
+
+
+@pytest.fixture(scope="module")
+def card(built: None) -> Library:
+    """The stand-ins themselves, called without a framework."""
+    from stand_ins import Library
+
+    return Library()
 
 
 @pytest.fixture

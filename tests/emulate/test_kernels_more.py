@@ -12,15 +12,6 @@ np = pytest.importorskip("numpy")
 
 from stand_ins import CUBE, Library  # noqa: E402
 
-from jumar.emulate import env  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def card() -> Library:
-    if not list(env.library_dir().glob("lib*.so")):
-        pytest.skip("the stand-ins are not built: pip install .")
-    return Library()
-
 
 @pytest.fixture
 def x() -> Any:

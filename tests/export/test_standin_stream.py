@@ -125,27 +125,35 @@ def test_unique_ids_over_threads(api: Any, model: str) -> None:
     assert manager.GetResultWithUniqueId(b"classify", 99, 1).errorCode == values.STREAM_TIMEOUT
 
 
-def test_protobuf_in_and_out(api: Any, model: str) -> None:
+def _tensors(model: str) -> bytes:
+    """A pipeline from a tensor through a model to a tensor."""
+    props = {"dataSource": "appsrc0", "modelPath": model}
     rows = {
         "appsrc0": {"factory": "appsrc", "next": "infer0"},
-        "infer0": {
-            "factory": "mxpi_tensorinfer",
-            "props": {"dataSource": "appsrc0", "modelPath": model},
-            "next": "appsink0",
-        },
+        "infer0": {"factory": "mxpi_tensorinfer", "props": props, "next": "appsink0"},
         "appsink0": {"factory": "appsink"},
     }
-    manager = started(api, json.dumps({"tensors": rows}).encode())
-    package = messages.make("MxpiTensorPackageList")
-    tensor = package.tensorPackageVec.add().tensorVec.add()
-    tensor.tensorShape.extend([1, 3, 16, 16])
-    tensor.tensorDataType = 0
-    tensor.dataStr = numpy.ones((1, 3, 16, 16), "float32").tobytes()
+    return json.dumps({"tensors": rows}).encode()
+
+
+def _message(api: Any, package: Any) -> tuple[Any, Any, Any]:
+    """What is sent to its `appsrc0`, in a list, and whose answer is wanted."""
     item = api.MxProtobufIn()
     item.key, item.type, item.protobuf = b"appsrc0", b"MxTools.MxpiTensorPackageList", package.SerializeToString()
     items, keys = api.InProtobufVector(), api.StringVector()
     items.push_back(item)
     keys.push_back(b"infer0")
+    return item, items, keys
+
+
+def test_protobuf_in_and_out(api: Any, model: str) -> None:
+    manager = started(api, _tensors(model))
+    package = messages.make("MxpiTensorPackageList")
+    tensor = package.tensorPackageVec.add().tensorVec.add()
+    tensor.tensorShape.extend([1, 3, 16, 16])
+    tensor.tensorDataType = 0
+    tensor.dataStr = numpy.ones((1, 3, 16, 16), "float32").tobytes()
+    item, items, keys = _message(api, package)
     assert manager.SendProtobuf(b"tensors", b"appsrc0", items) == 0
     out = manager.GetProtobuf(b"tensors", 0, keys)
     assert out.size() == 1 and (out[0].errorCode, out[0].messageName) == (0, b"infer0")
@@ -262,22 +270,12 @@ def test_tensor_without_a_type_is_taken_as_is(api: Any, jumar: Jumar, save: Save
         [value("y", [1, 4], "INT32")],
     )  # fmt: skip
     assert jumar("export", "om", save(words), "--soc", "310P3", "-o", tmp_path / "words").code == 0
-    props = {"dataSource": "appsrc0", "modelPath": str(tmp_path / "words.om")}
-    rows = {
-        "appsrc0": {"factory": "appsrc", "next": "infer0"},
-        "infer0": {"factory": "mxpi_tensorinfer", "props": props, "next": "appsink0"},
-        "appsink0": {"factory": "appsink"},
-    }
-    manager = started(api, json.dumps({"tensors": rows}).encode())
+    manager = started(api, _tensors(str(tmp_path / "words.om")))
     package = messages.make("MxpiTensorPackageList")
     tensor = package.tensorPackageVec.add().tensorVec.add()
     tensor.tensorShape.extend([1, 4])
     tensor.dataStr = numpy.arange(4, dtype="int32").tobytes()
-    item = api.MxProtobufIn()
-    item.key, item.type, item.protobuf = b"appsrc0", b"MxTools.MxpiTensorPackageList", package.SerializeToString()
-    items, keys = api.InProtobufVector(), api.StringVector()
-    items.push_back(item)
-    keys.push_back(b"infer0")
+    _, items, keys = _message(api, package)
     assert manager.SendProtobuf(b"tensors", b"appsrc0", items) == 0
     answer = messages.make("MxpiTensorPackageList")
     answer.ParseFromString(manager.GetProtobuf(b"tensors", 0, keys)[0].messageBuf)

@@ -25,8 +25,9 @@ from jumar.core.errors import UserError
 
 WORKERS = 32
 LOCAL_WORKERS = 4
-FOLDER_WORKERS = 2
 """On this machine the processor is the limit, not the way there."""
+FOLDER_WORKERS = 2
+"""Copies on one disk only get in each other's way."""
 Progress = Callable[[int, int], None]
 """Told how many bytes are done, and how many there are."""
 
@@ -164,7 +165,6 @@ def run(store: Store, plan: Plan, progress: Progress | None = None, workers: int
 
 
 def _workers(store: Store) -> int:
-    """Waiting for a network wants many; copies on one disk only get in each other's way."""
     if isinstance(store, FolderStore):
         return FOLDER_WORKERS
     return LOCAL_WORKERS if store.local else WORKERS
