@@ -1,4 +1,4 @@
-"""Writes the reference pages under docs/reference from the code; `--check` only tells whether they are current."""
+"""Writes the reference pages from the code and the tested versions where they are named; `--check` writes nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+import stamps
 from jumar.cli.main import VERBS, jumar
 from jumar.cloud import target
 from jumar.core.finding import State
@@ -137,11 +138,11 @@ def config_page() -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a page is not current")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is not current")
     check = parser.parse_args().check
     stale = []
-    for name, text in generated().items():
-        path = REFERENCE / name
+    pages = {REFERENCE / name: text for name, text in generated().items()}
+    for path, text in {**pages, **dict(stamps.stamped())}.items():
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(path.relative_to(ROOT).as_posix())

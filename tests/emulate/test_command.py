@@ -13,6 +13,7 @@ import pytest
 from jumar.core.errors import UserError
 from jumar.emulate import command
 from jumar.emulate.command import Wish
+from jumar.tables import tested
 
 Jumar = Callable[..., Any]
 
@@ -130,8 +131,8 @@ def test_packages_that_are_missing_or_do_not_match(monkeypatch: pytest.MonkeyPat
         command._check_packages()
     assert caught.value.hint == "pip install 'jumar[emulator]'"
     monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: object())
-    versions = {"torch": "2.12.0+cpu", "torch_npu": "2.13.0.post1"}
+    versions = {"torch": "2.12.0+cpu", "torch_npu": "2.11.0.post1"}
     monkeypatch.setattr(command.metadata, "version", versions.__getitem__)
     with pytest.raises(UserError, match="do not belong together") as caught:
         command._check_packages()
-    assert "the tested pair is torch 2.13.0 with torch_npu 2.13.0" in str(caught.value.hint)
+    assert tested.pair_hint() in str(caught.value.hint)

@@ -12,6 +12,7 @@ from jumar.core.errors import UserError
 from jumar.emulate import command, mindspore, prefix, program
 from jumar.emulate.command import Wish
 from jumar.emulate.mindspore import Installed
+from jumar.tables import tested
 
 _SITE = Path(mindspore.__file__).parent / "site"
 
@@ -21,7 +22,7 @@ def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("JUMAR_EMULATE", "JUMAR_SOC", "JUMAR_CARDS", "JUMAR_MEMORY", "JUMAR_CANN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(command, "DRIVERS", (str(tmp_path / "no-driver"),))
-    monkeypatch.setattr(mindspore, "installed", lambda python: Installed("2.10.0", "1.26.4"))
+    monkeypatch.setattr(mindspore, "installed", lambda python: Installed(tested.mindspore().mindspore, "1.26.4"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "net.py").write_text("import numpy\nif True:\n    from mindspore import nn\n")
     (tmp_path / "other.py").write_text("text = 'import mindspore'\n# import mindspore\n")
@@ -64,7 +65,7 @@ def _only(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
 def test_environment_with_mindspore_alone_is_mindspores(monkeypatch: pytest.MonkeyPatch) -> None:
     _only(monkeypatch, "mindspore")
     built = command.build(["other.py"], Wish(), {})
-    assert not built.glue and built.variables["JUMAR_CANN"] == "9.1.0"
+    assert not built.glue and built.variables["JUMAR_CANN"] == tested.mindspore().cann
 
 
 def test_program_without_torch_needs_no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +75,10 @@ def test_program_without_torch_needs_no_torch(monkeypatch: pytest.MonkeyPatch) -
         command.build(["torch_net.py"], Wish(), {})
 
 
-@pytest.mark.parametrize(("version", "cann"), [("2.7.2", "8.5.0"), ("2.10.0", "9.1.0"), ("2.99.0", "9.1.0")])
+@pytest.mark.parametrize(
+    ("version", "cann"),
+    [*((row.mindspore, row.cann) for row in tested.mindspores()), ("2.99.0", tested.mindspore().cann)],
+)
 def test_cann_is_the_one_that_belongs_to_mindspore(monkeypatch: pytest.MonkeyPatch, version: str, cann: str) -> None:
     monkeypatch.setattr(mindspore, "installed", lambda python: Installed(version, "1.26.4"))
     assert command.build(["net.py"], Wish(), {}).variables["JUMAR_CANN"] == cann
@@ -116,7 +120,7 @@ def test_own_choice_of_instructions_is_kept() -> None:
 
 
 def test_numpy_2_is_warned_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mindspore, "installed", lambda python: Installed("2.10.0", "2.4.6"))
+    monkeypatch.setattr(mindspore, "installed", lambda python: Installed(tested.mindspore().mindspore, "2.4.6"))
     assert "numpy 2.4.6 breaks MindSpore's PyNative mode" in command.build(["net.py"], Wish(), {}).where
 
 

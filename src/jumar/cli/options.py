@@ -21,7 +21,7 @@ _SHARED = (
     click.argument("paths", nargs=-1, metavar="PATH..."),
     click.option("--to", metavar="npu|agnostic|import",
                  help="Explicit NPU code (the default), code for any device, or the run-time import."),
-    click.option("--torch", metavar="VERSION", help="torch on the target, such as 2.13 (the default) or 2.7."),
+    click.option("--torch", metavar="VERSION", help="torch on the target, such as 2.7; the tested release by default."),
     click.option("--chip", metavar="NAME", help="Chip of the target, such as 910B3 (the default) or 310P3."),
     click.option("--multi-card", is_flag=True, help="Also turn a one-card training script into one for many cards."),
     click.option("--only", multiple=True, metavar="ID", help="Only this rule; may be given again."),

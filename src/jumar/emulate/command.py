@@ -15,6 +15,7 @@ from typing import NamedTuple, NoReturn
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.emulate import env, mindspore, prefix, program
+from jumar.tables import tested
 
 DRIVERS = ("/usr/local/Ascend/driver", "/usr/local/npu/driver", "/dev/davinci_manager")
 """Any of these says that the driver is there; some newer machines keep it in /usr/local/npu."""
@@ -216,4 +217,4 @@ def _check_packages() -> None:
             raise UserError(f"`{package}` is not installed in this environment", INSTALL)
     torch, npu = (metadata.version(name) for name in ("torch", "torch_npu"))
     if env.base_version(torch) != env.base_version(npu):
-        raise UserError(f"torch {torch} and torch_npu {npu} do not belong together", f"{env.TESTED}: {INSTALL}")
+        raise UserError(f"torch {torch} and torch_npu {npu} do not belong together", f"{tested.pair_hint()}: {INSTALL}")

@@ -14,7 +14,6 @@ from jumar.tables.load import table
 
 DEFAULT_SOC = "Ascend910B3"
 DEFAULT_CARDS = 8
-TESTED = "the tested pair is torch 2.13.0 with torch_npu 2.13.0"
 _CORE = "libjumar_ascend.so"
 
 

@@ -15,6 +15,7 @@ from types import ModuleType
 
 from jumar.core.errors import UserError
 from jumar.emulate import env
+from jumar.tables import tested
 
 
 def before_torch() -> None:
@@ -58,8 +59,8 @@ def _mismatch() -> UserError | None:
     torch, npu = metadata.version("torch").split("+")[0], metadata.version("torch_npu").split("+")[0]
     if env.base_version(npu) == env.base_version(torch):
         return None
-    error = UserError(f"torch {torch} and torch_npu {npu} do not belong together", hint=env.TESTED)
-    error.add_note(f"hint: {env.TESTED}")
+    error = UserError(f"torch {torch} and torch_npu {npu} do not belong together", hint=tested.pair_hint())
+    error.add_note(f"hint: {tested.pair_hint()}")
     return error
 
 

@@ -18,11 +18,8 @@ from typing import NamedTuple
 
 from jumar.core.errors import UserError
 from jumar.emulate import env, prefix
-from jumar.tables import mindspore_versions
+from jumar.tables import mindspore_versions, tested
 
-CANN = "9.1.0"
-"""For releases of MindSpore that are not in the table of versions: the one that belongs to 2.10.0."""
-INSTALL = "pip install mindspore==2.10.0 'numpy<2'"
 TARGET = "JUMAR_MINDSPORE_TARGET"
 """`CPU`, whatever the program says, or `Ascend`: read by site/sitecustomize.py."""
 _SITE = str(Path(__file__).parent / "site")
@@ -59,20 +56,23 @@ def check(python: str) -> Installed:
     """The same, refusing an interpreter without MindSpore."""
     found = installed(python)
     if not found.mindspore:
-        raise UserError(f"`mindspore` is not installed for `{python}`", f"`{INSTALL}`, or name another with `--python`")
+        hint = f"`{tested.mindspore().install}`, or name another with `--python`"
+        raise UserError(f"`mindspore` is not installed for `{python}`", hint)
     return found
 
 
 def warning(found: Installed) -> str:
     """What is known to go wrong with these versions; empty for nothing."""
     if found.numpy and not found.numpy.startswith(("0.", "1.")):
-        return f"jumar: numpy {found.numpy} breaks MindSpore's PyNative mode: pip install 'numpy<2'"
+        works = tested.mindspore().numpy
+        return f"jumar: numpy {found.numpy} breaks MindSpore's PyNative mode: pip install 'numpy{works}'"
     return ""
 
 
 def cann_for(mindspore: str) -> str:
     """The release of CANN that belongs to one of MindSpore, which warns about others when it starts."""
-    return next((row.cann for row in mindspore_versions.releases() if row.mindspore == mindspore), CANN)
+    rows = mindspore_versions.releases()
+    return next((row.cann for row in rows if row.mindspore == mindspore), tested.mindspore().cann)
 
 
 def emulated(values: Mapping[str, str], environ: Mapping[str, str], python: str, version: str) -> dict[str, str]:

@@ -23,10 +23,9 @@ from jumar.core.errors import UserError
 from jumar.emulate import env, hccn_tool
 from jumar.emulate.glue.build import cache_dir
 from jumar.emulate.smi import machine
-from jumar.tables import chips
+from jumar.tables import chips, tested
 from jumar.tables.load import table
 
-CANN = "9.2.0"
 MARK = "etc/jumar"
 """A file that says the folder is ours."""
 COMPONENTS = ("compiler", "hccl", "opp", "opp_kernel", "runtime", "toolkit")
@@ -50,7 +49,7 @@ class Entry(NamedTuple):
 
 def build(prefix: Path, values: Mapping[str, str]) -> dict[str, Entry]:
     """Every file of the directory by its path below `prefix`, for the machine that `values` describe."""
-    version = values.get("JUMAR_CANN") or CANN
+    version = values.get("JUMAR_CANN") or tested.pair().cann
     home = f"cann-{version}" if _is_new(version) else f"ascend-toolkit/{version}"
     return {
         MARK: Entry(_mark(prefix, values)),

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from jumar.tables import tested
+
 
 class Style(StrEnum):
     NPU = "npu"
@@ -44,7 +46,7 @@ class Cloud:
 @dataclass(frozen=True, slots=True)
 class Settings:
     to: Style = Style.NPU
-    torch: str = "2.13.0"
+    torch: str = field(default_factory=lambda: tested.pair().torch)
     chip: str = "910B3"
     unsafe: bool = False
     multi_card: bool = False

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar.core.errors import UserError
+from jumar.tables import tested
 
 REQUIREMENTS = "pip-requirements.txt"
 """In the code folder; the platform installs it before it starts the script."""
@@ -42,7 +43,8 @@ def check(python: str, framework: str) -> None:
         ) from None
     if framework != "mindspore":
         return
-    how = "python3.11 -m venv ms && ms/bin/pip install mindspore 'numpy<2'; then `--python ms/bin/python`"
+    install = f"python{tested.pythons()[0]} -m venv ms && ms/bin/{tested.mindspore().install}"
+    how = f"{install}; then `--python ms/bin/python`"
     if not found["mindspore"]:
         raise UserError(f"MindSpore is not installed for `{python}`", how)
     if found["numpy"].split(".")[0] not in ("", "0", "1"):

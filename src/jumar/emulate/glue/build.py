@@ -16,7 +16,7 @@ from importlib import metadata, util
 from pathlib import Path
 
 from jumar.core.errors import UserError
-from jumar.emulate import env
+from jumar.tables import tested
 
 _HERE = Path(__file__).parent
 _NAME = "libjumar_glue.so"
@@ -154,4 +154,4 @@ def _reason(output: str) -> str:
 def _hint(output: str) -> str:
     if "No space left" in output:
         return "free some space or set `JUMAR_CACHE` to another folder"
-    return f"{env.TESTED}, built with g++ 12"
+    return f"{tested.pair_hint()}, built with g++ 12"

@@ -12,6 +12,7 @@ from typing import Any
 from jumar.core.errors import UserError
 from jumar.emulate import env
 from jumar.emulate.glue import build, composite, probe, sparse
+from jumar.tables import tested
 
 
 def connect() -> None:
@@ -53,7 +54,7 @@ def install() -> int:
     else:
         raise UserError(
             f"the glue does not fit this torch: {message.value.decode(errors='replace')}",
-            hint=env.TESTED,
+            hint=tested.pair_hint(),
         )
     return count
 
@@ -102,4 +103,4 @@ def _open(path: Path) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
-        raise UserError(f"cannot load the glue: {error}", hint=env.TESTED) from error
+        raise UserError(f"cannot load the glue: {error}", hint=tested.pair_hint()) from error
