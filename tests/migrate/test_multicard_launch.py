@@ -111,8 +111,6 @@ def test_help_names_the_options_and_the_torchrun_line(script: Path) -> None:
     assert "torchrun --standalone --nproc_per_node=CARDS" in script.read_text()
 
 
-def test_shellcheck_finds_nothing(script: Path) -> None:
-    if shutil.which("shellcheck") is None:
-        pytest.skip("shellcheck is not installed")
-    done = subprocess.run(["shellcheck", str(script)], capture_output=True, text=True, check=False)
+def test_shellcheck_finds_nothing(script: Path, shellcheck: str) -> None:
+    done = subprocess.run([shellcheck, str(script)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
