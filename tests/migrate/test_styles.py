@@ -20,6 +20,7 @@ from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule, Unit
 from jumar.migrate.settings import Facts, Settings, Style
 from jumar.migrate.styles import agnostic
+from program_files import program_text
 
 TEXT = b"import torch\ntorch.cuda.synchronize()\n"
 RELATIVE = b"from . import x\n" + TEXT
@@ -74,19 +75,7 @@ def test_the_helper_works_without_cards(tmp_path: Path) -> None:
         pytest.skip("the helper module needs torch")
     (tmp_path / "jumar_device.py").write_bytes(agnostic.helper_text())
     (tmp_path / "torch_npu.py").write_text("raise ImportError\n")
-    (tmp_path / "check.py").write_text(
-        "import torch, jumar_device as d\n"
-        "from jumar_device import autocast, FloatTensor, synchronize\n"
-        "synchronize(); d.empty_cache(); d.manual_seed_all(1); d.set_device(0)\n"
-        "assert (d.DEVICE, d.place(3), d.memory_allocated(), d.is_available()) == ('cpu', 'cpu', 0, False)\n"
-        "assert d.ACCELERATOR != 'cpu' and FloatTensor is torch.FloatTensor\n"
-        "with d.device(0), d.stream(d.Stream()):\n"
-        "    start, end = d.Event(enable_timing=True), d.Event()\n"
-        "    start.record(); end.record(); assert start.elapsed_time(end) >= 0\n"
-        "x = torch.zeros(1)\n"
-        "assert d.move(x, 0, non_blocking=True).device.type == 'cpu' and not d.is_on_accelerator(x)\n"
-        "assert not hasattr(d, 'get_arch_list') and d.tensor_type('FloatTensor') == 'torch.FloatTensor'\n"
-    )
+    (tmp_path / "check.py").write_text(program_text(__file__, "helper_without_cards"))
     env = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run([sys.executable, "check.py"], cwd=tmp_path, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
