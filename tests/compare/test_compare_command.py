@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from jumar.emulate import env
+from program_files import program_text
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "compare" / "train.py"
 Jumar = Callable[..., Any]
@@ -120,18 +121,7 @@ def test_a_program_without_a_model_records_nothing(jumar: Jumar, tmp_path: Path)
 @pytest.mark.slow
 def test_two_ranks_write_two_records(tmp_path: Path, jumar: Jumar) -> None:
     script = tmp_path / "ranks.py"
-    script.write_text(
-        "import os, sys, torch, torch.distributed as dist\n"
-        "rank = int(os.environ['RANK'])\n"
-        "dist.init_process_group('gloo', init_method='file://' + sys.argv[1], rank=rank, world_size=2)\n"
-        "torch.manual_seed(0)\n"
-        "net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 2))\n"
-        "torch.manual_seed(dist.get_rank())\n"
-        "opt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
-        "net(torch.randn(3, 4)).sum().backward()\n"
-        "opt.step()\n"
-        "dist.destroy_process_group()\n"
-    )
+    script.write_text(program_text(__file__, "two_ranks"))
     for name in ("a", "b"):
         code = (
             "import os, subprocess, sys\n"
