@@ -53,7 +53,7 @@ docs: $(VENV)/jumar
 dist: $(VENV)-dist/done
 	rm -rf dist build/dist
 	$(VENV)-dist/bin/python -m build --outdir build/dist
-	$(VENV)-dist/bin/auditwheel repair --wheel-dir dist build/dist/*.whl
+	PATH="$(CURDIR)/$(VENV)-dist/bin:$$PATH" auditwheel repair --wheel-dir dist build/dist/*.whl
 	cp build/dist/*.tar.gz dist
 	$(VENV)-dist/bin/twine check --strict dist/*
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import json
 import os
@@ -81,6 +82,21 @@ def test_the_dump_command_writes_for_the_vendors_tool(records: Path, jumar: Juma
     assert (tmp_path / "dump" / "step0" / "rank0" / "dump.json").is_file()
     again = jumar("compare", "dump", records / "cpu", tmp_path / "dump")
     assert again.code == 2 and "is not empty" in again.err
+
+
+def test_the_vendors_tool_finds_the_mistake_in_our_dumps(records: Path, jumar: Jumar, tmp_path: Path) -> None:
+    tool = Path(sys.executable).with_name("msprobe")
+    if not tool.exists():
+        pytest.skip("msprobe is not installed: pip install mindstudio-probe")
+    for name in ("cpu", "tanh"):
+        assert jumar("compare", "dump", records / name, tmp_path / name).code == 0
+    places = ["-tp", tmp_path / "tanh" / "step0", "-gp", tmp_path / "cpu" / "step0", "-o", tmp_path / "out"]
+    said = subprocess.run([tool, "compare", *places], capture_output=True, text=True, check=False, timeout=300)
+    assert said.returncode == 0, said.stdout + said.stderr
+    (table,) = (tmp_path / "out").glob("compare_result_rank0_*.csv")
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["Max diff"] not in ("N/A", "unsupported")]
+    assert next(row for row in rows if abs(float(row["Max diff"])) > 1e-4)["NPU Name"] == "Aten.gelu.1.forward.output.0"
 
 
 def test_overflow_says_that_there_is_none(records: Path, jumar: Jumar) -> None:
