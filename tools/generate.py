@@ -1,8 +1,9 @@
-"""Writes the reference pages under docs/reference from the code; `--check` only tells whether they are current."""
+"""Writes the pages under docs/reference and docs/results; `--check` only tells whether they are current."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -21,6 +22,9 @@ from jumar.tables import pages, torch_releases
 from jumar.tables.load import table
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+import results  # noqa: E402  a tool beside this one, also when this file is loaded by its path
+
 REFERENCE = ROOT / "docs" / "reference"
 NOTE = "<!-- written by tools/generate.py: do not edit -->\n"
 TITLES = {"mindspore": "MindSpore"}
@@ -35,6 +39,7 @@ def generated() -> dict[str, str]:
         "json.md": json_page(),
         "plan-json.md": plan_json_page(),
         "rules.md": rules_page(),
+        **{f"../results/{name}": text for name, text in results.generated().items()},
     }
 
 
@@ -141,7 +146,7 @@ def main() -> int:
     check = parser.parse_args().check
     stale = []
     for name, text in generated().items():
-        path = REFERENCE / name
+        path = Path(os.path.normpath(REFERENCE / name))
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(path.relative_to(ROOT).as_posix())
