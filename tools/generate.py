@@ -1,8 +1,9 @@
-"""Writes the reference pages from the code and the tested versions where they are named; `--check` writes nothing."""
+"""Writes the reference and results pages, and the tested versions where they are named; `--check` writes nothing."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -22,6 +23,9 @@ from jumar.tables import pages, torch_releases
 from jumar.tables.load import table
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+import results  # noqa: E402  a tool beside this one, also when this file is loaded by its path
+
 REFERENCE = ROOT / "docs" / "reference"
 NOTE = "<!-- written by tools/generate.py: do not edit -->\n"
 TITLES = {"mindspore": "MindSpore"}
@@ -36,6 +40,7 @@ def generated() -> dict[str, str]:
         "json.md": json_page(),
         "plan-json.md": plan_json_page(),
         "rules.md": rules_page(),
+        **{f"../results/{name}": text for name, text in results.generated().items()},
     }
 
 
@@ -141,7 +146,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is not current")
     check = parser.parse_args().check
     stale = []
-    pages = {REFERENCE / name: text for name, text in generated().items()}
+    pages = {Path(os.path.normpath(REFERENCE / name)): text for name, text in generated().items()}
     for path, text in {**pages, **dict(stamps.stamped())}.items():
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
