@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
+import importlib
 import shutil
 import subprocess
 import sys
+import tomllib
 from importlib import util
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from jumar.emulate import env
+
 _ROOT = Path(__file__).resolve().parents[2]
+_LISTS = [_ROOT / "native" / "api" / name for name in ("opapi.toml", "mindspore/opapi.toml")]
 
 
 @pytest.mark.slow
@@ -42,3 +49,34 @@ def test_stand_ins_cover_the_installed_wheel() -> None:
 def _run(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _generator(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(_ROOT / "tools")
+    return importlib.import_module("generate_native")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "problem"),
+    [
+        ("In self, Tensor out", "unknown type `Tensor` in `Tensor out`"),
+        ("In self, Out", "`Out` is not `TYPE name`"),
+        ("In self, Out self", "a parameter is there twice: In self, Out self"),
+    ],
+)
+def test_parameters_that_no_kernel_can_have_stop_the_build(
+    parameters: str, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SystemExit) as raised:
+        _generator(monkeypatch).check_parameters("opapi.toml: aclnnAdd", parameters)
+    assert str(raised.value).startswith(f"opapi.toml: aclnnAdd: {problem}")
+
+
+def test_every_operator_call_that_works_has_parameters_and_a_kernel(built: None) -> None:
+    library = ctypes.CDLL(str(env.libraries()[0]))
+    works = {name: text for path in _LISTS for name, text in tomllib.loads(path.read_text("utf-8"))["works"].items()}
+    assert len(works) > 250
+    kernels = "\n".join(path.read_text("utf-8") for path in (_ROOT / "native" / "aclnn").glob("*.cpp"))
+    assert "OPERATOR(aclnnAdd, scaled_add(" in kernels  # names only: the order of the parameters stands in the row
+    for name in works:
+        assert hasattr(library, name) and hasattr(library, f"{name}GetWorkspaceSize"), name
