@@ -34,6 +34,7 @@ def main(out: str) -> None:
     _write(target / "refusals.cpp", _bodies(tables))
     _write(target / "operators.cpp", _operators(tables.values()))
     _write(target / "parameters.h", _parameters(tables))
+    _write(target / "faults.h", _faults(tables["hccl"]["faults"]))
     _write(target / "symbols.cpp", _symbols(tables))
     _write(target / "socs.inc", _chips())
     print(";".join(sorted(libraries["linked"] + libraries["opened"] + libraries["mindspore"])))
@@ -131,6 +132,22 @@ def check_parameters(where: str, text: str) -> None:
         names.append(name)
     if len(names) != len(set(names)):
         raise SystemExit(f"{where}: a parameter is there twice: {text}")
+
+
+def _faults(rows: dict[str, dict[str, str]]) -> str:
+    """The faults of HCCL as an enum, and as a list of rows for hccl/fault.cpp."""
+    lines = [
+        _HEAD,
+        "#pragma once",
+        "#include <cstdint>",
+        "namespace jumar::hccl {",
+        "enum class Fault : uint32_t {",
+        "  kNone,",
+    ]
+    lines += [f"  k{name},  // {row['meaning']}" for name, row in rows.items()]
+    lines += ["};", "}  // namespace jumar::hccl", "#define JUMAR_FAULTS(ROW) \\", '  ROW(kNone, HCCL_SUCCESS, "") \\']
+    listed = [f'  ROW(k{name}, {row["code"]}, "{row.get("number", "")}")' for name, row in rows.items()]
+    return "\n".join([*lines, " \\\n".join(listed), ""])
 
 
 def _symbols(tables: dict[str, dict[str, Any]]) -> str:

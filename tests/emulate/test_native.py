@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import re
 import shutil
 import subprocess
 import sys
@@ -80,3 +81,20 @@ def test_every_operator_call_that_works_has_parameters_and_a_kernel(built: None)
     assert "OPERATOR(aclnnAdd, scaled_add(" in kernels  # names only: the order of the parameters stands in the row
     for name in works:
         assert hasattr(library, name) and hasattr(library, f"{name}GetWorkspaceSize"), name
+
+
+def test_faults_of_hccl_have_codes_of_the_vendor() -> None:
+    rows = tomllib.loads((_ROOT / "native" / "api" / "hccl.toml").read_text("utf-8"))["faults"]
+    codes = set(re.findall(r"^  (HCCL_E_\w+) =", (_ROOT / "native" / "machine" / "codes.h").read_text("utf-8"), re.M))
+    numbers = set(re.findall(r"\bEI\d{4}\b", (_ROOT / "src" / "jumar" / "data" / "errors.toml").read_text("utf-8")))
+    assert list(rows) == sorted(rows)
+    for name, row in rows.items():
+        assert row["code"] in codes, name
+        assert row.get("number", "EI0002") in numbers, name
+        assert row["meaning"], name
+
+
+def test_no_message_of_hccl_is_searched_for_words() -> None:
+    sources = "\n".join(path.read_text("utf-8") for path in (_ROOT / "native" / "hccl").glob("*.cpp"))
+    assert "EI0" not in sources  # numbers are put in front of a message by its fault
+    assert not re.search(r'(==|!=|\.find\()\s*"(is |has )', sources)
