@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -158,7 +159,7 @@ def _known_part() -> str:
 
 
 def _columns(row: known_operators.Row) -> Iterator[str]:
-    for column, value in row._asdict().items():
+    for column, value in asdict(row).items():
         if value and column not in ("name", "why"):
             listed = value if isinstance(value, tuple) else (value,)
             yield column if value is True else f"{column}: {' '.join(map(str, listed))}"

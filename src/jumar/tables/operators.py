@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from jumar.tables.load import table
 
@@ -16,7 +17,8 @@ MOST = 4
 _NAME = re.compile(r"[\w*]+(\.\w+)?")
 
 
-class Row(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Row:
     """One row; the head of the table says what the columns mean."""
 
     name: str
@@ -47,6 +49,7 @@ class Row(NamedTuple):
         return fnmatchcase(base, self.name) if self.is_pattern else base == self.name
 
 
+_COLUMNS = {field.name for field in fields(Row)} - {"name"}
 _CHOICES = {"carried": CARRIED, "autograd": ("torch_npu",), "devices": ("mixed",)}
 _WORDS = {"index": None, "written": None, "host": None, "rounding": ("float16", "bfloat16")}
 _NUMBERS = ("float32_results", "host_results")
@@ -90,13 +93,12 @@ def _row(name: str, columns: dict[str, Any]) -> Row:
     for column, value in columns.items():
         if problem := _problem(column, value):
             raise ValueError(f"operators.toml: `{name}`: {problem}")
-    return Row(
-        name, **{column: tuple(value) if isinstance(value, list) else value for column, value in columns.items()}
-    )
+    typed: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in columns.items()}
+    return Row(name, **typed)
 
 
 def _problem(column: str, value: Any) -> str:
-    if column not in Row._fields[1:]:
+    if column not in _COLUMNS:
         return f"unknown column `{column}`"
     if column in _CHOICES and value not in _CHOICES[column]:
         return f"`{column}` is one of {', '.join(_CHOICES[column])}, not `{value}`"
