@@ -16,6 +16,7 @@ from importlib import metadata, util
 from pathlib import Path
 
 from jumar.core.errors import UserError
+from jumar.emulate.glue import generate
 from jumar.tables import tested
 
 _HERE = Path(__file__).parent
@@ -67,6 +68,8 @@ def _key(compiler: str) -> str:
     digest = hashlib.sha256()
     for source in sorted([*_HERE.glob("*.cpp"), *_HERE.glob("*.h")]):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    for content in generate.sources():
+        digest.update(content)
     status = os.stat(os.path.realpath(compiler))
     parts = (
         compiler,
@@ -89,6 +92,7 @@ def _build(compiler: str, folder: Path, built: Path) -> None:
     )
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         out = Path(scratch) / _NAME
+        (Path(scratch) / generate.HEADER).write_text(generate.header(), encoding="utf-8")
         code, said = _compile(_command(compiler, out), scratch)
         if code != 0:
             raise UserError(_reason(said), hint=_hint(said))
@@ -130,7 +134,7 @@ def _command(compiler: str, out: Path) -> list[str]:
     return [
         compiler,
         *("-std=c++20", "-O2", "-g0", "-w", "-fPIC", "-shared", "-fvisibility=hidden"),
-        *(f"-I{path}" for path in includes),
+        *(f"-I{path}" for path in (out.parent, *includes)),
         str(_HERE / "glue.cpp"),
         *("-o", str(out)),
         *(f"-L{torch / 'lib'}", "-ltorch_cpu", "-lc10", f"-L{npu / 'lib'}", "-ltorch_npu"),
