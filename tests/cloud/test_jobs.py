@@ -50,8 +50,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (top / "code" / "train.py").write_text(SCRIPT)
     (top / "data" / "a.txt").write_text("alpha")
     monkeypatch.chdir(top)
-    paths = [str(Path(jobs.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", ":".join(filter(None, paths)))
     return top
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from jumar.cloud import jobs
 from jumar.cloud.standin import interpreter
 
 Jumar = Callable[..., Any]
@@ -93,7 +92,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (top / "data" / "a.txt").write_text("alpha")
     (top / "code" / "train.py").write_text("import mindspore\nprint('never started')\n")
     monkeypatch.chdir(top)
-    monkeypatch.setenv("PYTHONPATH", str(Path(jobs.__file__).parents[2]))
     return top
 
 

@@ -29,11 +29,8 @@ open(os.path.join(args.train_url, "model.bin"), "wb").write(open(os.path.join(ar
 @pytest.fixture
 def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
     """A platform of its own elsewhere; the user's side knows its endpoints and keys only."""
-    from jumar.cloud import target
 
     elsewhere = tmp_path / "elsewhere"
-    paths = [str(Path(target.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", ":".join(filter(None, paths)))
     running = service.start(elsewhere)
     access, secret = next(iter(service.keys(elsewhere).items()))
     project = tmp_path / "project"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -21,9 +20,7 @@ sdk: Any = pytest.importorskip("huaweicloudsdkmodelarts.v1", reason="huaweicloud
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    paths = [str(Path(signing.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", ":".join(filter(None, paths)))
+def home(tmp_path: Path) -> Path:
     code = tmp_path / "home" / "store" / "bucket-1" / "code"
     code.mkdir(parents=True)
     (code / "train.py").write_text("print('trained')\n")
