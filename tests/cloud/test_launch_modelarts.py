@@ -23,7 +23,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (top / "code" / "src" / "train.py").write_text("import os, sys\nprint(os.environ['RANK_SIZE'], sys.argv[1:3])\n")
     (top / "data" / "a.txt").write_text("alpha")
     monkeypatch.chdir(top)
-    monkeypatch.setenv("PYTHONPATH", str(Path(jobs.__file__).parents[2]))
     return top
 
 
@@ -93,7 +92,7 @@ def test_more_nodes_go_into_the_request(jumar: Jumar, project: Path) -> None:
 
     store = FolderStore(project / "store")
     store.make_bucket("b-1")
-    wish = jobs.Wish(project / "code", "src/train.py", devices=8, nodes=4, bucket="b-1", price=10.0, hours=2)
+    wish = jobs.JobRequest(project / "code", "src/train.py", devices=8, nodes=4, bucket="b-1", price=10.0, hours=2)
     plan = jobs.build(wish, store, Platform())  # type: ignore[arg-type]
     assert plan.body["spec"]["resource"] == {"flavor_id": "f", "node_count": 4}
     assert plan.cost == 80

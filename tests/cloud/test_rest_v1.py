@@ -67,7 +67,9 @@ def test_a_job_of_version_1(region: tuple[RestV1, list[tuple[str, Any]]], tmp_pa
         (tmp_path / name).mkdir()
         (tmp_path / name / "x").write_text("x")
     data = (str(tmp_path / "data"), f"extra={tmp_path / 'more'}")
-    wish = jobs.Wish(tmp_path / "code", "train.py", data, 8, 2, "b-1", "old", ("lr=0.1",), v1=True, new_bucket=True)
+    wish = jobs.JobRequest(
+        tmp_path / "code", "train.py", data, 8, 2, "b-1", "old", ("lr=0.1",), v1=True, new_bucket=True
+    )
     plan = jobs.build(wish._replace(price=3.0), store, platform)
     assert plan.cost is None, "nothing stops such a job"
     made = jobs.submit(plan, store, platform)

@@ -14,10 +14,10 @@ from jumar.cli.progress import Transfer
 from jumar.core.errors import UserError
 
 if TYPE_CHECKING:
-    from jumar.cloud.jobs import Plan
+    from jumar.cloud.jobs import JobPlan
 
 
-def build(place: Place, said: dict[str, Any]) -> Plan:
+def build(place: Place, said: dict[str, Any]) -> JobPlan:
     """What the user said and what `jumar.toml` says, as a plan; `said` learns what was chosen."""
     from jumar.cloud import jobs
 
@@ -30,7 +30,7 @@ def build(place: Place, said: dict[str, Any]) -> Plan:
     data = get("data", ())
     said["devices"] = get("devices", 1)
     said["python"] = _python(place, said.get("python"))
-    wish = jobs.Wish(
+    wish = jobs.JobRequest(
         code=base / get("code", ""), boot=get("boot", ""), data=[data] if isinstance(data, str) else tuple(data),
         devices=said["devices"], bucket=get("bucket", "jumar-local" if place.target.is_local else ""),
         name=get("name", ""), parameters=tuple(get("param", ())), environments=tuple(get("env", ())),
@@ -41,7 +41,7 @@ def build(place: Place, said: dict[str, Any]) -> Plan:
     return jobs.build(wish, place.store, place.platform(), place.secrets())
 
 
-def send(place: Place, plan: Plan, said: Mapping[str, Any], *, allow_secrets: bool, quiet: bool) -> dict[str, Any]:
+def send(place: Place, plan: JobPlan, said: Mapping[str, Any], *, allow_secrets: bool, quiet: bool) -> dict[str, Any]:
     """Start the job of a plan; nothing is sent when the code seems to hold keys."""
     from jumar.cloud import jobs
 
@@ -58,7 +58,7 @@ def send(place: Place, plan: Plan, said: Mapping[str, Any], *, allow_secrets: bo
     return made
 
 
-def show_plan(plan: Plan, as_json: bool) -> None:
+def show_plan(plan: JobPlan, as_json: bool) -> None:
     import json
 
     uploads: list[dict[str, Any]] = [

@@ -32,7 +32,7 @@ class Platform(Protocol):
     def engines(self) -> dict[str, Any]: ...
 
 
-class Wish(NamedTuple):
+class JobRequest(NamedTuple):
     """What the user asks for."""
 
     code: Path
@@ -55,11 +55,11 @@ class Wish(NamedTuple):
     """Make the bucket when the job is sent, if it is missing."""
 
 
-class Plan(NamedTuple):
+class JobPlan(NamedTuple):
     body: Mapping[str, Any]
     request: Mapping[str, Any]
     """The body as it is sent: version 1 of the interface has another one."""
-    uploads: tuple[sync.Plan, ...]
+    uploads: tuple[sync.SyncPlan, ...]
     leaks: tuple[secrets.Leak, ...]
     framework: str
     new_bucket: str
@@ -72,7 +72,7 @@ class Plan(NamedTuple):
         return str(self.body["metadata"]["name"])
 
 
-def build(wish: Wish, store: Store, platform: Platform, known: Sequence[str] = ()) -> Plan:
+def build(wish: JobRequest, store: Store, platform: Platform, known: Sequence[str] = ()) -> JobPlan:
     """Check everything that can be checked before anything is sent."""
     files = _code_files(wish)
     framework = _framework(wish.code / wish.boot, files)
@@ -87,7 +87,7 @@ def build(wish: Wish, store: Store, platform: Platform, known: Sequence[str] = (
     code = top.child(f"code/{_plain(wish.code.absolute().name)}/")
     hours = wish.hours or float(limits["auto_stop_hours"])
     ignored = (*ignore.CODE, *ignore.read_lines(wish.code, (".gitignore",)))
-    uploads = [sync.plan_upload(store, wish.code, code, sync.Wish(ignored, new_bucket=wish.new_bucket))]
+    uploads = [sync.plan_upload(store, wish.code, code, sync.SyncRequest(ignored, new_bucket=wish.new_bucket))]
     inputs = []
     for channel, place, plan in _inputs(wish, store, top):
         inputs.append(_channel(channel, place))
@@ -115,10 +115,10 @@ def build(wish: Wish, store: Store, platform: Platform, known: Sequence[str] = (
     request = platform.request(body)
     cost = hours * wish.price * wish.nodes if wish.price and "spec" in request else None
     new = wish.bucket if wish.new_bucket and wish.bucket not in store.buckets() else ""
-    return Plan(body, request, tuple(uploads), tuple(leaks), framework, new, cost)
+    return JobPlan(body, request, tuple(uploads), tuple(leaks), framework, new, cost)
 
 
-def submit(plan: Plan, store: Store, platform: Platform, progress: sync.Progress | None = None) -> dict[str, Any]:
+def submit(plan: JobPlan, store: Store, platform: Platform, progress: sync.Progress | None = None) -> dict[str, Any]:
     """Send what changed, then start the job; a failed upload starts nothing."""
     if plan.new_bucket:
         store.make_bucket(plan.new_bucket)
@@ -140,7 +140,7 @@ def new_text(preview: Mapping[str, Any], seen: int) -> tuple[str, int]:
     return (raw[-(full - seen) :].decode(errors="replace") if full > seen else ""), max(full, seen)
 
 
-def _code_files(wish: Wish) -> list[ignore.Local]:
+def _code_files(wish: JobRequest) -> list[ignore.Local]:
     if not wish.code.is_dir():
         raise UserError(f"no such code folder: `{wish.code}`")
     boot = wish.code / wish.boot
@@ -177,8 +177,8 @@ def _framework(boot: Path, files: Sequence[ignore.Local]) -> str:
     return "python"
 
 
-def _inputs(wish: Wish, store: Store, top: Remote) -> list[tuple[str, Remote, sync.Plan | None]]:
-    found: list[tuple[str, Remote, sync.Plan | None]] = []
+def _inputs(wish: JobRequest, store: Store, top: Remote) -> list[tuple[str, Remote, sync.SyncPlan | None]]:
+    found: list[tuple[str, Remote, sync.SyncPlan | None]] = []
     for said in wish.data:
         match = re.match(r"([A-Za-z_]\w*)=(.+)", said, re.S)
         name, where = (match[1], match[2]) if match else ("data_url", said)
@@ -191,11 +191,13 @@ def _inputs(wish: Wish, store: Store, top: Remote) -> list[tuple[str, Remote, sy
             found.append((name, source, None))
             continue
         place = top.child(f"data/{_plain(source.absolute().name)}/")
-        found.append((name, place, sync.plan_upload(store, source, place, sync.Wish(new_bucket=wish.new_bucket))))
+        found.append(
+            (name, place, sync.plan_upload(store, source, place, sync.SyncRequest(new_bucket=wish.new_bucket)))
+        )
     return found
 
 
-def _engine(wish: Wish, framework: str, platform: Platform) -> dict[str, str]:
+def _engine(wish: JobRequest, framework: str, platform: Platform) -> dict[str, str]:
     known = platform.engines().get("items") or []
     versions = [str(row.get("engine_version") or row.get("engine_id")) for row in known]
     if wish.engine:
@@ -216,7 +218,7 @@ def _engine(wish: Wish, framework: str, platform: Platform) -> dict[str, str]:
     return {"engine_name": "Ascend-Powered-Engine", "engine_version": chosen}
 
 
-def _flavor(wish: Wish, platform: Platform) -> str:
+def _flavor(wish: JobRequest, platform: Platform) -> str:
     rows = platform.flavors().get("flavors") or []
     sizes = {str(row["flavor_id"]): _devices(row) for row in rows}
     if wish.flavor:
@@ -230,7 +232,7 @@ def _flavor(wish: Wish, platform: Platform) -> str:
     return _with_room(wish, rows, fits[0])
 
 
-def _with_room(wish: Wish, rows: Sequence[Mapping[str, Any]], flavor: str) -> str:
+def _with_room(wish: JobRequest, rows: Sequence[Mapping[str, Any]], flavor: str) -> str:
     """Refuse more machines than a flavour may have, before anything is sent."""
     most = next(int(row.get("max_num") or 0) for row in rows if row["flavor_id"] == flavor)
     if most and wish.nodes > most:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from jumar.cloud import ignore, keys, transfer, verify
 from jumar.cloud.address import Remote
 from jumar.cloud.parts import cache_dir
-from jumar.cloud.store import Entry, Store
+from jumar.cloud.store import ObjectEntry, Store
 from jumar.cloud.store.folder import FolderStore
 from jumar.core import write
 from jumar.core.errors import UserError
@@ -38,12 +38,12 @@ class Upload(NamedTuple):
 
 
 class Download(NamedTuple):
-    entry: Entry
+    entry: ObjectEntry
     path: str
     name: str
 
 
-class Plan(NamedTuple):
+class SyncPlan(NamedTuple):
     """What is to be done; nothing has happened yet."""
 
     place: Remote
@@ -66,7 +66,7 @@ class Plan(NamedTuple):
         return len(self.uploads) + len(self.downloads)
 
 
-class Wish(NamedTuple):
+class SyncRequest(NamedTuple):
     """How to compare and what to leave out."""
 
     patterns: tuple[str, ...] = ()
@@ -79,15 +79,15 @@ class Wish(NamedTuple):
     """A bucket that is not there will be made before the plan is carried out."""
 
 
-PLAIN = Wish()
+PLAIN = SyncRequest()
 
 
-def plan_upload(store: Store, folder: Path, place: Remote, wish: Wish = PLAIN) -> Plan:
+def plan_upload(store: Store, folder: Path, place: Remote, request: SyncRequest = PLAIN) -> SyncPlan:
     """The contents of a folder into a folder of the store."""
     if not folder.is_dir():
         raise UserError(f"no such folder: `{folder}`" if not folder.exists() else f"`{folder}` is not a folder")
-    patterns = ignore.compile_patterns([*ignore.ALWAYS, *ignore.read_lines(folder), *wish.patterns])
-    is_missing = wish.new_bucket and place.bucket not in store.buckets()
+    patterns = ignore.compile_patterns([*ignore.ALWAYS, *ignore.read_lines(folder), *request.patterns])
+    is_missing = request.new_bucket and place.bucket not in store.buckets()
     there = {} if is_missing else {entry.key: entry for entry in store.entries(place.bucket, place.folder_key)}
     known = _Manifest(store, folder, place)
     found: list[Upload] = []
@@ -99,18 +99,18 @@ def plan_upload(store: Store, folder: Path, place: Remote, wish: Wish = PLAIN) -
             raise UserError(f"`{local.path}` cannot be a key in a bucket", "rename it: 1024 bytes of UTF-8 at most")
         wanted.add(key)
         entry = there.get(key)
-        if entry is not None and not wish.everything and _same(store, place.bucket, local, entry, known, wish):
+        if entry is not None and not request.everything and _same(store, place.bucket, local, entry, known, request):
             skipped += 1
             size += local.size
         else:
             found.append(Upload(local, key))
-    extra = tuple(key for key in there if key not in wanted and not key.endswith("/")) if wish.delete else ()
-    return Plan(place, folder, uploads=tuple(found), deletes=extra, skipped=skipped, skipped_bytes=size)
+    extra = tuple(key for key in there if key not in wanted and not key.endswith("/")) if request.delete else ()
+    return SyncPlan(place, folder, uploads=tuple(found), deletes=extra, skipped=skipped, skipped_bytes=size)
 
 
-def plan_download(store: Store, place: Remote, folder: Path, wish: Wish = PLAIN) -> Plan:
+def plan_download(store: Store, place: Remote, folder: Path, request: SyncRequest = PLAIN) -> SyncPlan:
     """The contents of a folder of the store into a folder."""
-    patterns = ignore.compile_patterns([*ignore.ALWAYS, *wish.patterns])
+    patterns = ignore.compile_patterns([*ignore.ALWAYS, *request.patterns])
     known = _Manifest(store, folder, place)
     found: list[Download] = []
     skipped = size = 0
@@ -124,7 +124,7 @@ def plan_download(store: Store, place: Remote, folder: Path, wish: Wish = PLAIN)
         path = _inside(folder, name)
         wanted.add(path)
         local = _local(path, name)
-        if local is not None and not wish.everything and _same(store, place.bucket, local, entry, known, wish):
+        if local is not None and not request.everything and _same(store, place.bucket, local, entry, known, request):
             skipped += 1
             size += entry.size
         else:
@@ -133,12 +133,14 @@ def plan_download(store: Store, place: Remote, folder: Path, wish: Wish = PLAIN)
         raise UserError(
             f"nothing is stored at `{place}`", f"`jumar cloud ls {place.scheme}://{place.bucket}/` shows what is"
         )
-    here = ignore.walk(folder, patterns) if wish.delete and folder.is_dir() else ()
+    here = ignore.walk(folder, patterns) if request.delete and folder.is_dir() else ()
     extra = tuple(item.path for item in here if item.path not in wanted)
-    return Plan(place, folder, downloads=tuple(found), deletes=extra, fetches=True, skipped=skipped, skipped_bytes=size)
+    return SyncPlan(
+        place, folder, downloads=tuple(found), deletes=extra, fetches=True, skipped=skipped, skipped_bytes=size
+    )
 
 
-def run(store: Store, plan: Plan, progress: Progress | None = None, workers: int | None = None) -> None:
+def run(store: Store, plan: SyncPlan, progress: Progress | None = None, workers: int | None = None) -> None:
     """Do what a plan says; raises on the first failure, and what was finished stays."""
     manifest = _Manifest(store, plan.folder, plan.place)
     count = _counter(plan.size, progress)
@@ -175,7 +177,7 @@ def copy_one(store: Store, source: Path, place: Remote, progress: Progress | Non
     local = _local(str(source), source.name)
     if local is None:
         raise UserError(f"no such file: `{source}`")
-    plan = Plan(place, source.parent, uploads=(Upload(local, place.key),))
+    plan = SyncPlan(place, source.parent, uploads=(Upload(local, place.key),))
     run(store, plan, progress)
 
 
@@ -184,17 +186,19 @@ def fetch_one(store: Store, place: Remote, target: Path, progress: Progress | No
     entry = store.head(place.bucket, place.key)
     if entry is None:
         raise UserError(f"no such object: `{place}`", "`jumar cloud ls` shows what is there; `-r` copies a folder")
-    plan = Plan(place, target.parent, downloads=(Download(entry, str(target), target.name),))
+    plan = SyncPlan(place, target.parent, downloads=(Download(entry, str(target), target.name),))
     run(store, plan, progress)
 
 
-def _same(store: Store, bucket: str, local: ignore.Local, entry: Entry, known: _Manifest, wish: Wish) -> bool:
+def _same(
+    store: Store, bucket: str, local: ignore.Local, entry: ObjectEntry, known: _Manifest, request: SyncRequest
+) -> bool:
     if local.size != entry.size:
         return False
-    if isinstance(store, FolderStore) and not wish.checksum:
+    if isinstance(store, FolderStore) and not request.checksum:
         return local.mtime_ns == entry.mtime_ns
     etag = entry.etag or (store.etag(bucket, entry.key) if isinstance(store, FolderStore) else "")
-    if not wish.checksum and known.etag(local) == etag:
+    if not request.checksum and known.etag(local) == etag:
         return True
     return verify.etag_of(local.path, local.size, etag) == etag
 
@@ -270,6 +274,6 @@ def _counter(total: int, progress: Progress | None) -> Callable[[int], None]:
     return count
 
 
-def list_folder(store: Store, place: Remote, *, recursive: bool) -> Iterator[Entry]:
+def list_folder(store: Store, place: Remote, *, recursive: bool) -> Iterator[ObjectEntry]:
     """What is at a place: one level of it, or all."""
     return store.entries(place.bucket, place.key, one_level=not recursive)
