@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from jumar.cloud import contract, jobs, secrets
+from jumar.cloud import contract, secrets
+from jumar.cloud.job import LogEnd, State
 from jumar.cloud.standin.jobs import Jobs
 
 Jumar = Callable[..., Any]
@@ -99,7 +100,7 @@ def test_stop(jumar: Jumar, project: Path) -> None:
         time.sleep(0.1)
     assert jumar("cloud", "stop").code == 0
     assert jumar("cloud", "logs", "-f").code == 143
-    assert jobs_.get(id_).status["phase"] == "Terminated"
+    assert jobs_.get(id_).state is State.TERMINATED
     done = jumar("cloud", "stop", id_)
     assert done.code == 2
     assert "the job has ended already: Terminated" in done.err
@@ -216,9 +217,9 @@ def test_a_killed_runner_is_not_reported_as_running(jumar: Jumar, project: Path)
     os.kill(home._pid(record.id), signal.SIGKILL)
     for child in children.stdout.split():
         os.kill(int(child), signal.SIGKILL)
-    while home.get(record.id).status["phase"] == "Running":
+    while home.get(record.id).state is State.RUNNING:
         time.sleep(0.05)
-    assert home.get(record.id).status["phase"] == "Abnormal"
+    assert home.get(record.id).state is State.ABNORMAL
     assert jumar("cloud", "logs", "-f").code == 1
 
 
@@ -266,10 +267,10 @@ def test_rank_table_follows_the_pods() -> None:
 
 
 def test_only_the_new_part_of_a_log_is_shown() -> None:
-    assert jobs.new_text({"content": "abc", "full_size": 3}, 0) == ("abc", 3)
-    assert jobs.new_text({"content": "abcde", "full_size": 5}, 3) == ("de", 5)
-    assert jobs.new_text({"content": "de", "full_size": 5}, 3) == ("de", 5)
-    assert jobs.new_text({"content": "de", "full_size": 5}, 5) == ("", 5)
+    assert LogEnd("abc", 3).after(0) == "abc"
+    assert LogEnd("abcde", 5).after(3) == "de"
+    assert LogEnd("de", 5).after(3) == "de"
+    assert LogEnd("de", 5).after(5) == ""
 
 
 def test_mistakes_in_jumar_toml_are_named(jumar: Jumar, project: Path) -> None:

@@ -38,11 +38,11 @@ def start(words: Sequence[str], options: Mapping[str, Any]) -> int:
         if options["only_print"]:
             show_plan(plan, False)
             return EXIT_FINDINGS if plan.leaks else EXIT_OK
-        made = send(place, plan, said, allow_secrets=False, quiet=False)
-        id_ = made["metadata"]["id"]
-        click.echo(id_)
-        click.echo(f"jumar: job {id_} ({plan.name}) is on {place.target.name}; `jumar cloud logs -f` follows it, and"
-                   f" `jumar cloud pull -o FOLDER` fetches its results", err=True)  # fmt: skip
+        made = send(place, plan, allow_secrets=False, quiet=False)
+        click.echo(made.id)
+        click.echo(f"jumar: job {made.id} ({made.spec.name}) is on {place.target.name};"
+                   f" `jumar cloud logs -f` follows it, and `jumar cloud pull -o FOLDER` fetches its results",
+                   err=True)  # fmt: skip
     return EXIT_OK
 
 
@@ -54,9 +54,9 @@ def ask(asked: Mapping[str, str | None], options: Mapping[str, Any]) -> int:
                 continue
             id_ = place.find(which)
             if word == "status":
-                click.echo(place.platform().get(id_)["status"]["phase"])
+                click.echo(place.platform().get(id_).state)
             elif word == "log":
-                echo_log(str(place.platform().preview(id_)["content"]), False)
+                echo_log(place.platform().logs(id_).text, False)
             else:
                 place.platform().stop(id_)
                 click.echo(f"job {id_} is being ended")

@@ -16,15 +16,18 @@ import sys
 import time
 from pathlib import Path
 
-from jumar.cloud import contract
+from jumar.cloud import catalogue, contract
+from jumar.cloud.job import Job, State
 from jumar.cloud.standin import interpreter
-from jumar.cloud.standin.jobs import Jobs, Record
+from jumar.cloud.standin.jobs import Jobs
 from jumar.cloud.standin.node import Node
 from jumar.core.errors import UserError
 
 PERIOD = 30.0
 """Seconds between uploads of outputs, as on the platform."""
 GRACE = 15.0
+FOREVER = 24.0 * 365
+"""Hours of a job that has no `auto_stop`."""
 STEP = 0.1
 
 
@@ -33,11 +36,14 @@ class Stopped(Exception):
 
 
 class Runner:
-    def __init__(self, jobs: Jobs, record: Record) -> None:
-        self.jobs, self.record = jobs, record
-        self.top = jobs.folder(record.id)
-        job = record.contract()
-        self.nodes = [Node(jobs.home, self.top, record, job._replace(node=node)) for node in range(job.nodes)]
+    def __init__(self, jobs: Jobs, job: Job) -> None:
+        self.jobs, self.id, self.spec = jobs, job.id, job.spec
+        self.top = jobs.folder(job.id)
+        self.machine = jobs.machine(job.id)
+        seen = contract.NodeJob(job.id, job.spec, job.devices, catalogue.is_v1(job.spec.engine))
+        self.nodes = [
+            Node(jobs.home, self.top, self.machine, seen._replace(node=node)) for node in range(job.spec.nodes)
+        ]
         self.first = self.nodes[0]
 
     @property
@@ -49,18 +55,18 @@ class Runner:
         signal.signal(signal.SIGTERM, self._stop)
         code = 1
         try:
-            self.jobs.update(self.record.id, "Pending", "Pending")
+            self.jobs.update(self.id, State.PENDING)
             for node in self.nodes:
                 node.stage_in()
-            self.jobs.update(self.record.id, "Running", "Running")
+            self.jobs.update(self.id, State.RUNNING)
             self._start()
             code = self._watch()
-            phase = "Completed" if code == 0 else "Failed"
+            state = State.COMPLETED if code == 0 else State.FAILED
         except Stopped:
-            phase, code = "Terminated", 143
+            state, code = State.TERMINATED, 143
         except (UserError, OSError) as error:
             self.first.say(f"{error}")
-            phase = "Failed"
+            state = State.FAILED
         finally:
             self._end_all()
             with contextlib.suppress(OSError):
@@ -69,19 +75,18 @@ class Runner:
             self._stage_out()
         except (UserError, OSError) as error:
             self.first.say(f"cannot upload the outputs: {error}")
-            phase, code = ("Failed", code or 1) if phase == "Completed" else (phase, code)
-        self.first.say(f"the job ended: {phase}, exit code {code}")
+            state, code = (State.FAILED, code or 1) if state is State.COMPLETED else (state, code)
+        self.first.say(f"the job ended: {state}, exit code {code}")
         with contextlib.suppress(UserError, OSError):
             self._upload_logs()
-        self.jobs.update(self.record.id, phase, phase, code=code)
+        self.jobs.update(self.id, state, code=code)
         return code
 
     def _stop(self, *_: object) -> None:
         raise Stopped
 
     def _start(self) -> None:
-        job = self.first.job
-        together = job.environments.get("MA_RUN_METHOD", "")
+        together = dict(self.spec.environment).get("MA_RUN_METHOD", "")
         shared = self._meeting()
         port = _free_port()
         for node in self.nodes:
@@ -91,7 +96,7 @@ class Runner:
         job, count = node.job, str(node.job.devices)
         master = contract.address(0)
         if together == "torchrun":
-            return [node.python, "-m", "torch.distributed.run", "--nnodes", str(job.nodes), "--node_rank",
+            return [node.python, "-m", "torch.distributed.run", "--nnodes", str(job.spec.nodes), "--node_rank",
                     str(job.node), "--master_addr", master, "--master_port", str(port),
                     "--nproc_per_node", count]  # fmt: skip
         if together == "msrun":
@@ -105,7 +110,7 @@ class Runner:
 
     def _meeting(self) -> dict[str, str]:
         """Where the processes of a MindSpore job meet that runs on the CPU: `ms/sitecustomize.py` reads it."""
-        if self.first.job.size == 1 or interpreter.TARGET not in self.record.extra:
+        if self.first.job.size == 1 or interpreter.TARGET not in self.machine.variables:
             return {}
         folder = self.top / "meet"
         folder.mkdir(exist_ok=True)
@@ -114,7 +119,7 @@ class Runner:
     def _watch(self) -> int:
         """Wait for all processes, or for the first that fails; send outputs now and then, and keep to `auto_stop`."""
         sent = time.monotonic()
-        end = sent + self.record.auto_stop_seconds()
+        end = sent + (self.spec.hours or FOREVER) * 3600
         while True:
             codes = [process.poll() for process in self.processes]
             self._merge()
@@ -159,9 +164,8 @@ class Runner:
             node.stage_out()
 
     def _upload_logs(self) -> None:
-        address = ((self.record.body.get("spec") or {}).get("log_export_path") or {}).get("obs_url")
-        if address:
-            self.first.send(self.first.logs, address)
+        if self.spec.log is not None:
+            self.first.send(self.first.logs, self.spec.log)
 
 
 def _free_port() -> int:

@@ -6,7 +6,6 @@ import json
 import os
 import secrets
 import string
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from jumar.cloud.disk import Disk
 from jumar.cloud.standin import modelarts_server, obs_server
 from jumar.cloud.standin.http import Server
 from jumar.cloud.standin.jobs import Jobs
+from jumar.cloud.standin.machine import PLAIN, Machine
 
 PROJECT = "0" * 32
 
@@ -43,13 +43,13 @@ def keys(home: Path) -> dict[str, str]:
         return made
 
 
-def start(home: Path, extra: Mapping[str, str] | None = None, port: int = 0, modelarts_port: int = 0) -> Service:
-    """Listen on the loopback interface; ports are free ones unless they are said."""
+def start(home: Path, port: int = 0, modelarts_port: int = 0, machine: Machine = PLAIN) -> Service:
+    """Listen on the loopback interface; ports are free ones unless they are said. Jobs run on `machine`."""
     pairs = keys(home)
     (home / "store").mkdir(exist_ok=True, mode=0o700)
     disk = Disk(home / "store")
     disk.clean()
     obs = Server(obs_server.Store(disk, pairs), port).start()
     address = f"http://127.0.0.1:{obs.port}"
-    jobs = Jobs(home, extra)
-    return Service(obs, Server(modelarts_server.Server(jobs, pairs, address), modelarts_port).start())
+    platform = modelarts_server.Server(Jobs(home), machine, pairs, address)
+    return Service(obs, Server(platform, modelarts_port).start())
