@@ -35,6 +35,9 @@ _JOB = (
     click.option("--flavor", metavar="ID", help="Flavour; chosen by the number of devices if not given."),
     click.option("--auto-stop", type=click.FloatRange(min=0, min_open=True), metavar="HOURS", help="4 if not given."),
     click.option("--python", metavar="PATH", help="Interpreter of a job on this machine; Jumar's own if not given."),
+    click.option(
+        "--on", type=click.Choice(["cpu"]), help="MindSpore on this machine: its CPU target, not emulated NPUs."
+    ),
     click.option("--contract", type=click.Choice(["v1", "v2"]), help="v2 (the default): the platform copies the data."),
     click.option("--price", type=click.FloatRange(min=0), metavar="SUM", help="Price of an hour, for the cost bound."),
     click.option("--allow-secrets", is_flag=True, help="Send the code although it seems to hold keys."),

@@ -57,28 +57,28 @@ class Place:
         return [credentials.find(self.target.name).secret_key, *filter(None, [rest.token()])]
 
     def machine(self, plan: JobPlan) -> Machine:
-        """On the stand-in PyTorch runs on emulated NPUs and MindSpore on its CPU device, unless there are real NPUs."""
+        """On the stand-in jobs run on emulated NPUs, unless there are real ones or the CPU is asked for."""
         if not self.target.is_local:
             return PLAIN
         from jumar.cloud.standin import interpreter
         from jumar.emulate import command
 
-        python = plan.python
-        if python or plan.framework == "mindspore":
+        python, is_mindspore = plan.python, plan.framework == "mindspore"
+        if plan.on and not is_mindspore:
+            raise UserError("`--on cpu` is for MindSpore jobs, and this one does not import mindspore", "leave it out")
+        if python or is_mindspore:
             interpreter.check(python or sys.executable, plan.framework)
-        if os.environ.get("JUMAR_EMULATE") == "0" or command.devices():
+        if plan.on:
+            return Machine(interpreter.ON_CPU, python)
+        if os.environ.get("JUMAR_EMULATE") == "0" or command.devices() or plan.framework == "python":
             return Machine(python=python)
-        if plan.framework == "mindspore":
-            return Machine(interpreter.MINDSPORE, python)
-        if plan.framework != "pytorch":
-            return Machine(python=python)
-        if python and not os.path.samefile(python, sys.executable):
+        if python and not is_mindspore and not os.path.samefile(python, sys.executable):
             raise UserError(
                 "PyTorch jobs run on the emulated NPUs of Jumar's own interpreter",
                 "leave `--python` out; `JUMAR_EMULATE=0` runs the job there without them",
             )
-        wish = command.Wish(cards=plan.devices)
-        built = command.build(["-c", "0"], wish, os.environ)
+        wish = command.Wish(cards=plan.devices, python=(python or None) if is_mindspore else None)
+        built = command.build(["-c", "import mindspore" if is_mindspore else "0"], wish, os.environ)
         command.prepare(built, wish)
         click.echo(built.where, err=True)
         return Machine(built.variables, python)

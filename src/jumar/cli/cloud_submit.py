@@ -35,7 +35,7 @@ def build(place: Place, said: dict[str, Any]) -> JobPlan:
         name=get("name", ""), parameters=tuple(get("param", ())), environments=tuple(get("env", ())),
         engine=get("engine", ""), flavor=get("flavor", ""), hours=get("auto_stop", 0),
         nodes=get("nodes", 1), v1=get("contract", place.target.api) == "v1", price=get("price", 0.0),
-        new_bucket=place.target.is_local, python=_python(place, said.get("python")),
+        new_bucket=place.target.is_local, python=_python(place, said.get("python")), on=_on(place, get("on", "")),
     )  # fmt: skip
     return jobs.build(wish, place.store, place.platform(), place.secrets())
 
@@ -92,3 +92,10 @@ def _python(place: Place, said: str | None) -> str:
 
     base = Path() if said or place.config.path is None else place.config.path.parent
     return interpreter.absolute(chosen, base)
+
+
+def _on(place: Place, said: str) -> str:
+    """What MindSpore runs on, if not on emulated NPUs; a key of `jumar.toml` is for the stand-in alone."""
+    if said not in ("", "cpu"):
+        raise UserError(f"a job cannot run on `{said}`", "`cpu`, or leave `on` out: emulated NPUs")
+    return said if place.target.is_local else ""

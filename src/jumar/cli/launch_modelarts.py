@@ -24,6 +24,7 @@ SETTINGS = {
     "auto_stop": "hours after which the job ends by itself",
     "contract": "`v2` or `v1`",
     "python": "interpreter of a job on this machine",
+    "on": "`cpu`: a MindSpore job on this machine runs on MindSpore's CPU target",
 }
 """What `--set` takes here; several inputs and variables stand in `[cloud]` of `jumar.toml`."""
 USUAL_NAME = "train"
@@ -78,7 +79,7 @@ def _said(words: Sequence[str], options: Mapping[str, Any], told: Mapping[str, s
         raise UserError(f"`--cards {cards}`: the platform chooses the cards", "say how many: `--cards 8`")
     if not nodes.isdecimal():
         raise UserError("`--nodes` with `--on modelarts` is how many machines", "write it as `--nodes 2`")
-    said: dict[str, Any] = {name: told.get(name) for name in ("code", "bucket", "engine", "flavor", "python")}
+    said: dict[str, Any] = {name: told.get(name) for name in ("code", "bucket", "engine", "flavor", "python", "on")}
     said |= {"devices": int(cards or 0), "nodes": int(nodes), "contract": _contract(told)}
     said |= {"data": (told["data"],) if "data" in told else (), "auto_stop": _hours(told)}
     said["name"] = options["name"] if options["name"] != USUAL_NAME else ""

@@ -44,6 +44,8 @@ class JobRequest(NamedTuple):
     """Make the bucket when the job is sent, if it is missing."""
     python: str = ""
     """Interpreter of a job on this machine."""
+    on: str = ""
+    """`cpu`: a MindSpore job on this machine runs on MindSpore's CPU target, not on emulated NPUs."""
 
 
 class JobPlan(NamedTuple):
@@ -63,6 +65,8 @@ class JobPlan(NamedTuple):
     """The most it can cost, if a price per hour is known."""
     python: str = ""
     """Interpreter of a job on this machine."""
+    on: str = ""
+    """`cpu`: a MindSpore job on this machine runs on MindSpore's CPU target, not on emulated NPUs."""
 
 
 def build(wish: JobRequest, store: Store, platform: Platform, known: Sequence[str] = ()) -> JobPlan:
@@ -105,6 +109,7 @@ def build(wish: JobRequest, store: Store, platform: Platform, known: Sequence[st
         new_bucket=wish.bucket if wish.new_bucket and wish.bucket not in store.buckets() else "",
         cost=spec.hours * wish.price * wish.nodes if wish.price and spec.hours else None,
         python=wish.python,
+        on=wish.on,
     )
 
 

@@ -36,6 +36,8 @@ class Node:
         self.logs = top / "log"
         self.log = self.logs / f"{job.instance}.log"
         self.processes: list[subprocess.Popen[bytes]] = []
+        self.helpers: list[subprocess.Popen[bytes]] = []
+        """Processes that are not the user's."""
         self.isolated = False
         self.python = machine.python or sys.executable
         self.packages = self.own / "packages"
@@ -134,9 +136,18 @@ class Node:
             folder, rank = layout.workspace(device), job.rank(device)
             os.makedirs(self._here(folder), exist_ok=True)
             variables = common if together else {**common, **contract.device_variables(job, device)}
+            if "MS_ROLE" in shared:
+                variables = {**variables, "MS_NODE_ID": str(rank)}
             os.makedirs(self._here(f"{layout.log}/{job.id}/ascend/process_log/rank_{rank}"), exist_ok=True)
             log = self.logs / contract.rank_log(job, device)
             self.processes.append(self._process(words, variables, folder, log, f"rank-{rank}"))
+
+    def start_scheduler(self, shared: Mapping[str, str]) -> None:
+        """MindSpore's scheduler, at which the processes of a job meet; it ends with them."""
+        words = [self.python, "-c", interpreter.SCHEDULER]
+        variables = {**self.machine.variables, **shared, "MS_ROLE": "MS_SCHED"}
+        log = self.top / "scheduler.log"
+        self.helpers.append(self._process(words, variables, self.job.layout.jobs, log, "scheduler"))
 
     def _process(
         self, words: list[str], variables: dict[str, str], folder: str, log: Path, name: str

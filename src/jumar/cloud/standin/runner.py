@@ -87,7 +87,7 @@ class Runner:
 
     def _start(self) -> None:
         together = dict(self.spec.environment).get("MA_RUN_METHOD", "")
-        shared = self._meeting()
+        shared = self._meeting(together)
         port = _free_port()
         for node in self.nodes:
             node.start(shared, self._launcher(node, together, port), together=bool(together))
@@ -108,9 +108,14 @@ class Runner:
             raise UserError(f"MA_RUN_METHOD={together} is not known", "leave it out, or `torchrun` or `msrun`")
         return [node.python, "-u"]
 
-    def _meeting(self) -> dict[str, str]:
-        """Where the processes of a MindSpore job meet that runs on the CPU: `ms/sitecustomize.py` reads it."""
-        if self.first.job.size == 1 or interpreter.TARGET not in self.machine.variables:
+    def _meeting(self, together: str) -> dict[str, str]:
+        """Variables by which the processes of a MindSpore job find each other, instead of a rank table."""
+        target, size = self.machine.variables.get(interpreter.TARGET), self.first.job.size
+        if target == interpreter.ASCEND and not together:
+            shared = interpreter.cluster(size, _free_port())
+            self.first.start_scheduler(shared)
+            return shared
+        if target != interpreter.CPU or size == 1:
             return {}
         folder = self.top / "meet"
         folder.mkdir(exist_ok=True)
@@ -146,7 +151,8 @@ class Runner:
             node.merge(rest=rest)
 
     def _end_all(self) -> None:
-        running = [process for process in self.processes if process.poll() is None]
+        started = [*self.processes, *self.first.helpers]
+        running = [process for process in started if process.poll() is None]
         for kind in (signal.SIGTERM, signal.SIGKILL):
             for process in running:
                 with contextlib.suppress(ProcessLookupError):
@@ -154,7 +160,7 @@ class Runner:
             end = time.monotonic() + GRACE
             while time.monotonic() < end and any(process.poll() is None for process in running):
                 time.sleep(STEP / 2)
-        for process in self.processes:
+        for process in started:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
