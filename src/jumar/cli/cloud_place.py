@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from jumar.cloud import credentials
 from jumar.cloud import target as targets
 from jumar.cloud.standin.machine import PLAIN, Machine
@@ -80,8 +78,7 @@ class Place:
         wish = command.Wish(cards=plan.devices, python=(python or None) if is_mindspore else None)
         built = command.build(["-c", "import mindspore" if is_mindspore else "0"], wish, os.environ)
         command.prepare(built, wish)
-        click.echo(built.where, err=True)
-        return Machine(built.variables, python)
+        return Machine(built.variables, python, built.where)
 
     def remember(self, id_: str) -> None:
         folder = targets.home()

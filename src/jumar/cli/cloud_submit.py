@@ -50,7 +50,10 @@ def send(place: Place, plan: JobPlan, *, allow_secrets: bool, quiet: bool) -> Jo
             f"{leak.path}:{leak.line}: {leak.what}: nothing was sent",
             "take it out of the code, or `--allow-secrets` if it is none",
         )
-    platform = place.platform(place.machine(plan))
+    machine = place.machine(plan)
+    if machine.where:
+        click.echo(machine.where, err=True)
+    platform = place.platform(machine)
     with Transfer(quiet=quiet) as bar:
         made = jobs.submit(plan, place.store, platform, bar)
     place.remember(made.id)

@@ -50,14 +50,14 @@ class Disk:
         self.private = os.path.join(self.root, PRIVATE)
         self._count = 0
         self._lock = threading.Lock()
-        if os.path.isdir(self.root):
-            self._prepare()
+        self._ready = False
 
     def _prepare(self) -> None:
         Path(self.root).mkdir(parents=True, exist_ok=True, mode=0o700)
         for name in ("tmp", "notes", "uploads"):
             os.makedirs(os.path.join(self.private, name), mode=0o700, exist_ok=True)
         os.chmod(self.private, 0o700)
+        self._ready = True
 
     def clean(self) -> None:
         """Remove what killed processes left half-written."""
@@ -109,6 +109,8 @@ class Disk:
     def temporary(self) -> str:
         """A new name on the same file system."""
         with self._lock:
+            if not self._ready:
+                self._prepare()
             self._count += 1
             return os.path.join(self.private, "tmp", f"{os.getpid()}-{threading.get_ident()}-{self._count}")
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
@@ -55,7 +55,6 @@ class SyncPlan(NamedTuple):
     fetches: bool = False
     """The target is this machine."""
     skipped: int = 0
-    skipped_bytes: int = 0
 
     @property
     def size(self) -> int:
@@ -91,7 +90,7 @@ def plan_upload(store: Store, folder: Path, place: Remote, request: SyncRequest 
     there = {} if is_missing else {entry.key: entry for entry in store.entries(place.bucket, place.folder_key)}
     known = _Manifest(store, folder, place)
     found: list[Upload] = []
-    skipped = size = 0
+    skipped = 0
     wanted = set()
     for local in ignore.walk(folder, patterns):
         key = place.child(local.name).key
@@ -101,11 +100,10 @@ def plan_upload(store: Store, folder: Path, place: Remote, request: SyncRequest 
         entry = there.get(key)
         if entry is not None and not request.everything and _same(store, place.bucket, local, entry, known, request):
             skipped += 1
-            size += local.size
         else:
             found.append(Upload(local, key))
     extra = tuple(key for key in there if key not in wanted and not key.endswith("/")) if request.delete else ()
-    return SyncPlan(place, folder, uploads=tuple(found), deletes=extra, skipped=skipped, skipped_bytes=size)
+    return SyncPlan(place, folder, uploads=tuple(found), deletes=extra, skipped=skipped)
 
 
 def plan_download(store: Store, place: Remote, folder: Path, request: SyncRequest = PLAIN) -> SyncPlan:
@@ -113,7 +111,7 @@ def plan_download(store: Store, place: Remote, folder: Path, request: SyncReques
     patterns = ignore.compile_patterns([*ignore.ALWAYS, *request.patterns])
     known = _Manifest(store, folder, place)
     found: list[Download] = []
-    skipped = size = 0
+    skipped = 0
     wanted = set()
     empty = True
     for entry in store.entries(place.bucket, place.folder_key):
@@ -126,7 +124,6 @@ def plan_download(store: Store, place: Remote, folder: Path, request: SyncReques
         local = _local(path, name)
         if local is not None and not request.everything and _same(store, place.bucket, local, entry, known, request):
             skipped += 1
-            size += entry.size
         else:
             found.append(Download(entry, path, name))
     if empty:
@@ -135,9 +132,7 @@ def plan_download(store: Store, place: Remote, folder: Path, request: SyncReques
         )
     here = ignore.walk(folder, patterns) if request.delete and folder.is_dir() else ()
     extra = tuple(item.path for item in here if item.path not in wanted)
-    return SyncPlan(
-        place, folder, downloads=tuple(found), deletes=extra, fetches=True, skipped=skipped, skipped_bytes=size
-    )
+    return SyncPlan(place, folder, downloads=tuple(found), deletes=extra, fetches=True, skipped=skipped)
 
 
 def run(store: Store, plan: SyncPlan, progress: Progress | None = None, workers: int | None = None) -> None:
@@ -272,8 +267,3 @@ def _counter(total: int, progress: Progress | None) -> Callable[[int], None]:
                 progress(done, total)
 
     return count
-
-
-def list_folder(store: Store, place: Remote, *, recursive: bool) -> Iterator[ObjectEntry]:
-    """What is at a place: one level of it, or all."""
-    return store.entries(place.bucket, place.key, one_level=not recursive)

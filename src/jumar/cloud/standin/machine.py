@@ -11,6 +11,8 @@ class Machine(NamedTuple):
     """Of the emulated devices."""
     python: str = ""
     """Interpreter of the job; Jumar's own if it is empty."""
+    where: str = ""
+    """One line for the user: on which NPUs it runs."""
 
 
 PLAIN = Machine()
