@@ -106,6 +106,11 @@ def local_folders(spec: JobSpec, v1: bool) -> JobSpec:
     )
 
 
+def mark(id_: str) -> tuple[str, str]:
+    """A variable with its value that all processes of a job have, and no others."""
+    return "MA_VJ_NAME", f"ma-job-{id_}"
+
+
 def arguments(job: NodeJob) -> list[str]:
     """What follows the boot file on its command line: the user's parameters, then the channels."""
     words = [f"--{name}={value}" for name, value in job.spec.parameters]
@@ -130,7 +135,7 @@ def node_variables(job: NodeJob) -> dict[str, str]:
         "MA_NUM_HOSTS": str(job.spec.nodes),
         "MA_TASK_NAME": "worker",
         "MA_CURRENT_INSTANCE_NAME": job.instance,
-        "MA_VJ_NAME": f"ma-job-{job.id}",
+        **dict([mark(job.id)]),
         "MA_ENGINE_VERSION": job.spec.engine,
         "MA_INPUTS": json.dumps(_shown(job.spec.inputs)),
         "MA_OUTPUTS": json.dumps(_shown(job.spec.outputs)),

@@ -22,10 +22,13 @@ from typing import Any
 
 from jumar.cloud import catalogue, contract, modelarts_v2
 from jumar.cloud.job import Event, Fault, Job, JobSpec, LogEnd, Refused, State
+from jumar.cloud.standin import watchdog
 from jumar.cloud.standin.machine import PLAIN, Machine
 from jumar.core import write
 
 PREVIEW = 5 << 20
+STOPPED = 128 + signal.SIGTERM
+"""Exit code of a job that was stopped."""
 
 
 class Jobs:
@@ -73,18 +76,27 @@ class Jobs:
         if job.state.ended or self._alive(id_):
             return job
         again = self._load(id_)
+        if again.state is State.TERMINATING:
+            # `stop` can come before the runner listens: that ends the runner too.
+            return again._replace(state=State.TERMINATED, exit_code=STOPPED)
         return again if again.state.ended else again._replace(state=State.ABNORMAL, lost=True)
 
     def all(self) -> list[Job]:
         """The newest first."""
-        found = [self.get(path.parent.name) for path in self.top.glob("*/job.json")]
+        found = []
+        for path in self.top.glob("*/job.json"):
+            # Another process may delete a job meanwhile; files of older versions of Jumar tell nothing.
+            with contextlib.suppress(Refused):
+                found.append(self.get(path.parent.name))
         return sorted(found, key=lambda job: -job.created)
 
-    def update(self, id_: str, state: State, *, code: int | None = None) -> None:
-        """Write a new state; called by the runner, and by `stop` for `Terminating`."""
+    def update(self, id_: str, state: State, *, code: int | None = None, lost: bool = False) -> None:
+        """Write a new state; called by the runner, and by `stop`."""
         with self._locked(id_):
             job, now = self._load(id_), _now()
-            job = job._replace(state=state, events=(*job.events, Event(now, f"the job is {state}")))
+            if job.state is State.TERMINATING and not state.ended:
+                return
+            job = job._replace(state=state, lost=lost, events=(*job.events, Event(now, f"the job is {state}")))
             if state is State.RUNNING:
                 job = job._replace(started=now)
             elif job.started:
@@ -93,6 +105,10 @@ class Jobs:
 
     def stop(self, id_: str) -> Job:
         job = self.get(id_)
+        if job.lost and not self._load(id_).state.ended:
+            watchdog.end("=".join(contract.mark(id_)))
+            self.update(id_, State.ABNORMAL, lost=True)
+            return self.get(id_)
         if job.state.ended:
             raise Refused(Fault.WRONG_STATE, f"the job has ended already: {job.state}")
         self.update(id_, State.TERMINATING)
@@ -121,6 +137,8 @@ class Jobs:
             data = json.loads((self.folder(id_) / "job.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise Refused(Fault.NO_SUCH_JOB, f"no such job: {id_}") from None
+        if "spec" not in data:
+            raise Refused(Fault.NO_SUCH_JOB, f"an older version of Jumar wrote the job {id_}")
         return _decode(data)
 
     def _save(self, job: Job) -> None:

@@ -161,6 +161,7 @@ class Node:
         environment["PYTHONPATH"] = ":".join([path for path in (environment.get("PYTHONPATH"),) if path] + own)
         environment["PATH"] = f"{Path(self.python).parent}:{environment.get('PATH', os.defpath)}"
         environment["JUMAR_CLOUD_HOME"] = str(self.home)
+        environment.update([contract.mark(self.job.id)])
         with open(log, "ab", buffering=0) as out:
             return subprocess.Popen(
                 [sys.executable, "-I", "-S", enter.__file__, spec, "--", *shown], env=environment,

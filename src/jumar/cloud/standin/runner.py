@@ -18,8 +18,8 @@ from pathlib import Path
 
 from jumar.cloud import catalogue, contract
 from jumar.cloud.job import Job, State
-from jumar.cloud.standin import interpreter
-from jumar.cloud.standin.jobs import Jobs
+from jumar.cloud.standin import interpreter, watchdog
+from jumar.cloud.standin.jobs import STOPPED, Jobs
 from jumar.cloud.standin.node import Node
 from jumar.core.errors import UserError
 
@@ -45,6 +45,7 @@ class Runner:
             Node(jobs.home, self.top, self.machine, seen._replace(node=node)) for node in range(job.spec.nodes)
         ]
         self.first = self.nodes[0]
+        self.stoppable = True
 
     @property
     def processes(self) -> list[subprocess.Popen[bytes]]:
@@ -53,24 +54,10 @@ class Runner:
     def run(self) -> int:
         """Everything from the first download to the last upload; the exit code is that of the first failure."""
         signal.signal(signal.SIGTERM, self._stop)
-        code = 1
-        try:
-            self.jobs.update(self.id, State.PENDING)
-            for node in self.nodes:
-                node.stage_in()
-            self.jobs.update(self.id, State.RUNNING)
-            self._start()
-            code = self._watch()
-            state = State.COMPLETED if code == 0 else State.FAILED
-        except Stopped:
-            state, code = State.TERMINATED, 143
-        except (UserError, OSError) as error:
-            self.first.say(f"{error}")
-            state = State.FAILED
-        finally:
-            self._end_all()
-            with contextlib.suppress(OSError):
-                self._merge(rest=True)
+        state, code = self._work()
+        self._end_all()
+        with contextlib.suppress(OSError):
+            self._merge(rest=True)
         try:
             self._stage_out()
         except (UserError, OSError) as error:
@@ -82,8 +69,32 @@ class Runner:
         self.jobs.update(self.id, state, code=code)
         return code
 
+    def _work(self) -> tuple[State, int]:
+        """From the first download to the end of the first process that fails, or of all."""
+        try:
+            try:
+                if self.jobs.get(self.id).state is State.TERMINATING:
+                    raise Stopped
+                self.jobs.update(self.id, State.PENDING)
+                for node in self.nodes:
+                    node.stage_in()
+                self.jobs.update(self.id, State.RUNNING)
+                self._start()
+                code = self._watch()
+                return State.COMPLETED if code == 0 else State.FAILED, code
+            finally:
+                # From here on the job ends anyway: nothing may interrupt that.
+                self.stoppable = False
+        except Stopped:
+            return State.TERMINATED, STOPPED
+        except (UserError, OSError) as error:
+            self.first.say(f"{error}")
+            return State.FAILED, 1
+
     def _stop(self, *_: object) -> None:
-        raise Stopped
+        if self.stoppable:
+            self.stoppable = False
+            raise Stopped
 
     def _start(self) -> None:
         together = dict(self.spec.environment).get("MA_RUN_METHOD", "")
@@ -181,11 +192,19 @@ def _free_port() -> int:
 
 
 def main() -> int:
-    jobs = Jobs(Path(sys.argv[1]))
-    runner = Runner(jobs, jobs.get(sys.argv[2]))
+    home, id_ = sys.argv[1:]
+    jobs = Jobs(Path(home))
+    runner = Runner(jobs, jobs.get(id_))
+    # The pipe closes with this process, whatever ends it.
+    guard = subprocess.Popen(
+        [sys.executable, "-I", "-S", watchdog.__file__, "=".join(contract.mark(id_))],
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
     try:
         return runner.run()
     finally:
+        assert guard.stdin is not None
+        guard.stdin.close()
         for node in runner.nodes:
             shutil.rmtree(node.own / "new-root", ignore_errors=True)
 
