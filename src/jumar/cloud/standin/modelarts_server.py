@@ -45,7 +45,7 @@ class Server:
             return _error("APIGW.0101", "The API does not exist or has not been published in the environment", 404)
         try:
             value = json.loads(body) if body else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             return _error("ModelArts.0103", "the body is not JSON", 400)
         try:
             return self._do(request, match["rest"].strip("/").split("/"), value)
