@@ -138,4 +138,4 @@ def test_no_permission_is_said(jumar: Jumar, data: Path, loopback: Any, monkeypa
     assert done.code == 2
     assert "InvalidAccessKeyId" in done.err
     assert "SECRETWORD" not in done.out + done.err
-    assert os.listdir(loopback.root) == [".jumar"]
+    assert os.listdir(loopback.root) == []

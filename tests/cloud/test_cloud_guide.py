@@ -25,7 +25,6 @@ def test_every_command_of_the_guide_works(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(Path(target.__file__).parents[2]))
     (tmp_path / "code").mkdir()
     (tmp_path / "data").mkdir()
     (tmp_path / "code" / "train.py").write_text(_blocks("python")[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -11,7 +12,9 @@ from typing import Any
 
 import pytest
 
-from jumar.cloud import contract, jobs, secrets
+from jumar.cloud import contract, secrets
+from jumar.cloud.job import LogEnd, State
+from jumar.cloud.standin import watchdog
 from jumar.cloud.standin.jobs import Jobs
 from program_files import program_text
 
@@ -27,8 +30,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (top / "code" / "train.py").write_text(SCRIPT)
     (top / "data" / "a.txt").write_text("alpha")
     monkeypatch.chdir(top)
-    paths = [str(Path(jobs.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", ":".join(filter(None, paths)))
     return top
 
 
@@ -78,7 +79,7 @@ def test_stop(jumar: Jumar, project: Path) -> None:
         time.sleep(0.1)
     assert jumar("cloud", "stop").code == 0
     assert jumar("cloud", "logs", "-f").code == 143
-    assert jobs_.get(id_).status["phase"] == "Terminated"
+    assert jobs_.get(id_).state is State.TERMINATED
     done = jumar("cloud", "stop", id_)
     assert done.code == 2
     assert "the job has ended already: Terminated" in done.err
@@ -169,6 +170,87 @@ def test_keys_in_the_code_are_found_and_not_shown(jumar: Jumar, project: Path) -
     assert secrets.scan([("a", "/does/not/exist")]) == []
 
 
+LEAVES_ITS_GROUP = """
+import subprocess, sys, time
+child = [sys.executable, "-c", "import time; time.sleep(60)"]
+print("up", subprocess.Popen(child, start_new_session=True).pid, flush=True)
+time.sleep(60)
+"""
+
+
+def _up(jumar: Jumar) -> str:
+    while "up" not in (said := jumar("cloud", "logs").out):
+        time.sleep(0.1)
+    return str(said)
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_killed_runner_takes_its_processes_with_it(jumar: Jumar, project: Path) -> None:
+    """Also those that left their process group; `stop` then says so once, and the job can be removed."""
+    import signal
+
+    (project / "code" / "train.py").write_text(LEAVES_ITS_GROUP)
+    jumar(*SUBMIT, "--devices", "2")
+    _up(jumar)
+    home = Jobs(Path(os.environ["JUMAR_CLOUD_HOME"]))
+    id_ = home.all()[0].id
+    mark = "=".join(contract.mark(id_))
+    _until(lambda: len(watchdog.members(mark)) == 4)
+    os.kill(home._pid(id_), signal.SIGKILL)
+    _until(lambda: not watchdog.members(mark))
+    _until(lambda: home.get(id_).lost)
+    assert jumar("cloud", "stop").code == 0
+    again = jumar("cloud", "stop")
+    assert again.code == 2 and "has ended already: Abnormal" in again.err
+    assert home.get(id_).lost, "it is still known why"
+    home.delete(id_)
+    assert home.all() == []
+
+
+def test_stop_ends_a_job_whose_watchdog_was_killed_too(jumar: Jumar, project: Path) -> None:
+    import signal
+
+    (project / "code" / "train.py").write_text(LEAVES_ITS_GROUP)
+    jumar(*SUBMIT)
+    _up(jumar)
+    home = Jobs(Path(os.environ["JUMAR_CLOUD_HOME"]))
+    id_ = home.all()[0].id
+    mark = "=".join(contract.mark(id_))
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if mark.encode() in path.read_bytes():
+                os.kill(int(path.parent.name), signal.SIGKILL)
+    os.kill(home._pid(id_), signal.SIGKILL)
+    _until(lambda: home.get(id_).lost)
+    assert watchdog.members(mark)
+    assert jumar("cloud", "stop").code == 0
+    assert not watchdog.members(mark)
+
+
+def test_stop_ends_a_job_at_any_moment(jumar: Jumar, project: Path) -> None:
+    """Also before its runner listens, and again while it is being ended."""
+    (project / "code" / "train.py").write_text(
+        "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('up', flush=True)\ntime.sleep(60)\n"
+    )
+    home = Jobs(Path(os.environ["JUMAR_CLOUD_HOME"]))
+    jumar(*SUBMIT)
+    assert jumar("cloud", "stop").code == 0
+    _until(lambda: home.all()[0].state is State.TERMINATED)
+    jumar(*SUBMIT, "--name", "deaf")
+    _up(jumar)
+    assert jumar("cloud", "stop").code == 0
+    assert jumar("cloud", "stop").code == 0, "a second time while it ends"
+    _until(lambda: home.all()[0].state is State.TERMINATED)
+    assert home.all()[0].exit_code == 143
+    assert not watchdog.members("=".join(contract.mark(home.all()[0].id)))
+
+
 def test_a_killed_runner_is_not_reported_as_running(jumar: Jumar, project: Path) -> None:
     import signal
 
@@ -184,9 +266,9 @@ def test_a_killed_runner_is_not_reported_as_running(jumar: Jumar, project: Path)
     os.kill(home._pid(record.id), signal.SIGKILL)
     for child in children.stdout.split():
         os.kill(int(child), signal.SIGKILL)
-    while home.get(record.id).status["phase"] == "Running":
+    while home.get(record.id).state is State.RUNNING:
         time.sleep(0.05)
-    assert home.get(record.id).status["phase"] == "Abnormal"
+    assert home.get(record.id).state is State.ABNORMAL
     assert jumar("cloud", "logs", "-f").code == 1
 
 
@@ -222,10 +304,10 @@ def test_rank_table_follows_the_pods() -> None:
 
 
 def test_only_the_new_part_of_a_log_is_shown() -> None:
-    assert jobs.new_text({"content": "abc", "full_size": 3}, 0) == ("abc", 3)
-    assert jobs.new_text({"content": "abcde", "full_size": 5}, 3) == ("de", 5)
-    assert jobs.new_text({"content": "de", "full_size": 5}, 3) == ("de", 5)
-    assert jobs.new_text({"content": "de", "full_size": 5}, 5) == ("", 5)
+    assert LogEnd("abc", 3).after(0) == "abc"
+    assert LogEnd("abcde", 5).after(3) == "de"
+    assert LogEnd("de", 5).after(3) == "de"
+    assert LogEnd("de", 5).after(5) == ""
 
 
 def test_mistakes_in_jumar_toml_are_named(jumar: Jumar, project: Path) -> None:

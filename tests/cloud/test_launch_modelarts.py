@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jumar.cloud import jobs
+from jumar.cloud.job import Flavor
+from jumar.cloud.standin.local import Local
 
 Jumar = Callable[..., Any]
 
@@ -23,7 +25,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (top / "code" / "src" / "train.py").write_text("import os, sys\nprint(os.environ['RANK_SIZE'], sys.argv[1:3])\n")
     (top / "data" / "a.txt").write_text("alpha")
     monkeypatch.chdir(top)
-    monkeypatch.setenv("PYTHONPATH", str(Path(jobs.__file__).parents[2]))
     return top
 
 
@@ -79,22 +80,17 @@ def test_what_the_platform_cannot_do_is_said(jumar: Jumar, project: Path, words:
 
 
 def test_more_nodes_go_into_the_request(jumar: Jumar, project: Path) -> None:
-    class Platform:
-        def request(self, body: Any) -> Any:
-            return body
-
-        def flavors(self) -> Any:
-            return {"flavors": [{"flavor_id": "f", "max_num": 16, "flavor_info": {"npu": {"unit_num": 8}}}]}
-
-        def engines(self) -> Any:
-            return {"items": [{"engine_version": "pytorch_2", "v1_compatible": False}]}
+    class Large(Local):
+        def flavors(self) -> Sequence[Flavor]:
+            return (Flavor("f", 8, 16),)
 
     from jumar.cloud.store.folder import FolderStore
 
     store = FolderStore(project / "store")
     store.make_bucket("b-1")
-    wish = jobs.Wish(project / "code", "src/train.py", devices=8, nodes=4, bucket="b-1", price=10.0, hours=2)
-    plan = jobs.build(wish, store, Platform())  # type: ignore[arg-type]
-    assert plan.body["spec"]["resource"] == {"flavor_id": "f", "node_count": 4}
+    wish = jobs.JobRequest(project / "code", "src/train.py", devices=8, nodes=4, bucket="b-1", price=10.0, hours=2)
+    plan = jobs.build(wish, store, Large(project / "home"))
+    assert (plan.spec.flavor, plan.spec.nodes, plan.devices) == ("f", 4, 8)
+    assert plan.request["spec"]["resource"] == {"flavor_id": "f", "node_count": 4}
     assert plan.cost == 80
-    assert json.dumps(plan.body)
+    assert json.dumps(plan.request)

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from jumar.cloud import jobs
 from jumar.cloud.standin import interpreter
 from program_files import program_text
 
@@ -65,6 +64,11 @@ def test_a_script_for_ascend_gets_the_cpu_of_mindspore(fake: Path) -> None:
     assert said == "CPU 3 [('CPU', 1)] [None] True MS_WORKER"
 
 
+def test_on_the_emulated_ascend_only_the_data_workers_are_changed(fake: Path) -> None:
+    said = _use(fake, JUMAR_MINDSPORE_TARGET="Ascend", MS_ROLE="MS_WORKER")
+    assert said == "Ascend 3 [('Ascend', 1)] ['hccl'] True MS_WORKER"
+
+
 def test_without_the_variable_mindspore_is_left_alone(fake: Path) -> None:
     assert "ValueError: 64" in _use(fake)
 
@@ -82,7 +86,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (top / "data" / "a.txt").write_text("alpha")
     (top / "code" / "train.py").write_text("import mindspore\nprint('never started')\n")
     monkeypatch.chdir(top)
-    monkeypatch.setenv("PYTHONPATH", str(Path(jobs.__file__).parents[2]))
     return top
 
 
@@ -131,6 +134,16 @@ def test_python_is_not_for_the_cloud(jumar: Jumar, project: Path, monkeypatch: p
     assert "`--python` is for jobs on this machine" in done.err
 
 
+def test_the_cpu_is_for_mindspore_on_this_machine(jumar: Jumar, project: Path) -> None:
+    (project / "code" / "train.py").write_text("print('never started')\n")
+    done = jumar(*SUBMIT, "--on", "cpu")
+    assert done.code == 2
+    assert "`--on cpu` is for MindSpore jobs" in done.err
+    (project / "jumar.toml").write_text('[cloud]\non = "gpu"\n')
+    assert "a job cannot run on `gpu`" in jumar("cloud", "plan", *SUBMIT[2:]).err
+    assert not Path(os.environ["JUMAR_CLOUD_HOME"]).exists()
+
+
 def test_requirements_are_installed_for_the_job_only(jumar: Jumar, project: Path) -> None:
     package = project / "extra"
     package.mkdir()
@@ -163,6 +176,14 @@ def test_requirements_that_cannot_be_installed_fail_the_job(jumar: Jumar, projec
 REAL_SCRIPT = program_text(__file__, "mindspore_training")
 
 
+RUNS = {
+    "one": ("1",),
+    "two": ("2",),
+    "msrun": ("2", "--env", "MA_RUN_METHOD=msrun"),
+    "cpu": ("2", "--on", "cpu"),
+}
+
+
 @pytest.mark.slow
 def test_two_devices_compute_what_one_computes(mindspore: str, jumar: Jumar, project: Path) -> None:
     import random
@@ -172,14 +193,18 @@ def test_two_devices_compute_what_one_computes(mindspore: str, jumar: Jumar, pro
     (project / "data" / "x.txt").write_text("\n".join(lines))
     (project / "code" / "train.py").write_text(REAL_SCRIPT)
     found: dict[str, list[float]] = {}
-    for name, words in {"one": ("1",), "two": ("2",), "msrun": ("2", "--env", "MA_RUN_METHOD=msrun")}.items():
+    for name, words in RUNS.items():
         done = jumar(*SUBMIT, "--python", mindspore, "--follow", "--devices", *words)
         assert done.code == 0, done.out + done.err
+        device = "CPU" if "cpu" in words else "Ascend"
+        for rank in range(int(words[0])):
+            assert f"trained on {device} {rank} of {words[0]}" in done.out
+        assert ("emulating" in done.err) == (device == "Ascend")
         assert jumar("cloud", "pull", "-o", name).code == 0
         assert len(list(Path(name).glob("w-*.txt"))) == int(words[0])
         found[name] = [float(word) for word in Path(name, "w-0.txt").read_text().split()]
-    assert found["two"] == pytest.approx(found["one"], rel=1e-5)
-    assert found["msrun"] == pytest.approx(found["one"], rel=1e-5)
+    for name, weights in found.items():
+        assert weights == pytest.approx(found["one"], rel=1e-5), name
 
 
 @pytest.mark.slow

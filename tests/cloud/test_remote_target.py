@@ -22,11 +22,8 @@ SCRIPT = program_text(__file__, "copying_job")
 @pytest.fixture
 def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
     """A platform of its own elsewhere; the user's side knows its endpoints and keys only."""
-    from jumar.cloud import target
 
     elsewhere = tmp_path / "elsewhere"
-    paths = [str(Path(target.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", ":".join(filter(None, paths)))
     running = service.start(elsewhere)
     access, secret = next(iter(service.keys(elsewhere).items()))
     project = tmp_path / "project"

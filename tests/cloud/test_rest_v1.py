@@ -11,6 +11,7 @@ import pytest
 
 from jumar.cloud import jobs, signing
 from jumar.cloud.credentials import Credentials
+from jumar.cloud.job import State
 from jumar.cloud.rest_v1 import RestV1
 from jumar.cloud.standin.http import Answer, Request, Server
 from jumar.cloud.store.folder import FolderStore
@@ -67,11 +68,13 @@ def test_a_job_of_version_1(region: tuple[RestV1, list[tuple[str, Any]]], tmp_pa
         (tmp_path / name).mkdir()
         (tmp_path / name / "x").write_text("x")
     data = (str(tmp_path / "data"), f"extra={tmp_path / 'more'}")
-    wish = jobs.Wish(tmp_path / "code", "train.py", data, 8, 2, "b-1", "old", ("lr=0.1",), v1=True, new_bucket=True)
+    wish = jobs.JobRequest(
+        tmp_path / "code", "train.py", data, 8, 2, "b-1", "old", ("lr=0.1",), v1=True, new_bucket=True
+    )
     plan = jobs.build(wish._replace(price=3.0), store, platform)
     assert plan.cost is None, "nothing stops such a job"
     made = jobs.submit(plan, store, platform)
-    assert made["metadata"]["id"] == "10-12" and made["status"]["phase"] == "Running"
+    assert made.id == "10-12" and made.state is State.RUNNING
     sent = next(body for what, body in seen if what == "POST training-jobs")
     assert sent == {
         "job_name": "old",
@@ -88,8 +91,8 @@ def test_a_job_of_version_1(region: tuple[RestV1, list[tuple[str, Any]]], tmp_pa
             "data_url": "/b-1/code/data/data/",
         },
     }
-    assert [row["metadata"]["name"] for row in platform.search()["items"]] == ["old"]
-    assert jobs.outputs(made)[0][1].key == "code/old/output/"
+    assert [job.spec.name for job in platform.list()] == ["old"]
+    assert made.spec.outputs[0].place.key == "code/old/output/"
     with pytest.raises(UserError, match=r"ModelArts refuses the request: ModelArts\.0105 no"):
         platform.stop("10-12")
     with pytest.raises(UserError, match="no such job: `abc`"):
@@ -100,6 +103,6 @@ def test_a_job_of_version_1(region: tuple[RestV1, list[tuple[str, Any]]], tmp_pa
 
 def test_the_log_is_put_together_from_its_end(region: tuple[RestV1, list[tuple[str, Any]]]) -> None:
     platform, _ = region
-    text, seen = jobs.new_text(platform.preview("10-12"), 0)
-    assert text.splitlines() == [f"line {number}" for number in range(1200)]
-    assert seen == len(text)
+    end = platform.logs("10-12")
+    assert end.after(0).splitlines() == [f"line {number}" for number in range(1200)]
+    assert end.size == len(end.text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -11,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from jumar.cloud import signing
+from jumar.cloud import modelarts_v2, signing
 from jumar.cloud.credentials import Credentials
+from jumar.cloud.job import State
 from jumar.cloud.rest import Rest
 from jumar.cloud.standin import service
 from jumar.core.errors import UserError
@@ -21,9 +21,7 @@ sdk: Any = pytest.importorskip("huaweicloudsdkmodelarts.v1", reason="huaweicloud
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    paths = [str(Path(signing.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", ":".join(filter(None, paths)))
+def home(tmp_path: Path) -> Path:
     code = tmp_path / "home" / "store" / "bucket-1" / "code"
     code.mkdir(parents=True)
     (code / "train.py").write_text("print('trained')\n")
@@ -129,20 +127,21 @@ def test_our_client_speaks_to_the_same_server(running: service.Service, home: Pa
     endpoint = f"http://127.0.0.1:{running.modelarts.port}"
     access, secret = next(iter(service.keys(home).items()))
     rest = Rest(endpoint, service.PROJECT, Credentials(access, secret))
-    assert rest.search()["items"] == []
-    assert len(rest.flavors()["flavors"]) == 4
-    made = rest.create(_body().body.to_dict())
-    id_ = made["metadata"]["id"]
-    while rest.get(id_)["status"]["phase"] not in ("Completed", "Failed"):
+    assert rest.list() == []
+    assert [flavor.devices for flavor in rest.flavors()] == [1, 2, 4, 8]
+    made = rest.submit(modelarts_v2.decode_spec(_body().body.to_dict()))
+    id_ = made.id
+    while not rest.get(id_).state.ended:
         time.sleep(0.05)
-    assert "trained" in rest.preview(id_)["content"]
+    assert rest.get(id_).state is State.COMPLETED
+    assert "trained" in rest.logs(id_).text
     url = rest._call("GET", f"training-jobs/{id_}/tasks/worker-0/logs/url")["obs_url"]
     with urllib.request.urlopen(url) as answer:
         assert b"trained" in answer.read()
     with pytest.raises(UserError, match="ModelArts refuses the request"):
         rest.stop(id_)
     with pytest.raises(UserError, match=r"APIGW\.0301") as caught:
-        Rest(endpoint, service.PROJECT, Credentials(access, "SECRETWORD")).search()
+        Rest(endpoint, service.PROJECT, Credentials(access, "SECRETWORD")).list()
     assert "SECRETWORD" not in str(caught.value)
     with pytest.raises(UserError, match="no project id"):
         Rest(endpoint, "", None)

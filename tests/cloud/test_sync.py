@@ -41,14 +41,14 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "LARGE", 1 << 20)
 
 
-def _up(store: Any, folder: Path, **wish: Any) -> sync.Plan:
-    plan = sync.plan_upload(store, folder, PLACE, sync.Wish(**wish))
+def _up(store: Any, folder: Path, **wish: Any) -> sync.SyncPlan:
+    plan = sync.plan_upload(store, folder, PLACE, sync.SyncRequest(**wish))
     sync.run(store, plan)
     return plan
 
 
-def _down(store: Any, folder: Path, **wish: Any) -> sync.Plan:
-    plan = sync.plan_download(store, PLACE, folder, sync.Wish(**wish))
+def _down(store: Any, folder: Path, **wish: Any) -> sync.SyncPlan:
+    plan = sync.plan_download(store, PLACE, folder, sync.SyncRequest(**wish))
     sync.run(store, plan)
     return plan
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from jumar.cli.cloud_place import opened_place
 from jumar.cli.cloud_submit import build, send, show_plan
 from jumar.cli.progress import Transfer
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
+
+if TYPE_CHECKING:
+    from jumar.cloud.job import Job
 
 _PLACE = (
     click.option("--target", metavar="NAME", help="`local` (the default), `huaweicloud`, or one of `jumar.toml`."),
@@ -32,6 +35,9 @@ _JOB = (
     click.option("--flavor", metavar="ID", help="Flavour; chosen by the number of devices if not given."),
     click.option("--auto-stop", type=click.FloatRange(min=0, min_open=True), metavar="HOURS", help="4 if not given."),
     click.option("--python", metavar="PATH", help="Interpreter of a job on this machine; Jumar's own if not given."),
+    click.option(
+        "--on", type=click.Choice(["cpu"]), help="MindSpore on this machine: its CPU target, not emulated NPUs."
+    ),
     click.option("--contract", type=click.Choice(["v1", "v2"]), help="v2 (the default): the platform copies the data."),
     click.option("--price", type=click.FloatRange(min=0), metavar="SUM", help="Price of an hour, for the cost bound."),
     click.option("--allow-secrets", is_flag=True, help="Send the code although it seems to hold keys."),
@@ -60,13 +66,12 @@ def submit(target: str | None, as_json: bool, allow_secrets: bool, follow: bool,
     """Send what changed and start the job."""
     with opened_place(target) as place:
         found = build(place, said)
-        made = send(place, found, said, allow_secrets=allow_secrets, quiet=as_json)
-        id_ = made["metadata"]["id"]
+        made = send(place, found, allow_secrets=allow_secrets, quiet=as_json)
         if as_json:
             show([_row(made)], [], True)
         else:
-            click.echo(f"job {id_} ({found.name})", err=follow)
-        return follow_log(place, id_, everything=False) if follow else EXIT_OK
+            click.echo(f"job {made.id} ({made.spec.name})", err=follow)
+        return follow_log(place, made.id, everything=False) if follow else EXIT_OK
 
 
 @click.command("logs")
@@ -80,7 +85,7 @@ def logs(job: str | None, last: bool, follow: bool, everything: bool, target: st
         id_ = place.find(job)
         if follow:
             return follow_log(place, id_, everything=everything)
-        for _, text in news(place, id_, place.platform().get(id_)["status"], {}):
+        for _, text in news(place, place.platform().get(id_), {}):
             echo_log(text, everything)
         return EXIT_OK
 
@@ -102,14 +107,14 @@ def stop(job: str | None, last: bool, target: str | None, as_json: bool) -> int:
 @options(_PLACE)
 def pull(job: str | None, last: bool, output: Path, target: str | None, as_json: bool) -> int:
     """Fetch a job's results, also while it runs; only what is new."""
-    from jumar.cloud import jobs, sync
+    from jumar.cloud import sync
 
     with opened_place(target) as place:
-        places = jobs.outputs(place.platform().get(place.find(job)))
+        results = place.platform().get(place.find(job)).spec.outputs
         rows, lines = [], []
-        for name, where in places:
-            folder = output / name if len(places) > 1 else output
-            found = sync.plan_download(place.store, where, folder)
+        for channel in results:
+            folder = output / channel.name if len(results) > 1 else output
+            found = sync.plan_download(place.store, channel.place, folder)
             with Transfer(quiet=as_json) as bar:
                 sync.run(place.store, found, bar)
             rows.append({"folder": str(folder), "files": found.files, "bytes": found.size, "skipped": found.skipped})
@@ -123,16 +128,10 @@ def pull(job: str | None, last: bool, output: Path, target: str | None, as_json:
 def ls_jobs(target: str | None, as_json: bool) -> int:
     """List the jobs, the newest first."""
     with opened_place(target) as place:
-        rows = [_row(item) for item in place.platform().search().get("items") or ()]
+        rows = [_row(one) for one in place.platform().list()]
         show(rows, [f"{row['id']}  {row['phase']:<11} {row['name']}" for row in rows], as_json)
     return EXIT_OK
 
 
-def _row(job: dict[str, Any]) -> dict[str, Any]:
-    metadata, status = job["metadata"], job["status"]
-    return {
-        "id": metadata["id"],
-        "name": metadata["name"],
-        "phase": status["phase"],
-        "duration": status.get("duration"),
-    }
+def _row(job: Job) -> dict[str, Any]:
+    return {"id": job.id, "name": job.spec.name, "phase": str(job.state), "duration": job.duration}

@@ -3,44 +3,50 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
 from jumar.cli.cloud_place import Place
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
 
+if TYPE_CHECKING:
+    from jumar.cloud.job import Job
+
 POLL = 1.0
 
 
 def follow_log(place: Place, id_: str, *, everything: bool) -> int:
     """Print what is new until the job has ended; its exit code is ours."""
-    from jumar.cloud.jobs import ENDED
-
     seen: dict[str, int] = {}
     rest: dict[str, str] = {}
     while True:
-        status = place.platform().get(id_)["status"]
-        for task, text in news(place, id_, status, seen):
+        job = place.platform().get(id_)
+        for task, text in news(place, job, seen):
             whole, newline, rest[task] = (rest.get(task, "") + text).rpartition("\n")
             echo_log(whole + newline, everything)
-        if status["phase"] in ENDED:
+        if job.state.ended:
             for text in rest.values():
                 echo_log(text, everything)
-            click.echo(f"job {id_}: {status['phase']}", err=True)
-            if place.target.is_local and status.get("secondary_phase") == "Lost":
-                click.echo("hint: what ran the job is gone: it was killed, or the disk is full", err=True)
-            return EXIT_OK if status["phase"] == "Completed" else int(status.get("exit_code") or EXIT_FINDINGS)
+            return _result(place, job)
         time.sleep(POLL if not place.target.is_local else POLL / 4)
 
 
-def news(place: Place, id_: str, status: Mapping[str, Any], seen: dict[str, int]) -> Iterator[tuple[str, str]]:
-    """What each node's log has more than before; `seen` is how far that was."""
-    from jumar.cloud.jobs import new_text
+def _result(place: Place, job: Job) -> int:
+    from jumar.cloud.job import State
 
-    for task in status.get("tasks") or ["worker-0"]:
-        text, seen[task] = new_text(place.platform().preview(id_, task), seen.get(task, 0))
+    click.echo(f"job {job.id}: {job.state}", err=True)
+    if place.target.is_local and job.lost:
+        click.echo("hint: what ran the job is gone: it was killed, or the disk is full", err=True)
+    return EXIT_OK if job.state is State.COMPLETED else job.exit_code or EXIT_FINDINGS
+
+
+def news(place: Place, job: Job, seen: dict[str, int]) -> Iterator[tuple[str, str]]:
+    """What each node's log has more than before; `seen` is how far that was."""
+    for task in job.tasks:
+        end = place.platform().logs(job.id, task)
+        text, seen[task] = end.after(seen.get(task, 0)), max(end.size, seen.get(task, 0))
         if text:
             yield task, text
 

@@ -23,7 +23,7 @@ def serve(port: int, modelarts_port: int) -> int:
 
     home = target.home()
     try:
-        running = service.start(home, None, port, modelarts_port)
+        running = service.start(home, port, modelarts_port)
     except OSError as error:
         raise UserError(f"cannot listen: {error.strerror}", "choose another port") from error
     try:

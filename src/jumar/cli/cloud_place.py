@@ -8,24 +8,26 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import click
+from typing import TYPE_CHECKING
 
 from jumar.cloud import credentials
 from jumar.cloud import target as targets
+from jumar.cloud.standin.machine import PLAIN, Machine
 from jumar.core.errors import UserError
+
+if TYPE_CHECKING:
+    from jumar.cloud.job import Platform
+    from jumar.cloud.jobs import JobPlan
+    from jumar.cloud.store import Store
 
 
 class Place:
     def __init__(self, name: str | None) -> None:
         self.config = targets.load_config(Path())
         self.target = targets.find(name, self.config)
-        self.extra: dict[str, str] = {}
-        self.python = ""
 
     @functools.cached_property
-    def store(self) -> Any:
+    def store(self) -> Store:
         """Opened on first use: a token is enough for ModelArts, and not for OBS."""
         return targets.open_store(self.target)
 
@@ -33,18 +35,17 @@ class Place:
         if "store" in self.__dict__:
             self.store.close()
 
-    def platform(self) -> Any:
-        """ModelArts, or the stand-in without a server between."""
-        if not self.target.is_local:
-            from jumar.cloud import rest, rest_v1
+    def platform(self, machine: Machine = PLAIN) -> Platform:
+        """ModelArts, or the stand-in without a server between, whose jobs run on `machine`."""
+        if self.target.is_local:
+            from jumar.cloud.standin.local import Local
 
-            pair = None if rest.token() else credentials.find(self.target.name)
-            kind = rest_v1.RestV1 if self.target.api == "v1" else rest.Rest
-            return kind(self.target.modelarts_endpoint, self.target.project_id, pair)
-        from jumar.cloud.standin.jobs import Jobs
-        from jumar.cloud.standin.modelarts_server import Api
+            return Local(targets.home(), machine)
+        from jumar.cloud import rest, rest_v1
 
-        return _Local(Api(Jobs(targets.home(), self.extra, self.python)))
+        pair = None if rest.token() else credentials.find(self.target.name)
+        kind = rest_v1.RestV1 if self.target.api == "v1" else rest.Rest
+        return kind(self.target.modelarts_endpoint, self.target.project_id, pair)
 
     def secrets(self) -> list[str]:
         from jumar.cloud import rest
@@ -53,31 +54,31 @@ class Place:
             return []
         return [credentials.find(self.target.name).secret_key, *filter(None, [rest.token()])]
 
-    def prepare(self, framework: str, devices: int, python: str) -> None:
-        """On the stand-in PyTorch runs on emulated NPUs and MindSpore on its CPU device, unless there are real NPUs."""
+    def machine(self, plan: JobPlan) -> Machine:
+        """On the stand-in jobs run on emulated NPUs, unless there are real ones or the CPU is asked for."""
         if not self.target.is_local:
-            return
+            return PLAIN
         from jumar.cloud.standin import interpreter
         from jumar.emulate import command
 
-        self.python = python
-        if python or framework == "mindspore":
-            interpreter.check(python or sys.executable, framework)
-        if os.environ.get("JUMAR_EMULATE") == "0" or command.devices():
-            return
-        if framework == "mindspore":
-            self.extra = dict(interpreter.MINDSPORE)
-        elif framework == "pytorch":
-            if python and not os.path.samefile(python, sys.executable):
-                raise UserError(
-                    "PyTorch jobs run on the emulated NPUs of Jumar's own interpreter",
-                    "leave `--python` out; `JUMAR_EMULATE=0` runs the job there without them",
-                )
-            wish = command.Wish(cards=devices)
-            built = command.build(["-c", "0"], wish, os.environ)
-            command.prepare(built, wish)
-            click.echo(built.where, err=True)
-            self.extra = built.variables
+        python, is_mindspore = plan.python, plan.framework == "mindspore"
+        if plan.on and not is_mindspore:
+            raise UserError("`--on cpu` is for MindSpore jobs, and this one does not import mindspore", "leave it out")
+        if python or is_mindspore:
+            interpreter.check(python or sys.executable, plan.framework)
+        if plan.on:
+            return Machine(interpreter.ON_CPU, python)
+        if os.environ.get("JUMAR_EMULATE") == "0" or command.devices() or plan.framework == "python":
+            return Machine(python=python)
+        if python and not is_mindspore and not os.path.samefile(python, sys.executable):
+            raise UserError(
+                "PyTorch jobs run on the emulated NPUs of Jumar's own interpreter",
+                "leave `--python` out; `JUMAR_EMULATE=0` runs the job there without them",
+            )
+        wish = command.Wish(cards=plan.devices, python=(python or None) if is_mindspore else None)
+        built = command.build(["-c", "import mindspore" if is_mindspore else "0"], wish, os.environ)
+        command.prepare(built, wish)
+        return Machine(built.variables, python, built.where)
 
     def remember(self, id_: str) -> None:
         folder = targets.home()
@@ -91,9 +92,7 @@ class Place:
             if not path.is_file():
                 raise UserError("no job was submitted yet", "`jumar cloud submit`, or name a job")
             return path.read_text(encoding="ascii").strip()
-        known: dict[str, str] = {
-            item["metadata"]["id"]: item["metadata"]["name"] for item in self.platform().search().get("items") or ()
-        }
+        known = {one.id: one.spec.name for one in self.platform().list()}
         found = [id_ for id_, name in known.items() if job in (id_, name) or id_.startswith(job)]
         if len(found) != 1:
             from jumar.core.nearest import did_you_mean
@@ -101,26 +100,6 @@ class Place:
             what = "no such job" if not found else "several jobs are meant"
             raise UserError(f"{what}: `{job}`", did_you_mean(job, known.values(), "`jumar cloud ls-jobs` lists them"))
         return found[0]
-
-
-class _Local:
-    """The stand-in's own calls; what it refuses is a user's mistake."""
-
-    def __init__(self, api: Any) -> None:
-        self.api = api
-
-    def __getattr__(self, name: str) -> Any:
-        from jumar.cloud.standin.jobs import Rejected
-
-        real = getattr(self.api, name)
-
-        def call(*arguments: Any) -> Any:
-            try:
-                return real(*arguments)
-            except Rejected as error:
-                raise UserError(error.message, "`jumar cloud ls-jobs` lists the jobs") from None
-
-        return call
 
 
 @contextlib.contextmanager

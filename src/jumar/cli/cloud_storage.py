@@ -139,15 +139,15 @@ def _folder(start: Any, end: Any, *, everything: bool, delete: bool, **rest: Any
     from jumar.cloud import sync
     from jumar.cloud.address import Remote
 
-    wish = sync.Wish(tuple(rest["ignore"]), rest["checksum"], delete, everything)
+    request = sync.SyncRequest(tuple(rest["ignore"]), rest["checksum"], delete, everything)
     place = next((one for one in (start, end) if isinstance(one, Remote)), None)
     if place is None:
         raise UserError("both are paths of this machine", "write one of them as `obs://bucket/folder/`")
     with opened(rest["target"], rest["endpoint"], place.scheme) as store:
         if isinstance(start, Path):
-            plan = sync.plan_upload(store, start, end, wish)
+            plan = sync.plan_upload(store, start, end, request)
         elif isinstance(end, Path):
-            plan = sync.plan_download(store, start, end, wish)
+            plan = sync.plan_download(store, start, end, request)
         else:
             raise UserError("both are in buckets", "`jumar cloud cp` copies one object between buckets")
         copied = [f"{up.source.path} -> {place.child(up.source.name)}" for up in plan.uploads]

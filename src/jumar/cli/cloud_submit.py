@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,12 @@ from jumar.cli.progress import Transfer
 from jumar.core.errors import UserError
 
 if TYPE_CHECKING:
-    from jumar.cloud.jobs import Plan
+    from jumar.cloud.job import Job
+    from jumar.cloud.jobs import JobPlan
 
 
-def build(place: Place, said: dict[str, Any]) -> Plan:
-    """What the user said and what `jumar.toml` says, as a plan; `said` learns what was chosen."""
+def build(place: Place, said: dict[str, Any]) -> JobPlan:
+    """What the user said and what `jumar.toml` says, as a plan; nothing is changed anywhere."""
     from jumar.cloud import jobs
 
     table = place.config.table
@@ -28,20 +29,18 @@ def build(place: Place, said: dict[str, Any]) -> Plan:
         raise UserError(f"missing `{missing}`", "`jumar cloud submit --code code --boot train.py --data data`")
     base = Path() if said.get("code") or place.config.path is None else place.config.path.parent
     data = get("data", ())
-    said["devices"] = get("devices", 1)
-    said["python"] = _python(place, said.get("python"))
-    wish = jobs.Wish(
+    wish = jobs.JobRequest(
         code=base / get("code", ""), boot=get("boot", ""), data=[data] if isinstance(data, str) else tuple(data),
-        devices=said["devices"], bucket=get("bucket", "jumar-local" if place.target.is_local else ""),
+        devices=get("devices", 1), bucket=get("bucket", "jumar-local" if place.target.is_local else ""),
         name=get("name", ""), parameters=tuple(get("param", ())), environments=tuple(get("env", ())),
         engine=get("engine", ""), flavor=get("flavor", ""), hours=get("auto_stop", 0),
         nodes=get("nodes", 1), v1=get("contract", place.target.api) == "v1", price=get("price", 0.0),
-        new_bucket=place.target.is_local,
+        new_bucket=place.target.is_local, python=_python(place, said.get("python")), on=_on(place, get("on", "")),
     )  # fmt: skip
     return jobs.build(wish, place.store, place.platform(), place.secrets())
 
 
-def send(place: Place, plan: Plan, said: Mapping[str, Any], *, allow_secrets: bool, quiet: bool) -> dict[str, Any]:
+def send(place: Place, plan: JobPlan, *, allow_secrets: bool, quiet: bool) -> Job:
     """Start the job of a plan; nothing is sent when the code seems to hold keys."""
     from jumar.cloud import jobs
 
@@ -51,14 +50,17 @@ def send(place: Place, plan: Plan, said: Mapping[str, Any], *, allow_secrets: bo
             f"{leak.path}:{leak.line}: {leak.what}: nothing was sent",
             "take it out of the code, or `--allow-secrets` if it is none",
         )
-    place.prepare(plan.framework, said["devices"], said["python"])
+    machine = place.machine(plan)
+    if machine.where:
+        click.echo(machine.where, err=True)
+    platform = place.platform(machine)
     with Transfer(quiet=quiet) as bar:
-        made = jobs.submit(plan, place.store, place.platform(), bar)
-    place.remember(made["metadata"]["id"])
+        made = jobs.submit(plan, place.store, platform, bar)
+    place.remember(made.id)
     return made
 
 
-def show_plan(plan: Plan, as_json: bool) -> None:
+def show_plan(plan: JobPlan, as_json: bool) -> None:
     import json
 
     uploads: list[dict[str, Any]] = [
@@ -74,10 +76,9 @@ def show_plan(plan: Plan, as_json: bool) -> None:
         click.echo(f"upload {one['files']} files, {human(one['bytes'])} to {one['to']}; {one['unchanged']} unchanged")
     for leak in plan.leaks:
         click.echo(f"{leak.path}:{leak.line}: {leak.what}")
-    if "spec" in plan.request:
-        hours = plan.request["spec"]["auto_stop"]["duration"]
+    if plan.spec.hours:
         bound = f"; costs at most {plan.cost:.2f}" if plan.cost is not None else ""
-        click.echo(f"stops by itself after {hours} hours{bound}")
+        click.echo(f"stops by itself after {plan.spec.hours:g} hours{bound}")
     else:
         click.echo("does not stop by itself: version 1 of the interface has no `auto_stop`")
     click.echo(json.dumps(plan.request, indent=2, ensure_ascii=False))
@@ -94,3 +95,10 @@ def _python(place: Place, said: str | None) -> str:
 
     base = Path() if said or place.config.path is None else place.config.path.parent
     return interpreter.absolute(chosen, base)
+
+
+def _on(place: Place, said: str) -> str:
+    """What MindSpore runs on, if not on emulated NPUs; a key of `jumar.toml` is for the stand-in alone."""
+    if said not in ("", "cpu"):
+        raise UserError(f"a job cannot run on `{said}`", "`cpu`, or leave `on` out: emulated NPUs")
+    return said if place.target.is_local else ""

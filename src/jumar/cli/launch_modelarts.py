@@ -24,6 +24,7 @@ SETTINGS = {
     "auto_stop": "hours after which the job ends by itself",
     "contract": "`v2` or `v1`",
     "python": "interpreter of a job on this machine",
+    "on": "`cpu`: a MindSpore job on this machine runs on MindSpore's CPU target",
 }
 """What `--set` takes here; several inputs and variables stand in `[cloud]` of `jumar.toml`."""
 USUAL_NAME = "train"
@@ -38,11 +39,11 @@ def start(words: Sequence[str], options: Mapping[str, Any]) -> int:
         if options["only_print"]:
             show_plan(plan, False)
             return EXIT_FINDINGS if plan.leaks else EXIT_OK
-        made = send(place, plan, said, allow_secrets=False, quiet=False)
-        id_ = made["metadata"]["id"]
-        click.echo(id_)
-        click.echo(f"jumar: job {id_} ({plan.name}) is on {place.target.name}; `jumar cloud logs -f` follows it, and"
-                   f" `jumar cloud pull -o FOLDER` fetches its results", err=True)  # fmt: skip
+        made = send(place, plan, allow_secrets=False, quiet=False)
+        click.echo(made.id)
+        click.echo(f"jumar: job {made.id} ({made.spec.name}) is on {place.target.name};"
+                   f" `jumar cloud logs -f` follows it, and `jumar cloud pull -o FOLDER` fetches its results",
+                   err=True)  # fmt: skip
     return EXIT_OK
 
 
@@ -54,9 +55,9 @@ def ask(asked: Mapping[str, str | None], options: Mapping[str, Any]) -> int:
                 continue
             id_ = place.find(which)
             if word == "status":
-                click.echo(place.platform().get(id_)["status"]["phase"])
+                click.echo(place.platform().get(id_).state)
             elif word == "log":
-                echo_log(str(place.platform().preview(id_)["content"]), False)
+                echo_log(place.platform().logs(id_).text, False)
             else:
                 place.platform().stop(id_)
                 click.echo(f"job {id_} is being ended")
@@ -78,7 +79,7 @@ def _said(words: Sequence[str], options: Mapping[str, Any], told: Mapping[str, s
         raise UserError(f"`--cards {cards}`: the platform chooses the cards", "say how many: `--cards 8`")
     if not nodes.isdecimal():
         raise UserError("`--nodes` with `--on modelarts` is how many machines", "write it as `--nodes 2`")
-    said: dict[str, Any] = {name: told.get(name) for name in ("code", "bucket", "engine", "flavor", "python")}
+    said: dict[str, Any] = {name: told.get(name) for name in ("code", "bucket", "engine", "flavor", "python", "on")}
     said |= {"devices": int(cards or 0), "nodes": int(nodes), "contract": _contract(told)}
     said |= {"data": (told["data"],) if "data" in told else (), "auto_stop": _hours(told)}
     said["name"] = options["name"] if options["name"] != USUAL_NAME else ""

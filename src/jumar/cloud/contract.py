@@ -11,17 +11,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from jumar.cloud.address import platform_form
+from jumar.cloud.job import Access, Channel, JobSpec
+
 SERVICE_LINE = "[ModelArts Service Log]"
 """What lines of the platform in a log begin with."""
-
-
-class Channel(NamedTuple):
-    """An input or output of a job."""
-
-    name: str
-    address: str
-    """`/bucket/folder/`."""
-    access: str = "parameter"
 
 
 class Layout(NamedTuple):
@@ -57,22 +51,20 @@ PRIVATE = (CACHE, "/home/ma-user", "/home/work", CONFIG)
 """Folders that a job has for itself."""
 
 
-class Job(NamedTuple):
+class NodeJob(NamedTuple):
+    """A job as one of its nodes sees it."""
+
     id: str
-    code: str
-    """Last name of the code folder."""
-    boot: str
-    """The boot file, relative to the code folder."""
-    parameters: Sequence[tuple[str, str]]
-    inputs: Sequence[Channel]
-    outputs: Sequence[Channel]
-    environments: Mapping[str, str]
+    spec: JobSpec
     devices: int
-    engine: str
+    """Of each node."""
     v1: bool
-    nodes: int = 1
     node: int = 0
-    """Which of them this is."""
+
+    @property
+    def code(self) -> str:
+        """Last name of the code folder."""
+        return self.spec.code.key.rstrip("/").rpartition("/")[2] if self.spec.code else ""
 
     @property
     def layout(self) -> Layout:
@@ -85,18 +77,14 @@ class Job(NamedTuple):
     @property
     def size(self) -> int:
         """Processes of all nodes."""
-        return self.devices * self.nodes
+        return self.devices * self.spec.nodes
 
     def rank(self, device: int) -> int:
         return self.node * self.devices + device
 
-    def tasks(self) -> list[str]:
-        """One for each node."""
-        return [f"worker-{node}" for node in range(self.nodes)]
-
     def hosts(self) -> list[str]:
         """The names of the nodes, by which they find each other."""
-        return [f"{self._replace(node=node).instance}.modelarts-job-{self.id}" for node in range(self.nodes)]
+        return [f"{self._replace(node=node).instance}.modelarts-job-{self.id}" for node in range(self.spec.nodes)]
 
 
 def address(node: int) -> str:
@@ -104,45 +92,36 @@ def address(node: int) -> str:
     return f"127.0.0.{1 + node}"
 
 
-def node_count(body: Mapping[str, Any]) -> int:
-    return int(body["spec"]["resource"].get("node_count") or 1)
+def tasks(spec: JobSpec) -> tuple[str, ...]:
+    """One for each node."""
+    return tuple(f"worker-{node}" for node in range(spec.nodes))
 
 
-def read(id_: str, body: Mapping[str, Any], devices: int, v1: bool) -> Job:
-    """A job from the body that created it."""
-    algorithm = body["algorithm"]
-    code = algorithm["code_dir"].rstrip("/")
-    boot = algorithm["boot_file"].removeprefix(code).lstrip("/")
-    return Job(
-        id=id_,
-        code=code.rpartition("/")[2],
-        boot=boot,
-        parameters=[(item["name"], str(item["value"])) for item in algorithm.get("parameters") or ()],
-        inputs=[_channel(item) for item in algorithm.get("inputs") or ()],
-        outputs=[_channel(item) for item in algorithm.get("outputs") or ()],
-        environments=dict(algorithm.get("environments") or {}),
-        devices=devices,
-        engine=(algorithm.get("engine") or {}).get("engine_version", ""),
-        v1=v1,
-        nodes=node_count(body),
+def local_folders(spec: JobSpec, v1: bool) -> JobSpec:
+    """The same with the folders that inputs and outputs have in the container."""
+    layout = V1 if v1 else V2
+    return spec._replace(
+        inputs=tuple(one._replace(local=layout.input(one.name, number)) for number, one in enumerate(spec.inputs)),
+        outputs=tuple(one._replace(local=layout.output(one.name, number)) for number, one in enumerate(spec.outputs)),
     )
 
 
-def arguments(job: Job) -> list[str]:
+def mark(id_: str) -> tuple[str, str]:
+    """A variable with its value that all processes of a job have, and no others."""
+    return "MA_VJ_NAME", f"ma-job-{id_}"
+
+
+def arguments(job: NodeJob) -> list[str]:
     """What follows the boot file on its command line: the user's parameters, then the channels."""
-    words = [f"--{name}={value}" for name, value in job.parameters]
-    for number, channel in enumerate(job.inputs):
-        if channel.access == "parameter":
-            place = f"s3:/{channel.address}" if job.v1 else job.layout.input(channel.name, number)
-            words.append(f"--{channel.name}={place}")
-    for number, channel in enumerate(job.outputs):
-        if channel.access == "parameter":
-            place = f"s3:/{channel.address}" if job.v1 else job.layout.output(channel.name, number) + "/"
-            words.append(f"--{channel.name}={place}")
+    words = [f"--{name}={value}" for name, value in job.spec.parameters]
+    for channels, end in ((job.spec.inputs, ""), (job.spec.outputs, "/")):
+        for channel in channels:
+            if channel.access is Access.PARAMETER:
+                words.append(f"--{channel.name}={_s3(channel) if job.v1 else channel.local + end}")
     return words
 
 
-def node_variables(job: Job) -> dict[str, str]:
+def node_variables(job: NodeJob) -> dict[str, str]:
     """Variables that all processes of the node have."""
     layout = job.layout
     values = {
@@ -153,28 +132,27 @@ def node_variables(job: Job) -> dict[str, str]:
         "MA_CURRENT_IP": address(job.node),
         "MA_CURRENT_HOST_IP": address(job.node),
         "MA_NUM_GPUS": str(job.devices),
-        "MA_NUM_HOSTS": str(job.nodes),
+        "MA_NUM_HOSTS": str(job.spec.nodes),
         "MA_TASK_NAME": "worker",
         "MA_CURRENT_INSTANCE_NAME": job.instance,
-        "MA_VJ_NAME": f"ma-job-{job.id}",
-        "MA_ENGINE_VERSION": job.engine,
-        "MA_INPUTS": json.dumps(_shown(job, job.inputs, layout.input)),
-        "MA_OUTPUTS": json.dumps(_shown(job, job.outputs, layout.output)),
+        **dict([mark(job.id)]),
+        "MA_ENGINE_VERSION": job.spec.engine,
+        "MA_INPUTS": json.dumps(_shown(job.spec.inputs)),
+        "MA_OUTPUTS": json.dumps(_shown(job.spec.outputs)),
         "VC_TASK_INDEX": str(job.node),
-        "VC_WORKER_NUM": str(job.nodes),
+        "VC_WORKER_NUM": str(job.spec.nodes),
         "VC_WORKER_HOSTS": ",".join(job.hosts()),
         "S3_USE_HTTPS": "0",
         "S3_VERIFY_SSL": "0",
         "BATCH_JOB_ID": f"job{job.id[:8]}",
     }
-    for channels, place in ((job.inputs, layout.input), (job.outputs, layout.output)):
-        for number, channel in enumerate(channels):
-            if channel.access == "env":
-                values[channel.name] = f"s3:/{channel.address}" if job.v1 else place(channel.name, number)
+    for channel in (*job.spec.inputs, *job.spec.outputs):
+        if channel.access is Access.ENV:
+            values[channel.name] = _s3(channel) if job.v1 else channel.local
     return values
 
 
-def device_variables(job: Job, device: int) -> dict[str, str]:
+def device_variables(job: NodeJob, device: int) -> dict[str, str]:
     """Variables of the process of one device; there is no DEVICE_NUM on the platform either."""
     values = {
         "JOB_ID": job.id,
@@ -185,12 +163,12 @@ def device_variables(job: Job, device: int) -> dict[str, str]:
         "RANK_TABLE_FILE": job.layout.rank_table,
         "ASCEND_PROCESS_LOG_PATH": f"{job.layout.log}/{job.id}/ascend/process_log/rank_{job.rank(device)}",
     }
-    if "HCCL_CONNECT_TIMEOUT" not in job.environments:
+    if "HCCL_CONNECT_TIMEOUT" not in dict(job.spec.environment):
         values["HCCL_CONNECT_TIMEOUT"] = "1800"
     return values
 
 
-def platform_table(job: Job) -> dict[str, Any]:
+def platform_table(job: NodeJob) -> dict[str, Any]:
     """The rank table that the platform itself writes to /user/config."""
     instances = [
         {
@@ -200,12 +178,12 @@ def platform_table(job: Job) -> dict[str, Any]:
                 {"device_id": str(one), "device_ip": f"192.168.{100 + node}.{101 + one}"} for one in range(job.devices)
             ],
         }
-        for node in range(job.nodes)
+        for node in range(job.spec.nodes)
     ]
     group = {
         "group_name": "job-trainjob",
         "device_count": str(job.size),
-        "instance_count": str(job.nodes),
+        "instance_count": str(job.spec.nodes),
         "instance_list": instances,
     }
     return {"status": "completed", "group_count": "1", "group_list": [group]}
@@ -225,15 +203,16 @@ def rank_table(table: Mapping[str, Any]) -> dict[str, Any]:
     return {"status": "completed", "version": "1.0", "server_count": str(len(servers)), "server_list": servers}
 
 
-def rank_log(job: Job, device: int) -> str:
+def rank_log(job: NodeJob, device: int) -> str:
     """The name of a process's log file."""
     return f"modelarts-job-{job.id}-proc-rank-{job.rank(device)}-device-{device}.txt"
 
 
-def _channel(item: Mapping[str, Any]) -> Channel:
-    return Channel(item["name"], item["remote"]["obs"]["obs_url"], item.get("access_method") or "parameter")
+def _s3(channel: Channel) -> str:
+    return f"s3:/{platform_form(channel.place)}"
 
 
-def _shown(job: Job, channels: Sequence[Channel], place: Any) -> list[dict[str, Any]]:
-    return [{"parameter": {"name": channel.name, "value": place(channel.name, number)}, "obs_path": channel.address}
-            for number, channel in enumerate(channels)]  # fmt: skip
+def _shown(channels: Sequence[Channel]) -> list[dict[str, Any]]:
+    return [
+        {"parameter": {"name": one.name, "value": one.local}, "obs_path": platform_form(one.place)} for one in channels
+    ]

@@ -8,10 +8,12 @@ with its own note. A file that somebody copied in has no note; its ETag is compu
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import shutil
+import stat
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
@@ -50,14 +52,15 @@ class Disk:
         self.private = os.path.join(self.root, PRIVATE)
         self._count = 0
         self._lock = threading.Lock()
-        if os.path.isdir(self.root):
-            self._prepare()
+        self._ready = False
 
     def _prepare(self) -> None:
         Path(self.root).mkdir(parents=True, exist_ok=True, mode=0o700)
         for name in ("tmp", "notes", "uploads"):
             os.makedirs(os.path.join(self.private, name), mode=0o700, exist_ok=True)
         os.chmod(self.private, 0o700)
+        self.clean()
+        self._ready = True
 
     def clean(self) -> None:
         """Remove what killed processes left half-written."""
@@ -72,10 +75,15 @@ class Disk:
         if not os.path.isdir(self.root):
             return []
         with os.scandir(self.root) as found:
-            return sorted((item.name, item.stat().st_ctime) for item in found if item.is_dir() and item.name != PRIVATE)
+            return sorted(
+                (item.name, item.stat().st_ctime)
+                for item in found
+                if item.is_dir(follow_symlinks=False) and item.name != PRIVATE
+            )
 
     def has_bucket(self, bucket: str) -> bool:
-        return os.path.isdir(os.path.join(self.root, keys.check_bucket(bucket)))
+        path = os.path.join(self.root, keys.check_bucket(bucket))
+        return os.path.isdir(path) and not os.path.islink(path)
 
     def make_bucket(self, bucket: str) -> bool:
         """False when it was there already."""
@@ -97,18 +105,32 @@ class Disk:
 
     def find(self, bucket: str, key: str) -> Stored | None:
         path = self._path(bucket, key)
+        if self._link_above(bucket, path):
+            return None
         for candidate in (path, path + keys.ASIDE):
             try:
-                found = os.stat(candidate)
+                found = os.lstat(candidate)
             except (FileNotFoundError, NotADirectoryError):
                 continue
-            if not os.path.isdir(candidate):
+            if stat.S_ISREG(found.st_mode):
                 return Stored(key, candidate, found.st_size, found.st_mtime_ns, found.st_ino)
         return None
+
+    def _link_above(self, bucket: str, path: str) -> bool:
+        """Links are no part of the store: they could lead out of it."""
+        top = os.path.join(self.root, bucket)
+        folder = os.path.dirname(path)
+        while folder != top:
+            if os.path.islink(folder):
+                return True
+            folder = os.path.dirname(folder)
+        return os.path.islink(top)
 
     def temporary(self) -> str:
         """A new name on the same file system."""
         with self._lock:
+            if not self._ready:
+                self._prepare()
             self._count += 1
             return os.path.join(self.private, "tmp", f"{os.getpid()}-{threading.get_ident()}-{self._count}")
 
@@ -196,7 +218,9 @@ class Disk:
                     yield from self._walk(path, key, prefix, after)
             elif raw > after and key.startswith(prefix):
                 with contextlib.suppress(FileNotFoundError):
-                    about = os.stat(path, follow_symlinks=False)
+                    about = os.lstat(path)
+                    if not stat.S_ISREG(about.st_mode):
+                        continue
                     yield Stored(key, path, about.st_size, about.st_mtime_ns, about.st_ino)
 
     def _path(self, bucket: str, key: str) -> str:
@@ -205,6 +229,8 @@ class Disk:
     def _make_room(self, bucket: str, key: str) -> str:
         """The path for a new object, its folders made; objects that stand in the way of a folder step aside."""
         path = self._path(bucket, key)
+        if self._link_above(bucket, path) or os.path.islink(path):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
         folder = os.path.dirname(path)
         while True:
             try:

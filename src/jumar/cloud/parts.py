@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar.cloud import disk, lanes
-from jumar.cloud.store import Entry, Part, Piece, Store
+from jumar.cloud.store import ObjectEntry, Part, Piece, Store
 from jumar.cloud.store.folder import multipart_etag
 from jumar.cloud.verify import part_length, part_size, retried, verified
 from jumar.core.errors import UserError
@@ -176,7 +176,7 @@ class LargeUpload(Work):
 
 
 class LargeDownload(Work):
-    def __init__(self, store: Store, bucket: str, entry: Entry, target: str, count: Count) -> None:
+    def __init__(self, store: Store, bucket: str, entry: ObjectEntry, target: str, count: Count) -> None:
         super().__init__(count)
         self.store, self.bucket, self.entry, self.target = store, bucket, entry, target
         parts = int(entry.etag.rpartition("-")[2]) if "-" in entry.etag else 0

@@ -1,4 +1,4 @@
-"""The client of ModelArts' REST interface, with the same calls as the stand-in's own: urllib and a signature."""
+"""ModelArts as a platform, through version 2 of its REST interface: urllib and a signature."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ import json
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from jumar.cloud import signing
+from jumar.cloud import modelarts_v2, signing
 from jumar.cloud.credentials import Credentials
+from jumar.cloud.job import Engine, Flavor, Job, JobSpec, LogEnd, Refused
 from jumar.core.errors import UserError
 
 TIMEOUT = 60
+MOST = 100
+"""Jobs in a list."""
+Value = TypeVar("Value")
 
 
 class Rest:
     version = "v2"
+    stops_jobs = True
 
     def __init__(self, endpoint: str, project: str, pair: Credentials | None) -> None:
         if not endpoint:
@@ -27,35 +32,35 @@ class Rest:
             raise UserError("no project id is known", "set `HUAWEICLOUD_SDK_PROJECT_ID`, or `project_id` of the target")
         self.endpoint, self.project, self.pair = endpoint.rstrip("/"), project, pair
 
-    def request(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What is sent to start a job."""
-        return body
+    def request(self, spec: JobSpec) -> Mapping[str, Any]:
+        """The body of `submit`."""
+        return modelarts_v2.encode_spec(spec)
 
-    def create(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        return self._call("POST", "training-jobs", body)
+    def submit(self, spec: JobSpec) -> Job:
+        return _read(modelarts_v2.decode_job, self._call("POST", "training-jobs", self.request(spec)))
 
-    def get(self, id_: str) -> dict[str, Any]:
-        return self._call("GET", f"training-jobs/{id_}")
+    def get(self, id_: str) -> Job:
+        return _read(modelarts_v2.decode_job, self._call("GET", f"training-jobs/{id_}"))
 
-    def search(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
-        return self._call("POST", "training-job-searches", {"offset": offset, "limit": limit})
+    def list(self) -> Sequence[Job]:
+        return _read(
+            modelarts_v2.decode_jobs, self._call("POST", "training-job-searches", {"offset": 0, "limit": MOST})
+        )
 
-    def preview(self, id_: str, task: str = "worker-0") -> dict[str, Any]:
-        found = self._call("GET", f"training-jobs/{id_}/tasks/{task}/logs/preview")
-        # Before 2022 it was called `context`.
-        return {**found, "content": found.get("content") or found.get("context") or ""}
+    def logs(self, id_: str, task: str = "worker-0") -> LogEnd:
+        return _read(modelarts_v2.decode_log, self._call("GET", f"training-jobs/{id_}/tasks/{task}/logs/preview"))
 
-    def stop(self, id_: str) -> dict[str, Any]:
-        return self._call("POST", f"training-jobs/{id_}/actions", {"action_type": "terminate"})
+    def stop(self, id_: str) -> None:
+        self._call("POST", f"training-jobs/{id_}/actions", modelarts_v2.TERMINATE)
 
     def delete(self, id_: str) -> None:
         self._call("DELETE", f"training-jobs/{id_}")
 
-    def flavors(self) -> dict[str, Any]:
-        return self._call("GET", "training-job-flavors")
+    def flavors(self) -> Sequence[Flavor]:
+        return _read(modelarts_v2.decode_flavors, self._call("GET", "training-job-flavors"))
 
-    def engines(self) -> dict[str, Any]:
-        return self._call("GET", "training-job-engines")
+    def engines(self) -> Sequence[Engine]:
+        return _read(modelarts_v2.decode_engines, self._call("GET", "training-job-engines"))
 
     def _call(self, method: str, rest: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         rest, _, asked = rest.partition("?")
@@ -87,6 +92,13 @@ class Rest:
 def token() -> str:
     """A token of IAM, if the environment has one; it goes before a key pair."""
     return os.environ.get("HUAWEICLOUD_SDK_AUTH_TOKEN") or os.environ.get("OS_AUTH_TOKEN") or ""
+
+
+def _read(decode: Callable[[dict[str, Any]], Value], answer: dict[str, Any]) -> Value:
+    try:
+        return decode(answer)
+    except Refused as error:
+        raise UserError(f"cannot understand ModelArts' answer: {error}", "check the endpoint") from None
 
 
 def _refused(status: int, raw: bytes) -> UserError:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from jumar.cloud import ignore, keys, transfer, verify
 from jumar.cloud.address import Remote
 from jumar.cloud.parts import cache_dir
-from jumar.cloud.store import Entry, Store
+from jumar.cloud.store import ObjectEntry, Store
 from jumar.cloud.store.folder import FolderStore
 from jumar.core import write
 from jumar.core.errors import UserError
@@ -38,12 +38,12 @@ class Upload(NamedTuple):
 
 
 class Download(NamedTuple):
-    entry: Entry
+    entry: ObjectEntry
     path: str
     name: str
 
 
-class Plan(NamedTuple):
+class SyncPlan(NamedTuple):
     """What is to be done; nothing has happened yet."""
 
     place: Remote
@@ -55,7 +55,6 @@ class Plan(NamedTuple):
     fetches: bool = False
     """The target is this machine."""
     skipped: int = 0
-    skipped_bytes: int = 0
 
     @property
     def size(self) -> int:
@@ -66,7 +65,7 @@ class Plan(NamedTuple):
         return len(self.uploads) + len(self.downloads)
 
 
-class Wish(NamedTuple):
+class SyncRequest(NamedTuple):
     """How to compare and what to leave out."""
 
     patterns: tuple[str, ...] = ()
@@ -79,19 +78,19 @@ class Wish(NamedTuple):
     """A bucket that is not there will be made before the plan is carried out."""
 
 
-PLAIN = Wish()
+PLAIN = SyncRequest()
 
 
-def plan_upload(store: Store, folder: Path, place: Remote, wish: Wish = PLAIN) -> Plan:
+def plan_upload(store: Store, folder: Path, place: Remote, request: SyncRequest = PLAIN) -> SyncPlan:
     """The contents of a folder into a folder of the store."""
     if not folder.is_dir():
         raise UserError(f"no such folder: `{folder}`" if not folder.exists() else f"`{folder}` is not a folder")
-    patterns = ignore.compile_patterns([*ignore.ALWAYS, *ignore.read_lines(folder), *wish.patterns])
-    is_missing = wish.new_bucket and place.bucket not in store.buckets()
+    patterns = ignore.compile_patterns([*ignore.ALWAYS, *ignore.read_lines(folder), *request.patterns])
+    is_missing = request.new_bucket and place.bucket not in store.buckets()
     there = {} if is_missing else {entry.key: entry for entry in store.entries(place.bucket, place.folder_key)}
     known = _Manifest(store, folder, place)
     found: list[Upload] = []
-    skipped = size = 0
+    skipped = 0
     wanted = set()
     for local in ignore.walk(folder, patterns):
         key = place.child(local.name).key
@@ -99,21 +98,20 @@ def plan_upload(store: Store, folder: Path, place: Remote, wish: Wish = PLAIN) -
             raise UserError(f"`{local.path}` cannot be a key in a bucket", "rename it: 1024 bytes of UTF-8 at most")
         wanted.add(key)
         entry = there.get(key)
-        if entry is not None and not wish.everything and _same(store, place.bucket, local, entry, known, wish):
+        if entry is not None and not request.everything and _same(store, place.bucket, local, entry, known, request):
             skipped += 1
-            size += local.size
         else:
             found.append(Upload(local, key))
-    extra = tuple(key for key in there if key not in wanted and not key.endswith("/")) if wish.delete else ()
-    return Plan(place, folder, uploads=tuple(found), deletes=extra, skipped=skipped, skipped_bytes=size)
+    extra = tuple(key for key in there if key not in wanted and not key.endswith("/")) if request.delete else ()
+    return SyncPlan(place, folder, uploads=tuple(found), deletes=extra, skipped=skipped)
 
 
-def plan_download(store: Store, place: Remote, folder: Path, wish: Wish = PLAIN) -> Plan:
+def plan_download(store: Store, place: Remote, folder: Path, request: SyncRequest = PLAIN) -> SyncPlan:
     """The contents of a folder of the store into a folder."""
-    patterns = ignore.compile_patterns([*ignore.ALWAYS, *wish.patterns])
+    patterns = ignore.compile_patterns([*ignore.ALWAYS, *request.patterns])
     known = _Manifest(store, folder, place)
     found: list[Download] = []
-    skipped = size = 0
+    skipped = 0
     wanted = set()
     empty = True
     for entry in store.entries(place.bucket, place.folder_key):
@@ -124,21 +122,20 @@ def plan_download(store: Store, place: Remote, folder: Path, wish: Wish = PLAIN)
         path = _inside(folder, name)
         wanted.add(path)
         local = _local(path, name)
-        if local is not None and not wish.everything and _same(store, place.bucket, local, entry, known, wish):
+        if local is not None and not request.everything and _same(store, place.bucket, local, entry, known, request):
             skipped += 1
-            size += entry.size
         else:
             found.append(Download(entry, path, name))
     if empty:
         raise UserError(
             f"nothing is stored at `{place}`", f"`jumar cloud ls {place.scheme}://{place.bucket}/` shows what is"
         )
-    here = ignore.walk(folder, patterns) if wish.delete and folder.is_dir() else ()
+    here = ignore.walk(folder, patterns) if request.delete and folder.is_dir() else ()
     extra = tuple(item.path for item in here if item.path not in wanted)
-    return Plan(place, folder, downloads=tuple(found), deletes=extra, fetches=True, skipped=skipped, skipped_bytes=size)
+    return SyncPlan(place, folder, downloads=tuple(found), deletes=extra, fetches=True, skipped=skipped)
 
 
-def run(store: Store, plan: Plan, progress: Progress | None = None, workers: int | None = None) -> None:
+def run(store: Store, plan: SyncPlan, progress: Progress | None = None, workers: int | None = None) -> None:
     """Do what a plan says; raises on the first failure, and what was finished stays."""
     manifest = _Manifest(store, plan.folder, plan.place)
     count = _counter(plan.size, progress)
@@ -175,7 +172,7 @@ def copy_one(store: Store, source: Path, place: Remote, progress: Progress | Non
     local = _local(str(source), source.name)
     if local is None:
         raise UserError(f"no such file: `{source}`")
-    plan = Plan(place, source.parent, uploads=(Upload(local, place.key),))
+    plan = SyncPlan(place, source.parent, uploads=(Upload(local, place.key),))
     run(store, plan, progress)
 
 
@@ -184,17 +181,19 @@ def fetch_one(store: Store, place: Remote, target: Path, progress: Progress | No
     entry = store.head(place.bucket, place.key)
     if entry is None:
         raise UserError(f"no such object: `{place}`", "`jumar cloud ls` shows what is there; `-r` copies a folder")
-    plan = Plan(place, target.parent, downloads=(Download(entry, str(target), target.name),))
+    plan = SyncPlan(place, target.parent, downloads=(Download(entry, str(target), target.name),))
     run(store, plan, progress)
 
 
-def _same(store: Store, bucket: str, local: ignore.Local, entry: Entry, known: _Manifest, wish: Wish) -> bool:
+def _same(
+    store: Store, bucket: str, local: ignore.Local, entry: ObjectEntry, known: _Manifest, request: SyncRequest
+) -> bool:
     if local.size != entry.size:
         return False
-    if isinstance(store, FolderStore) and not wish.checksum:
+    if isinstance(store, FolderStore) and not request.checksum:
         return local.mtime_ns == entry.mtime_ns
     etag = entry.etag or (store.etag(bucket, entry.key) if isinstance(store, FolderStore) else "")
-    if not wish.checksum and known.etag(local) == etag:
+    if not request.checksum and known.etag(local) == etag:
         return True
     return verify.etag_of(local.path, local.size, etag) == etag
 
@@ -268,8 +267,3 @@ def _counter(total: int, progress: Progress | None) -> Callable[[int], None]:
                 progress(done, total)
 
     return count
-
-
-def list_folder(store: Store, place: Remote, *, recursive: bool) -> Iterator[Entry]:
-    """What is at a place: one level of it, or all."""
-    return store.entries(place.bucket, place.key, one_level=not recursive)

@@ -30,6 +30,7 @@ KEYS: dict[str, tuple[tuple[type, ...], str]] = {
     "flavor": ((str,), "flavour id"),
     "auto_stop": ((int, float), "hours after which the job ends by itself"),
     "contract": ((str,), "`v2`, or `v1` for scripts that copy with MoXing"),
+    "on": ((str,), "`cpu`: MindSpore jobs on this machine run on MindSpore's CPU target"),
     "python": ((str,), "interpreter of jobs on this machine, relative to this file"),
     "price": ((int, float), "price of an hour, for the cost bound"),
     "name": ((str,), "name of the job"),

@@ -15,7 +15,7 @@ from types import TracebackType
 
 from jumar.cloud import disk
 from jumar.cloud.parts import Count, LargeDownload, LargeUpload
-from jumar.cloud.store import Entry, Store
+from jumar.cloud.store import ObjectEntry, Store
 from jumar.cloud.store.folder import FolderStore
 from jumar.cloud.verify import MIB, etag_of, read, retried, verified
 from jumar.core.errors import UserError
@@ -33,7 +33,7 @@ def upload(store: Store, source: str, bucket: str, key: str, pool: Executor, cou
     return LargeUpload(store, source, size, bucket, key, count).start(pool)
 
 
-def download(store: Store, bucket: str, entry: Entry, target: str, pool: Executor, count: Count) -> Future[str]:
+def download(store: Store, bucket: str, entry: ObjectEntry, target: str, pool: Executor, count: Count) -> Future[str]:
     """Fetch an object; the future is done when the file is there under its name and verified."""
     if isinstance(store, FolderStore):
         return pool.submit(_copy_out, store, bucket, entry, target, count)
@@ -51,7 +51,7 @@ def _copy_in(store: FolderStore, source: str, bucket: str, key: str, count: Coun
     return ""
 
 
-def _copy_out(store: FolderStore, bucket: str, entry: Entry, target: str, count: Count) -> str:
+def _copy_out(store: FolderStore, bucket: str, entry: ObjectEntry, target: str, count: Count) -> str:
     with Beside(target) as temporary:
         store.get_file(bucket, entry.key, temporary)
     count(entry.size)
@@ -66,7 +66,7 @@ def _send_small(store: Store, source: str, bucket: str, key: str, count: Count) 
     return etag
 
 
-def _fetch_small(store: Store, bucket: str, entry: Entry, target: str, count: Count) -> str:
+def _fetch_small(store: Store, bucket: str, entry: ObjectEntry, target: str, count: Count) -> str:
     def fetch() -> bytes:
         data = store.get(bucket, entry.key, 0, entry.size)
         if "-" not in entry.etag:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, unquote_plus
 
 LONGEST_HEAD = 64 << 10
+LONGEST_LINE = 4096
 CHUNK = 1 << 20
 IDLE = 300.0
 LOOPBACK = "127.0.0.1"
@@ -23,6 +24,10 @@ LOOPBACK = "127.0.0.1"
 
 class Broken(Exception):
     """The other side has gone, or what it says is no HTTP: the connection ends."""
+
+
+class Malformed(Broken):
+    """What the other side says is no HTTP; it is told so."""
 
 
 class Body:
@@ -61,6 +66,60 @@ class Body:
         view = memoryview(bytearray(64 << 10))
         while self.into(view):
             pass
+
+
+class ChunkedBody(Body):
+    """A body that comes in pieces with their length in front (`Transfer-Encoding: chunked`)."""
+
+    def __init__(self, connection: Connection, expects: bool) -> None:
+        super().__init__(connection, CHUNK, expects)
+        self.piece = 0
+        """What is left of this piece; `left` only says whether the end was seen."""
+        self.first = True
+
+    def into(self, view: memoryview) -> int:
+        if not self.left:
+            return 0
+        if self.expects:
+            self.expects = False
+            self.connection.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if not self.piece and not self._next():
+            return 0
+        count = self.connection.read_into(view[: min(self.piece, len(view))])
+        self.piece -= count
+        return count
+
+    def read(self, limit: int = 8 << 20) -> bytes:
+        found, view = bytearray(), memoryview(bytearray(64 << 10))
+        while count := self.into(view):
+            found += view[:count]
+            if len(found) > limit:
+                raise Broken(f"a body of more than {limit} bytes")
+        return bytes(found)
+
+    def _next(self) -> bool:
+        """Whether another piece comes; behind the last one the trailer is read."""
+        if not self.first:
+            self._line()
+        self.first = False
+        size = self._line().split(b";")[0].strip()
+        if not size or size.strip(b"0123456789abcdefABCDEF"):
+            raise Malformed("not the length of a piece")
+        self.piece = int(size, 16)
+        if not self.piece:
+            while self._line():
+                pass
+            self.left = 0
+        return bool(self.piece)
+
+    def _line(self) -> bytes:
+        line, one = bytearray(), memoryview(bytearray(1))
+        while not line.endswith(b"\r\n"):
+            self.connection.read_into(one)
+            line += one
+            if len(line) > LONGEST_LINE:
+                raise Malformed("a line is too long")
+        return bytes(line[:-2])
 
 
 class Request(NamedTuple):
@@ -112,7 +171,7 @@ class Connection:
         """The next request's head, or None when the other side is done."""
         while (end := self.buffer.find(b"\r\n\r\n")) < 0:
             if len(self.buffer) > LONGEST_HEAD:
-                raise Broken("the head of a request is too long")
+                raise Malformed("the head of a request is too long")
             more = self.sock.recv(LONGEST_HEAD)
             if not more:
                 return None
@@ -164,9 +223,12 @@ class Server:
                 answer = self._answer(request)
                 request.body.skip()
                 keep = request.body.left == 0 and request.headers.get("connection", "").lower() != "close"
-                _send(sock, request, answer, keep)
+                _send(sock, request.method, answer, keep=keep)
                 if not keep:
                     return
+        except Malformed as error:
+            with contextlib.suppress(OSError):
+                _send(sock, "", Answer(400, {"Content-Type": "text/plain"}, f"{error}\n".encode()), keep=False)
         except (OSError, Broken):
             return
         finally:
@@ -188,19 +250,18 @@ def _parse(head: bytes, connection: Connection) -> Request:
     lines = head.decode("latin-1").split("\r\n")
     words = lines[0].split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
-        raise Broken("not a request line")
+        raise Malformed("not a request line")
     headers: dict[str, str] = {}
     for line in lines[1:]:
         name, colon, value = line.partition(":")
         if not colon or name != name.strip():
-            raise Broken("not a header line")
+            raise Malformed("not a header line")
         key = name.lower()
         headers[key] = f"{headers[key]},{value.strip()}" if key in headers else value.strip()
-    if "transfer-encoding" in headers:
-        raise Broken("chunked bodies are not spoken here")
     length = headers.get("content-length", "0")
-    if not length.isdecimal():
-        raise Broken("not a length")
+    is_chunked = headers.get("transfer-encoding", "").lower() == "chunked"
+    if not (length.isascii() and length.isdecimal()) or ("transfer-encoding" in headers and not is_chunked):
+        raise Malformed("not a length")
     raw, _, query = words[1].partition("?")
     if "://" in raw:
         raw = "/" + raw.split("://", 1)[1].partition("/")[2]
@@ -210,10 +271,11 @@ def _parse(head: bytes, connection: Connection) -> Request:
         pairs.append((unquote_plus(key), unquote_plus(value) if equals else None))
     expects = headers.get("expect", "").lower() == "100-continue"
     return Request(words[0], raw, unquote(raw, errors="surrogateescape"), tuple(pairs), headers,
-                   Body(connection, int(length), expects))  # fmt: skip
+                   ChunkedBody(connection, expects) if is_chunked
+                   else Body(connection, int(length), expects))  # fmt: skip
 
 
-def _send(sock: socket.socket, request: Request, answer: Answer, keep: bool) -> None:
+def _send(sock: socket.socket, method: str, answer: Answer, *, keep: bool) -> None:
     size = answer.size if answer.file else len(answer.body)
     lines = [f"HTTP/1.1 {answer.status} {_phrase(answer.status)}", f"Date: {formatdate(usegmt=True)}"]
     lines += [f"{name}: {value}" for name, value in answer.headers.items()]
@@ -221,7 +283,7 @@ def _send(sock: socket.socket, request: Request, answer: Answer, keep: bool) -> 
         lines.append(f"Content-Length: {size}")
     lines.append(f"Connection: {'keep-alive' if keep else 'close'}")
     head = "\r\n".join([*lines, "", ""]).encode("latin-1", errors="replace")
-    if request.method == "HEAD" or not size:
+    if method == "HEAD" or not size:
         sock.sendall(head)
     elif answer.file:
         _send_file(sock, head, answer)

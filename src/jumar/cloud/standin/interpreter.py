@@ -17,9 +17,11 @@ from jumar.tables import tested
 REQUIREMENTS = "pip-requirements.txt"
 """In the code folder; the platform installs it before it starts the script."""
 TARGET, PORT, MEET = "JUMAR_MINDSPORE_TARGET", "JUMAR_MINDSPORE_PORT", "JUMAR_MINDSPORE_MEET"
-MINDSPORE = {TARGET: "CPU", "DNNL_MAX_CPU_ISA": "AVX2"}
-"""Variables of a MindSpore job without a device. With AVX-512 oneDNN falls back to its reference convolution in
-MindSpore 2.10.0, which is a hundred times slower."""
+CPU, ASCEND = "CPU", "Ascend"
+ON_CPU = {TARGET: CPU, "DNNL_MAX_CPU_ISA": "AVX2"}
+"""Variables of a MindSpore job on MindSpore's CPU target. With AVX-512 oneDNN of MindSpore 2.10.0 falls back to its
+reference convolution, which is a hundred times slower."""
+SCHEDULER = "from mindspore.communication import init; init()"
 _ASK = """
 import importlib.metadata as data, importlib.util as util, json, sys
 def version(name):
@@ -49,6 +51,20 @@ def check(python: str, framework: str) -> None:
         raise UserError(f"MindSpore is not installed for `{python}`", how)
     if found["numpy"].split(".")[0] not in ("", "0", "1"):
         raise UserError(f"MindSpore does not work with numpy {found['numpy']} of `{python}`", how)
+
+
+def cluster(size: int, port: int) -> dict[str, str]:
+    """Variables of the processes of a MindSpore job on emulated NPUs: they meet at MindSpore's own scheduler.
+
+    With a rank table alone 2.10.0 compiles for its graph engine, which needs CANN's operator compiler.
+    """
+    return {
+        "MS_ROLE": "MS_WORKER",
+        "MS_WORKER_NUM": str(size),
+        "MS_SCHED_HOST": "127.0.0.1",
+        "MS_SCHED_PORT": str(port),
+        "MS_TOPO_TIMEOUT": "600",
+    }
 
 
 def search_path(folder: Path, packages: Path) -> list[str]:

@@ -16,79 +16,49 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from jumar.cloud import contract
+from jumar.cloud import catalogue, contract, modelarts_v2
+from jumar.cloud.job import Event, Fault, Job, JobSpec, LogEnd, Refused, State
+from jumar.cloud.standin import watchdog
+from jumar.cloud.standin.machine import PLAIN, Machine
 from jumar.core import write
-from jumar.core.errors import UserError
-from jumar.tables.load import table
 
-ENDED = ("Completed", "Failed", "Terminated", "Abnormal")
-
-
-class Rejected(Exception):
-    """A request that the platform would refuse, with its code."""
-
-    def __init__(self, code: str, message: str, status: int = 400) -> None:
-        super().__init__(message)
-        self.code, self.message, self.status = code, message, status
-
-
-class Record(NamedTuple):
-    id: str
-    body: Mapping[str, Any]
-    status: Mapping[str, Any]
-    made: int
-    """Milliseconds."""
-    extra: Mapping[str, str]
-    """Variables of the emulated devices."""
-    python: str = ""
-    """Interpreter of the job; Jumar's own if it is empty."""
-
-    def contract(self) -> contract.Job:
-        flavor = flavors()[self.body["spec"]["resource"]["flavor_id"]]
-        engine = (self.body["algorithm"].get("engine") or {}).get("engine_version", "")
-        v1 = any(row["version"] == engine and row["v1_compatible"] for row in engines())
-        return contract.read(self.id, self.body, int(flavor["devices"]), v1)
-
-    def auto_stop_seconds(self) -> float:
-        asked = (self.body.get("spec") or {}).get("auto_stop") or {}
-        hours = float(asked.get("duration") or 24 * 365)
-        return hours * (3600.0 if asked.get("time_unit", "HOURS") == "HOURS" else 60.0)
-
-
-def flavors() -> dict[str, dict[str, Any]]:
-    return {row["id"]: row for row in table("modelarts.toml")["flavors"]}
-
-
-def engines() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = table("modelarts.toml")["engines"]
-    return found
+PREVIEW = 5 << 20
+STOPPED = 128 + signal.SIGTERM
+"""Exit code of a job that was stopped."""
 
 
 class Jobs:
-    def __init__(self, home: Path, extra: Mapping[str, str] | None = None, python: str = "") -> None:
+    def __init__(self, home: Path) -> None:
         self.home = home
-        self.extra = dict(extra or {})
-        self.python = python
         self.top = home / "jobs"
 
     def folder(self, id_: str) -> Path:
         if not re.fullmatch(r"[0-9a-f-]{36}", id_):
-            raise Rejected("Jumar.NoSuchJob", f"no such job: {id_}", 404)
+            raise Refused(Fault.NO_SUCH_JOB, f"no such job: {id_}")
         return self.top / id_
 
-    def create(self, body: Mapping[str, Any]) -> Record:
+    def create(self, spec: JobSpec, machine: Machine = PLAIN) -> Job:
         """Check a request as the platform does, keep it, and start it."""
-        check(body)
+        check(spec)
         id_ = str(uuid.uuid4())
         folder = self.folder(id_)
         self.top.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder.mkdir(mode=0o700)
-        record = Record(id_, body, {}, int(time.time() * 1000), self.extra, self.python)
-        self._save(record._replace(status=_status("Creating", "Creating")))
+        (folder / "machine.json").write_text(json.dumps(machine), encoding="utf-8")
+        self._save(
+            Job(
+                id=id_,
+                spec=contract.local_folders(spec, catalogue.is_v1(spec.engine)),
+                state=State.CREATING,
+                created=_now(),
+                devices=catalogue.flavors()[spec.flavor].devices,
+                tasks=contract.tasks(spec),
+            )
+        )
         with open(folder / "runner.log", "wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "jumar.cloud.standin.runner", str(self.home), id_],
@@ -98,62 +68,81 @@ class Jobs:
         _children.append(process)
         return self.get(id_)
 
-    def get(self, id_: str) -> Record:
-        try:
-            data = json.loads((self.folder(id_) / "job.json").read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise Rejected("Jumar.NoSuchJob", f"no such job: {id_}", 404) from None
-        record = Record(**data)
-        if record.status["phase"] not in ENDED and not self._alive(id_):
-            again = Record(**json.loads((self.folder(id_) / "job.json").read_text(encoding="utf-8")))
-            if again.status["phase"] in ENDED:
-                return again
-            return record._replace(status={**record.status, "phase": "Abnormal", "secondary_phase": "Lost"})
-        return record
+    def machine(self, id_: str) -> Machine:
+        return Machine(*json.loads((self.folder(id_) / "machine.json").read_text(encoding="utf-8")))
 
-    def all(self) -> list[Record]:
+    def get(self, id_: str) -> Job:
+        job = self._load(id_)
+        if job.state.ended or self._alive(id_):
+            return job
+        again = self._load(id_)
+        if again.state is State.TERMINATING:
+            # `stop` can come before the runner listens: that ends the runner too.
+            return again._replace(state=State.TERMINATED, exit_code=STOPPED)
+        return again if again.state.ended else again._replace(state=State.ABNORMAL, lost=True)
+
+    def all(self) -> list[Job]:
         """The newest first."""
-        found = [self.get(path.parent.name) for path in self.top.glob("*/job.json")]
-        return sorted(found, key=lambda record: -record.made)
+        found = []
+        for path in self.top.glob("*/job.json"):
+            # Another process may delete a job meanwhile; files of older versions of Jumar tell nothing.
+            with contextlib.suppress(Refused):
+                found.append(self.get(path.parent.name))
+        return sorted(found, key=lambda job: -job.created)
 
-    def update(self, id_: str, phase: str, secondary: str, *, code: int | None = None) -> None:
-        """Write a new state; called by the runner, and by `stop` for `Terminating`."""
+    def update(self, id_: str, state: State, *, code: int | None = None, lost: bool = False) -> None:
+        """Write a new state; called by the runner, and by `stop`."""
         with self._locked(id_):
-            record = Record(**json.loads((self.folder(id_) / "job.json").read_text(encoding="utf-8")))
-            status = {**record.status, **_status(phase, secondary)}
-            now = int(time.time() * 1000)
-            if phase == "Running":
-                status["start_time"] = now
-            elif record.status.get("start_time"):
-                status["start_time"] = record.status["start_time"]
-                status["duration"] = now - status["start_time"]
-            if code is not None:
-                status["exit_code"] = code
-            events = [*record.status.get("events", ()), {"time": now, "message": f"the job is {phase}"}]
-            self._save(record._replace(status={**status, "events": events}))
+            job, now = self._load(id_), _now()
+            if job.state is State.TERMINATING and not state.ended:
+                return
+            job = job._replace(state=state, lost=lost, events=(*job.events, Event(now, f"the job is {state}")))
+            if state is State.RUNNING:
+                job = job._replace(started=now)
+            elif job.started:
+                job = job._replace(duration=now - job.started)
+            self._save(job if code is None else job._replace(exit_code=code))
 
-    def stop(self, id_: str) -> Record:
-        record = self.get(id_)
-        if record.status["phase"] in ENDED:
-            raise Rejected("Jumar.WrongState", f"the job has ended already: {record.status['phase']}")
-        self.update(id_, "Terminating", "Terminating")
+    def stop(self, id_: str) -> Job:
+        job = self.get(id_)
+        if job.lost and not self._load(id_).state.ended:
+            watchdog.end("=".join(contract.mark(id_)))
+            self.update(id_, State.ABNORMAL, lost=True)
+            return self.get(id_)
+        if job.state.ended:
+            raise Refused(Fault.WRONG_STATE, f"the job has ended already: {job.state}")
+        self.update(id_, State.TERMINATING)
         with contextlib.suppress(ProcessLookupError, FileNotFoundError):
             os.kill(self._pid(id_), signal.SIGTERM)
         return self.get(id_)
 
     def delete(self, id_: str) -> None:
-        if self.get(id_).status["phase"] not in ENDED:
-            raise Rejected("Jumar.WrongState", "a running job cannot be deleted")
+        if not self.get(id_).state.ended:
+            raise Refused(Fault.WRONG_STATE, "a running job cannot be deleted")
         shutil.rmtree(self.folder(id_))
 
-    def logs(self, id_: str) -> dict[str, Path]:
-        """The log files of a job by name: the platform's own and one per process."""
-        self.get(id_)
-        folder = self.folder(id_) / "log"
-        return {path.name: path for path in sorted(folder.iterdir())} if folder.is_dir() else {}
+    def log(self, id_: str, task: str) -> LogEnd:
+        """What is shown of a node's log."""
+        data = self.whole_log(id_, task)
+        return LogEnd(data[-PREVIEW:].decode(errors="replace"), len(data))
 
-    def _save(self, record: Record) -> None:
-        write.replace(self.folder(record.id) / "job.json", json.dumps(record._asdict()).encode())
+    def whole_log(self, id_: str, task: str) -> bytes:
+        if task not in self.get(id_).tasks:
+            raise Refused(Fault.NO_SUCH_TASK, f"no such task: {task}")
+        found = next((self.folder(id_) / "log").glob(f"*-{task}.log"), None)
+        return found.read_bytes() if found else b""
+
+    def _load(self, id_: str) -> Job:
+        try:
+            data = json.loads((self.folder(id_) / "job.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise Refused(Fault.NO_SUCH_JOB, f"no such job: {id_}") from None
+        if "spec" not in data:
+            raise Refused(Fault.NO_SUCH_JOB, f"an older version of Jumar wrote the job {id_}")
+        return _decode(data)
+
+    def _save(self, job: Job) -> None:
+        write.replace(self.folder(job.id) / "job.json", json.dumps(_encode(job)).encode())
 
     @contextlib.contextmanager
     def _locked(self, id_: str) -> Iterator[None]:
@@ -185,37 +174,40 @@ _children: list[subprocess.Popen[bytes]] = []
 """Runners started here: they must be waited for, or they stay as zombies."""
 
 
-def check(body: Mapping[str, Any]) -> None:
+def check(spec: JobSpec) -> None:
     """Refuse what the platform refuses."""
-    try:
-        metadata, algorithm, spec = body["metadata"], body["algorithm"], body["spec"]
-        name, flavor = metadata["name"], spec["resource"]["flavor_id"]
-    except (KeyError, TypeError) as error:
-        raise Rejected("ModelArts.0103", f"the request has no {error}") from None
-    limits = table("modelarts.toml")["limits"]
-    if not re.fullmatch(limits["name"], str(name)):
-        raise Rejected("Jumar.BadName", f"not a job name: {name}")
-    if not algorithm.get("code_dir") or not algorithm.get("boot_file"):
-        raise Rejected("ModelArts.2755", "algorithm not found: code_dir and boot_file are needed")
-    if not str(algorithm["boot_file"]).startswith(str(algorithm["code_dir"])):
-        raise Rejected("ModelArts.2755", "the boot file is not in the code folder")
-    if flavor not in flavors():
-        raise Rejected("Jumar.NoSuchFlavor", f"no such flavor: {flavor}")
-    if not 1 <= contract.node_count(body) <= limits["standin_nodes"]:
-        raise Rejected("Jumar.NoSuchFlavor", f"the stand-in has {limits['standin_nodes']} nodes: take fewer")
-    values = algorithm.get("environments") or {}
-    for key, value in values.items():
+    limits = catalogue.limits()
+    if not re.fullmatch(limits["name"], spec.name):
+        raise Refused(Fault.BAD_NAME, f"not a job name: {spec.name}")
+    if spec.code is None or not spec.boot:
+        raise Refused(Fault.NO_ALGORITHM, "algorithm not found: code_dir and boot_file are needed")
+    if spec.flavor not in catalogue.flavors():
+        raise Refused(Fault.NO_SUCH_FLAVOR, f"no such flavor: {spec.flavor}")
+    if not 1 <= spec.nodes <= limits["standin_nodes"]:
+        raise Refused(Fault.NO_SUCH_FLAVOR, f"the stand-in has {limits['standin_nodes']} nodes: take fewer")
+    for key, value in spec.environment:
         if key.startswith("MA_") and key != "MA_RUN_METHOD":
-            raise Rejected("Jumar.BadEnvironment", f"environment variables must not begin with MA_: {key}")
-        if "$" in str(value):
-            raise Rejected("Jumar.BadEnvironment", f"environment values must not contain $: {key}")
-    if len(values) > limits["environments"]:
-        raise Rejected("Jumar.BadEnvironment", f"more than {limits['environments']} environment variables")
+            raise Refused(Fault.BAD_ENVIRONMENT, f"environment variables must not begin with MA_: {key}")
+        if "$" in value:
+            raise Refused(Fault.BAD_ENVIRONMENT, f"environment values must not contain $: {key}")
+    if len(spec.environment) > limits["environments"]:
+        raise Refused(Fault.BAD_ENVIRONMENT, f"more than {limits['environments']} environment variables")
 
 
-def rejected_as_user_error(error: Rejected) -> UserError:
-    return UserError(f"the platform refuses the job: {error.message}")
+def _encode(job: Job) -> dict[str, Any]:
+    """A job for its file."""
+    return {**job._asdict(), "spec": modelarts_v2.encode_spec(job.spec)}
 
 
-def _status(phase: str, secondary: str) -> dict[str, Any]:
-    return {"phase": phase, "secondary_phase": secondary, "duration": 0, "start_time": 0, "tasks": []}
+def _decode(data: dict[str, Any]) -> Job:
+    return Job(**{
+        **data,
+        "spec": modelarts_v2.decode_spec(data["spec"]),
+        "state": State(data["state"]),
+        "tasks": tuple(data["tasks"]),
+        "events": tuple(Event(*row) for row in data["events"]),
+    })  # fmt: skip
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from jumar.cloud import contract, sync
-from jumar.cloud.address import Remote
+from jumar.cloud.address import Remote, platform_form
 from jumar.cloud.standin import enter, interpreter
-from jumar.cloud.standin.jobs import Record
+from jumar.cloud.standin.machine import Machine
 from jumar.cloud.store.folder import FolderStore
 
 _LITERALS = re.compile(r"(?<![\w./-])(/cache|/home/ma-user|/home/work|/user/config)(?=[/'\"\s,)\]}]|$)", re.M)
@@ -27,8 +27,8 @@ _TEXTS = (".py", ".yaml", ".yml", ".json", ".sh", ".txt", ".cfg", ".ini", ".toml
 
 
 class Node:
-    def __init__(self, home: Path, top: Path, record: Record, job: contract.Job) -> None:
-        self.home, self.top, self.record, self.job = home, top, record, job
+    def __init__(self, home: Path, top: Path, machine: Machine, job: contract.NodeJob) -> None:
+        self.home, self.top, self.machine, self.job = home, top, machine, job
         self.store = FolderStore(home / "store")
         self.own = top / (f"node-{job.node}" if job.node else ".")
         self.root = self.own / "root"
@@ -36,8 +36,10 @@ class Node:
         self.logs = top / "log"
         self.log = self.logs / f"{job.instance}.log"
         self.processes: list[subprocess.Popen[bytes]] = []
+        self.helpers: list[subprocess.Popen[bytes]] = []
+        """Processes that are not the user's."""
         self.isolated = False
-        self.python = record.python or sys.executable
+        self.python = machine.python or sys.executable
         self.packages = self.own / "packages"
         self.read: dict[str, int] = {}
         """How far each process's log has been merged."""
@@ -48,15 +50,16 @@ class Node:
         (self.own / "new-root").mkdir(exist_ok=True)
         self.logs.mkdir(exist_ok=True)
         layout = self.job.layout
-        code = self.record.body["algorithm"]["code_dir"]
-        self.say(f"download code from {code}")
-        self._fetch(code, f"{layout.jobs}/{self.job.code}")
+        spec = self.job.spec
+        assert spec.code is not None
+        self.say(f"download code from {platform_form(spec.code)}")
+        self._fetch(spec.code, f"{layout.jobs}/{self.job.code}")
         if not self.job.v1:
-            for number, channel in enumerate(self.job.inputs):
-                self.say(f"download {channel.name} from {channel.address}")
-                self._fetch(channel.address, layout.input(channel.name, number))
-            for number, channel in enumerate(self.job.outputs):
-                os.makedirs(self._here(layout.output(channel.name, number)), exist_ok=True)
+            for channel in spec.inputs:
+                self.say(f"download {channel.name} from {platform_form(channel.place)}")
+                self._fetch(channel.place, channel.local)
+            for channel in spec.outputs:
+                os.makedirs(self._here(channel.local), exist_ok=True)
         os.makedirs(self._here(layout.log), exist_ok=True)
         table = contract.platform_table(self.job)
         self._write(f"{contract.CONFIG}/jobstart_hccl.json", table)
@@ -67,14 +70,13 @@ class Node:
             self.say("private folders are not allowed on this system: paths in the copied code are rewritten")
             self._rewrite(Path(self._here(layout.jobs)))
 
-    def _fetch(self, address: str, target: str) -> None:
-        bucket, _, key = address.strip("/").partition("/")
-        place = Remote("obs", bucket, f"{key}/" if key else "")
+    def _fetch(self, place: Remote, target: str) -> None:
+        """A folder of the store, or one object into a folder."""
         here = Path(self._here(target))
-        there = self.store.head(bucket, key) if key and not address.endswith("/") else None
-        if there is not None:
+        is_object = place.key and not place.key.endswith("/") and self.store.head(place.bucket, place.key) is not None
+        if is_object:
             here.mkdir(parents=True, exist_ok=True)
-            sync.fetch_one(self.store, place._replace(key=key), here / key.rpartition("/")[2])
+            sync.fetch_one(self.store, place, here / place.key.rpartition("/")[2])
             return
         sync.run(self.store, sync.plan_download(self.store, place, here))
 
@@ -126,17 +128,26 @@ class Node:
     def start(self, shared: Mapping[str, str], launcher: list[str], *, together: bool) -> None:
         """Start the processes; with `together` only one, which starts the others itself."""
         job, layout = self.job, self.job.layout
-        words = [*launcher, f"{layout.jobs}/{job.code}/{job.boot}", *contract.arguments(job)]
-        common = {**self.record.extra, **shared, **contract.node_variables(job), **job.environments}
+        words = [*launcher, f"{layout.jobs}/{job.code}/{job.spec.boot}", *contract.arguments(job)]
+        common = {**self.machine.variables, **shared, **contract.node_variables(job), **dict(job.spec.environment)}
         if not self.isolated:
-            common["VC_WORKER_HOSTS"] = ",".join(contract.address(node) for node in range(job.nodes))
+            common["VC_WORKER_HOSTS"] = ",".join(contract.address(node) for node in range(job.spec.nodes))
         for device in [0] if together else range(job.devices):
             folder, rank = layout.workspace(device), job.rank(device)
             os.makedirs(self._here(folder), exist_ok=True)
             variables = common if together else {**common, **contract.device_variables(job, device)}
+            if "MS_ROLE" in shared:
+                variables = {**variables, "MS_NODE_ID": str(rank)}
             os.makedirs(self._here(f"{layout.log}/{job.id}/ascend/process_log/rank_{rank}"), exist_ok=True)
             log = self.logs / contract.rank_log(job, device)
             self.processes.append(self._process(words, variables, folder, log, f"rank-{rank}"))
+
+    def start_scheduler(self, shared: Mapping[str, str]) -> None:
+        """MindSpore's scheduler, at which the processes of a job meet; it ends with them."""
+        words = [self.python, "-c", interpreter.SCHEDULER]
+        variables = {**self.machine.variables, **shared, "MS_ROLE": "MS_SCHED"}
+        log = self.top / "scheduler.log"
+        self.helpers.append(self._process(words, variables, self.job.layout.jobs, log, "scheduler"))
 
     def _process(
         self, words: list[str], variables: dict[str, str], folder: str, log: Path, name: str
@@ -150,6 +161,7 @@ class Node:
         environment["PYTHONPATH"] = ":".join([path for path in (environment.get("PYTHONPATH"),) if path] + own)
         environment["PATH"] = f"{Path(self.python).parent}:{environment.get('PATH', os.defpath)}"
         environment["JUMAR_CLOUD_HOME"] = str(self.home)
+        environment.update([contract.mark(self.job.id)])
         with open(log, "ab", buffering=0) as out:
             return subprocess.Popen(
                 [sys.executable, "-I", "-S", enter.__file__, spec, "--", *shown], env=environment,
@@ -169,7 +181,7 @@ class Node:
             if not end:
                 continue
             self.read[name] = self.read.get(name, 0) + end
-            many = len(self.processes) > 1 or self.job.nodes > 1
+            many = len(self.processes) > 1 or self.job.spec.nodes > 1
             mark = f"[rank {self.job.rank(device)}] ".encode() if many else b""
             with open(self.log, "ab") as out:
                 out.write(b"".join(mark + line for line in text[:end].splitlines(keepends=True)))
@@ -177,14 +189,12 @@ class Node:
     def stage_out(self) -> None:
         if self.job.v1:
             return
-        for number, channel in enumerate(self.job.outputs):
-            folder = Path(self._here(self.job.layout.output(channel.name, number)))
+        for channel in self.job.spec.outputs:
+            folder = Path(self._here(channel.local))
             if folder.is_dir():
-                self.send(folder, channel.address)
+                self.send(folder, channel.place)
 
-    def send(self, folder: Path, address: str) -> None:
-        bucket, _, key = address.strip("/").partition("/")
-        place = Remote("obs", bucket, f"{key}/" if key else "")
+    def send(self, folder: Path, place: Remote) -> None:
         sync.run(self.store, sync.plan_upload(self.store, folder, place))
 
     def say(self, text: str) -> None:

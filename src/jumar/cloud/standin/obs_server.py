@@ -21,14 +21,26 @@ from jumar.core.errors import UserError
 
 DOMAINS = ("obs.localhost", "s3.localhost", "localhost")
 """Hosts of the service; a name in front of one is a bucket."""
-_KNOWN_QUESTIONS_WORDS = (
-    "acl policy torrent logging storageinfo quota storageclass storagepolicy requestpayment versioning website"
-    " notification lifecycle cors restore tagging replication metadata encryption inventory append truncate modify"
-    " rename object-lock retention versions publicaccessblock select"
+_QUESTIONS_WORDS = (
+    "accelerate acl analytics append attributes backtosource cors customdomain delete deletebucket"
+    " directcoldaccess encryption intelligent-tiering inventory legal-hold lifecycle location logging metadata"
+    " metrics modify notification object-lock ownershipcontrols partnumber policy policystatus publicaccessblock"
+    " quota rename replication requestpayment restore retention select storageclass storageinfo storagepolicy"
+    " tagging torrent truncate uploadid uploads versionid versioning versions website x-image-process x-image-"
+    " save-bucket x-image-save-object x-oss-process"
 )
-KNOWN_QUESTIONS = frozenset(_KNOWN_QUESTIONS_WORDS.split())
-ANSWERED = {("GET", name) for name in ("versioning", "acl", "versions", "storageinfo")}
-ANSWERED |= {("POST", "append"), ("POST", "rename"), ("PUT", "metadata")}
+QUESTIONS = frozenset(_QUESTIONS_WORDS.split())
+"""Names in a query that ask for something else than the bucket or object itself, in lower case."""
+OF_BUCKETS = {
+    "GET": {"acl", "location", "storageinfo", "uploads", "versioning", "versions"},
+    "POST": {"delete"},
+}
+OF_OBJECTS = {
+    "GET": {"acl", "uploadId"},
+    "PUT": {"metadata", "partNumber", "uploadId"},
+    "POST": {"append", "rename", "uploadId", "uploads"},
+    "DELETE": {"uploadId"},
+}
 
 
 class Place(NamedTuple):
@@ -57,9 +69,14 @@ class Store:
             answer = dialects.error(denied.code, denied.message, denied.status, request.path)
         except UserError as error:
             answer = dialects.error("InvalidBucketName", error.message, 400, request.path)
+        except ValueError as error:
+            # A number, date, sum or text in the request that is none.
+            answer = dialects.error("InvalidArgument", f"The request is malformed: {error}", 400)
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 answer = dialects.error("InsufficientStorage", "The disk of the stand-in is full", 507, request.path)
+            elif error.errno == errno.ELOOP:
+                answer = dialects.error("AccessDenied", "A link stands in the way of the key", 403, request.path)
             elif error.errno == errno.ENAMETOOLONG:
                 answer = dialects.error("KeyTooLongError", "The key is too long for this file system", 400)
             else:
@@ -76,10 +93,12 @@ class Store:
             if request.method != "GET":
                 raise _not_allowed()
             return listing.buckets(self.disk, dialect)
-        question = next((name for name, _ in request.query if name.lower() in KNOWN_QUESTIONS), None)
-        if question is not None and (request.method, question) not in ANSWERED:
-            raise Denied("NotImplemented", f"`?{question}` is not part of the stand-in", 501)
-        if place.key_path in ("", "/"):
+        is_bucket = place.key_path in ("", "/")
+        answered = (OF_BUCKETS if is_bucket else OF_OBJECTS).get(request.method, set())
+        for name, _ in request.query:
+            if name.lower() in QUESTIONS and name not in answered:
+                raise Denied("NotImplemented", f"`?{name}` is not part of the stand-in", 501)
+        if is_bucket:
             return self._bucket(request, dialect, place.bucket, signed.payload)
         if not self.disk.has_bucket(place.bucket):
             raise _no_bucket()
@@ -126,7 +145,7 @@ class Store:
         if request.asks("versioning"):
             return document(dialect, "VersioningConfiguration", [])
         if request.asks("acl"):
-            return document(dialect, "AccessControlPolicy", [("Owner", listing.OWNER), ("AccessControlList", [])])
+            return _owners(dialect)
         if request.asks("uploads"):
             return listing.running(self.disk, dialect, bucket, request)
         return listing.objects(self.disk, dialect, bucket, request)
@@ -143,6 +162,9 @@ class Store:
             return changes.rename(disk, bucket, key, request)
         if method == "PUT" and request.asks("metadata"):
             return changes.metadata(disk, dialect, bucket, key, request)
+        if request.asks("acl"):
+            objects.existing(disk, bucket, key)
+            return _owners(dialect)
         if method in ("GET", "HEAD"):
             return objects.get(disk, dialect, bucket, key, request)
         if method == "PUT":
@@ -182,6 +204,11 @@ class Store:
             if not quiet:
                 rows.append(("Deleted", [("Key", key)]))
         return document(dialect, "DeleteResult", rows)
+
+
+def _owners(dialect: Dialect) -> Answer:
+    """Access lists are not kept: everything belongs to the one owner there is."""
+    return document(dialect, "AccessControlPolicy", [("Owner", listing.OWNER), ("AccessControlList", [])])
 
 
 def _no_bucket() -> Denied:

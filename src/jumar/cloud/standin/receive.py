@@ -93,6 +93,8 @@ class Chunked:
                 self.left = int(size, 16)
             except ValueError:
                 raise Denied("InvalidRequest", "not a chunk length", 400) from None
+            if self.left < 0:
+                raise Denied("InvalidRequest", "not a chunk length", 400)
             if not self.left:
                 self._finish()
                 return 0

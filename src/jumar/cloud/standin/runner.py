@@ -16,15 +16,18 @@ import sys
 import time
 from pathlib import Path
 
-from jumar.cloud import contract
-from jumar.cloud.standin import interpreter
-from jumar.cloud.standin.jobs import Jobs, Record
+from jumar.cloud import catalogue, contract
+from jumar.cloud.job import Job, State
+from jumar.cloud.standin import interpreter, watchdog
+from jumar.cloud.standin.jobs import STOPPED, Jobs
 from jumar.cloud.standin.node import Node
 from jumar.core.errors import UserError
 
 PERIOD = 30.0
 """Seconds between uploads of outputs, as on the platform."""
 GRACE = 15.0
+FOREVER = 24.0 * 365
+"""Hours of a job that has no `auto_stop`."""
 STEP = 0.1
 
 
@@ -33,12 +36,16 @@ class Stopped(Exception):
 
 
 class Runner:
-    def __init__(self, jobs: Jobs, record: Record) -> None:
-        self.jobs, self.record = jobs, record
-        self.top = jobs.folder(record.id)
-        job = record.contract()
-        self.nodes = [Node(jobs.home, self.top, record, job._replace(node=node)) for node in range(job.nodes)]
+    def __init__(self, jobs: Jobs, job: Job) -> None:
+        self.jobs, self.id, self.spec = jobs, job.id, job.spec
+        self.top = jobs.folder(job.id)
+        self.machine = jobs.machine(job.id)
+        seen = contract.NodeJob(job.id, job.spec, job.devices, catalogue.is_v1(job.spec.engine))
+        self.nodes = [
+            Node(jobs.home, self.top, self.machine, seen._replace(node=node)) for node in range(job.spec.nodes)
+        ]
         self.first = self.nodes[0]
+        self.stoppable = True
 
     @property
     def processes(self) -> list[subprocess.Popen[bytes]]:
@@ -47,42 +54,51 @@ class Runner:
     def run(self) -> int:
         """Everything from the first download to the last upload; the exit code is that of the first failure."""
         signal.signal(signal.SIGTERM, self._stop)
-        code = 1
-        try:
-            self.jobs.update(self.record.id, "Pending", "Pending")
-            for node in self.nodes:
-                node.stage_in()
-            self.jobs.update(self.record.id, "Running", "Running")
-            self._start()
-            code = self._watch()
-            phase = "Completed" if code == 0 else "Failed"
-        except Stopped:
-            phase, code = "Terminated", 143
-        except (UserError, OSError) as error:
-            self.first.say(f"{error}")
-            phase = "Failed"
-        finally:
-            self._end_all()
-            with contextlib.suppress(OSError):
-                self._merge(rest=True)
+        state, code = self._work()
+        self._end_all()
+        with contextlib.suppress(OSError):
+            self._merge(rest=True)
         try:
             self._stage_out()
         except (UserError, OSError) as error:
             self.first.say(f"cannot upload the outputs: {error}")
-            phase, code = ("Failed", code or 1) if phase == "Completed" else (phase, code)
-        self.first.say(f"the job ended: {phase}, exit code {code}")
+            state, code = (State.FAILED, code or 1) if state is State.COMPLETED else (state, code)
+        self.first.say(f"the job ended: {state}, exit code {code}")
         with contextlib.suppress(UserError, OSError):
             self._upload_logs()
-        self.jobs.update(self.record.id, phase, phase, code=code)
+        self.jobs.update(self.id, state, code=code)
         return code
 
+    def _work(self) -> tuple[State, int]:
+        """From the first download to the end of the first process that fails, or of all."""
+        try:
+            try:
+                if self.jobs.get(self.id).state is State.TERMINATING:
+                    raise Stopped
+                self.jobs.update(self.id, State.PENDING)
+                for node in self.nodes:
+                    node.stage_in()
+                self.jobs.update(self.id, State.RUNNING)
+                self._start()
+                code = self._watch()
+                return State.COMPLETED if code == 0 else State.FAILED, code
+            finally:
+                # From here on the job ends anyway: nothing may interrupt that.
+                self.stoppable = False
+        except Stopped:
+            return State.TERMINATED, STOPPED
+        except (UserError, OSError) as error:
+            self.first.say(f"{error}")
+            return State.FAILED, 1
+
     def _stop(self, *_: object) -> None:
-        raise Stopped
+        if self.stoppable:
+            self.stoppable = False
+            raise Stopped
 
     def _start(self) -> None:
-        job = self.first.job
-        together = job.environments.get("MA_RUN_METHOD", "")
-        shared = self._meeting()
+        together = dict(self.spec.environment).get("MA_RUN_METHOD", "")
+        shared = self._meeting(together)
         port = _free_port()
         for node in self.nodes:
             node.start(shared, self._launcher(node, together, port), together=bool(together))
@@ -91,7 +107,7 @@ class Runner:
         job, count = node.job, str(node.job.devices)
         master = contract.address(0)
         if together == "torchrun":
-            return [node.python, "-m", "torch.distributed.run", "--nnodes", str(job.nodes), "--node_rank",
+            return [node.python, "-m", "torch.distributed.run", "--nnodes", str(job.spec.nodes), "--node_rank",
                     str(job.node), "--master_addr", master, "--master_port", str(port),
                     "--nproc_per_node", count]  # fmt: skip
         if together == "msrun":
@@ -103,9 +119,14 @@ class Runner:
             raise UserError(f"MA_RUN_METHOD={together} is not known", "leave it out, or `torchrun` or `msrun`")
         return [node.python, "-u"]
 
-    def _meeting(self) -> dict[str, str]:
-        """Where the processes of a MindSpore job meet that runs on the CPU: `ms/sitecustomize.py` reads it."""
-        if self.first.job.size == 1 or interpreter.TARGET not in self.record.extra:
+    def _meeting(self, together: str) -> dict[str, str]:
+        """Variables by which the processes of a MindSpore job find each other, instead of a rank table."""
+        target, size = self.machine.variables.get(interpreter.TARGET), self.first.job.size
+        if target == interpreter.ASCEND and not together:
+            shared = interpreter.cluster(size, _free_port())
+            self.first.start_scheduler(shared)
+            return shared
+        if target != interpreter.CPU or size == 1:
             return {}
         folder = self.top / "meet"
         folder.mkdir(exist_ok=True)
@@ -114,7 +135,7 @@ class Runner:
     def _watch(self) -> int:
         """Wait for all processes, or for the first that fails; send outputs now and then, and keep to `auto_stop`."""
         sent = time.monotonic()
-        end = sent + self.record.auto_stop_seconds()
+        end = sent + (self.spec.hours or FOREVER) * 3600
         while True:
             codes = [process.poll() for process in self.processes]
             self._merge()
@@ -141,7 +162,8 @@ class Runner:
             node.merge(rest=rest)
 
     def _end_all(self) -> None:
-        running = [process for process in self.processes if process.poll() is None]
+        started = [*self.processes, *self.first.helpers]
+        running = [process for process in started if process.poll() is None]
         for kind in (signal.SIGTERM, signal.SIGKILL):
             for process in running:
                 with contextlib.suppress(ProcessLookupError):
@@ -149,7 +171,7 @@ class Runner:
             end = time.monotonic() + GRACE
             while time.monotonic() < end and any(process.poll() is None for process in running):
                 time.sleep(STEP / 2)
-        for process in self.processes:
+        for process in started:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -159,9 +181,8 @@ class Runner:
             node.stage_out()
 
     def _upload_logs(self) -> None:
-        address = ((self.record.body.get("spec") or {}).get("log_export_path") or {}).get("obs_url")
-        if address:
-            self.first.send(self.first.logs, address)
+        if self.spec.log is not None:
+            self.first.send(self.first.logs, self.spec.log)
 
 
 def _free_port() -> int:
@@ -171,11 +192,19 @@ def _free_port() -> int:
 
 
 def main() -> int:
-    jobs = Jobs(Path(sys.argv[1]))
-    runner = Runner(jobs, jobs.get(sys.argv[2]))
+    home, id_ = sys.argv[1:]
+    jobs = Jobs(Path(home))
+    runner = Runner(jobs, jobs.get(id_))
+    # The pipe closes with this process, whatever ends it.
+    guard = subprocess.Popen(
+        [sys.executable, "-I", "-S", watchdog.__file__, "=".join(contract.mark(id_))],
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
     try:
         return runner.run()
     finally:
+        assert guard.stdin is not None
+        guard.stdin.close()
         for node in runner.nodes:
             shutil.rmtree(node.own / "new-root", ignore_errors=True)
 

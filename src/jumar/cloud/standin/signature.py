@@ -95,6 +95,7 @@ def _version2(
     secret = _secret(keys, access)
     own = "x-obs-" if prefix == "OBS" else "x-amz-"
     headers = request.headers
+    _all_signed(headers, {name for name in headers if name.startswith(own)})
     date = "" if f"{own}date" in headers else headers.get("date", "")
     lines = [request.method, headers.get("content-md5", ""), headers.get("content-type", ""), expires or date]
     lines += [f"{name}:{value}" for name, value in sorted(headers.items()) if name.startswith(own)]
@@ -150,6 +151,7 @@ def _compare4(
     if scope.count("/") != 3:
         raise Denied("AuthorizationHeaderMalformed", "The credential has no date, region and service", 400)
     secret = _secret(keys, access)
+    _all_signed(request.headers, set(signed.split(";")))
     pairs = sorted((quote(name, safe="-_.~"), quote(value or "", safe="-_.~")) for name, value in query)
     headers = "".join(f"{name}:{' '.join(request.headers.get(name, '').split())}\n" for name in signed.split(";"))
     tail = ("&".join(f"{name}={value}" for name, value in pairs), headers, signed, payload)
@@ -159,6 +161,14 @@ def _compare4(
         if hmac.compare_digest(version4(secret, scope, moment, canonical).encode(), signature.encode()):
             return
     raise _wrong()
+
+
+def _all_signed(headers: Mapping[str, str], signed: set[str]) -> None:
+    """A link to put one object must not copy another: what changes a request's meaning must have been signed."""
+    loose = sorted(name for name in headers if name.startswith(("x-amz-", "x-obs-")) and name not in signed)
+    if loose:
+        words = ", ".join(loose)
+        raise Denied("AccessDenied", f"There were headers present in the request which were not signed: {words}")
 
 
 def _secret(keys: Mapping[str, str], access: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from jumar.cloud import keys, uploads
 from jumar.cloud.disk import Disk, Note, write_file
-from jumar.cloud.store import Entry, Part, Piece, failure, write_at
+from jumar.cloud.store import ObjectEntry, Part, Piece, failure, write_at
 from jumar.core.errors import UserError
 
 
@@ -31,25 +31,25 @@ class FolderStore:
     def make_bucket(self, bucket: str) -> None:
         self.disk.make_bucket(bucket)
 
-    def entries(self, bucket: str, prefix: str = "", *, one_level: bool = False) -> Iterator[Entry]:
+    def entries(self, bucket: str, prefix: str = "", *, one_level: bool = False) -> Iterator[ObjectEntry]:
         self._check(bucket)
         if not one_level:
             for one in self.disk.walk(bucket, prefix):
-                yield Entry(one.key, one.size, "", one.mtime_ns)
+                yield ObjectEntry(one.key, one.size, "", one.mtime_ns)
             return
         found = self.disk.walk(bucket, prefix)
         while (item := next(found, None)) is not None:
             end = item.key.find("/", len(prefix))
             if end < 0:
-                yield Entry(item.key, item.size, "", item.mtime_ns)
+                yield ObjectEntry(item.key, item.size, "", item.mtime_ns)
                 continue
-            yield Entry(item.key[: end + 1], 0, "", 0)
+            yield ObjectEntry(item.key[: end + 1], 0, "", 0)
             found = self.disk.walk(bucket, prefix, item.key[: end + 1] + "\U0010ffff")
 
-    def head(self, bucket: str, key: str) -> Entry | None:
+    def head(self, bucket: str, key: str) -> ObjectEntry | None:
         self._check(bucket)
         found = self.disk.find(bucket, key)
-        return Entry(key, found.size, "", found.mtime_ns) if found else None
+        return ObjectEntry(key, found.size, "", found.mtime_ns) if found else None
 
     def etag(self, bucket: str, key: str) -> str:
         found = self.disk.find(bucket, key)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from jumar.cloud.credentials import Credentials
-from jumar.cloud.store import Entry, Part, Piece, Transient, failure, write_at
+from jumar.cloud.store import ObjectEntry, Part, Piece, Transient, failure, write_at
 from jumar.core.errors import UserError
 
 PAGE = 1000
@@ -66,27 +66,27 @@ class ObsStore:
     def make_bucket(self, bucket: str) -> None:
         self._call(f"`{bucket}`", self.client.createBucket, bucket, location=self.client.region)
 
-    def entries(self, bucket: str, prefix: str = "", *, one_level: bool = False) -> Iterator[Entry]:
+    def entries(self, bucket: str, prefix: str = "", *, one_level: bool = False) -> Iterator[ObjectEntry]:
         # Version 1 with markers: parallel file systems know no other, and mark pages wrongly with encoded keys.
         marker = None
         while True:
             page = self._call(f"`{bucket}`", self.client.listObjects, bucket, prefix=prefix or None, marker=marker,
                               max_keys=PAGE, delimiter="/" if one_level else None).body  # fmt: skip
-            found = [Entry(item.key, int(item.size), item.etag.strip('"'), 0) for item in page.contents]
-            found += [Entry(item.prefix, 0, "", 0) for item in page.commonPrefixs or ()]
+            found = [ObjectEntry(item.key, int(item.size), item.etag.strip('"'), 0) for item in page.contents]
+            found += [ObjectEntry(item.prefix, 0, "", 0) for item in page.commonPrefixs or ()]
             yield from sorted(found)
             if not page.is_truncated:
                 return
             marker = page.next_marker or max(entry.key for entry in found)
 
-    def head(self, bucket: str, key: str) -> Entry | None:
+    def head(self, bucket: str, key: str) -> ObjectEntry | None:
         found = self._answer(f"`{bucket}/{key}`", self.client.getObjectMetadata, bucket, key)
         if found.status == 404:
             # A HEAD has no body to say which of the two is missing.
             self._call(f"`{bucket}`", self.client.listObjects, bucket, max_keys=1)
             return None
         self._check(found, f"`{bucket}/{key}`")
-        return Entry(key, int(found.body.contentLength), found.body.etag.strip('"'), 0)
+        return ObjectEntry(key, int(found.body.contentLength), found.body.etag.strip('"'), 0)
 
     def put(self, bucket: str, key: str, data: bytes, md5: str) -> str:
         headers = self.obs.PutObjectHeader(md5=_base64(md5), contentLength=len(data))

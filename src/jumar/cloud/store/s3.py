@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from jumar.cloud.credentials import Credentials
-from jumar.cloud.store import Entry, Part, Piece, Transient, failure, write_at
+from jumar.cloud.store import ObjectEntry, Part, Piece, Transient, failure, write_at
 from jumar.cloud.store.obs import Endpoint
 from jumar.core.errors import UserError
 
@@ -55,24 +55,26 @@ class S3Store:
     def make_bucket(self, bucket: str) -> None:
         self._call(f"`{bucket}`", "create_bucket", Bucket=bucket)
 
-    def entries(self, bucket: str, prefix: str = "", *, one_level: bool = False) -> Iterator[Entry]:
+    def entries(self, bucket: str, prefix: str = "", *, one_level: bool = False) -> Iterator[ObjectEntry]:
         more: dict[str, str] = {"Delimiter": "/"} if one_level else {}
         while True:
             page = self._call(f"`{bucket}`", "list_objects", Bucket=bucket, Prefix=prefix, MaxKeys=PAGE, **more)
-            found = [Entry(one["Key"], one["Size"], one["ETag"].strip('"'), 0) for one in page.get("Contents", ())]
-            found += [Entry(one["Prefix"], 0, "", 0) for one in page.get("CommonPrefixes", ())]
+            found = [
+                ObjectEntry(one["Key"], one["Size"], one["ETag"].strip('"'), 0) for one in page.get("Contents", ())
+            ]
+            found += [ObjectEntry(one["Prefix"], 0, "", 0) for one in page.get("CommonPrefixes", ())]
             yield from sorted(found)
             if not page["IsTruncated"]:
                 return
             more["Marker"] = page.get("NextMarker") or max(entry.key for entry in found)
 
-    def head(self, bucket: str, key: str) -> Entry | None:
+    def head(self, bucket: str, key: str) -> ObjectEntry | None:
         try:
             found = self._call(f"`{bucket}/{key}`", "head_object", Bucket=bucket, Key=key)
         except _Missing:
             self._call(f"`{bucket}`", "list_objects", Bucket=bucket, MaxKeys=1)
             return None
-        return Entry(key, found["ContentLength"], found["ETag"].strip('"'), 0)
+        return ObjectEntry(key, found["ContentLength"], found["ETag"].strip('"'), 0)
 
     def put(self, bucket: str, key: str, data: bytes, md5: str) -> str:
         done = self._call(f"`{bucket}/{key}`", "put_object", Bucket=bucket, Key=key, Body=data,

@@ -1,9 +1,9 @@
-"""Loaded by every Python of a MindSpore job of the stand-in: a script that asks for Ascend gets MindSpore's CPU device.
+"""Loaded by every Python of a MindSpore job of the stand-in: with `--on cpu` a script gets MindSpore's CPU device.
 
-This is the whole mapping, and it works only while `JUMAR_MINDSPORE_TARGET` is set: the device of `set_context` and
-`set_device`; `init()`, which on the platform reads a rank table and here meets at MindSpore's own scheduler; the number
-of data workers, because the platform has more cores than this machine; mixed precision, which the CPU device refuses.
-It needs nothing but Python 3.7.
+This is the whole mapping, and it works only while `JUMAR_MINDSPORE_TARGET` is `CPU`: the device of `set_context` and
+`set_device`; `init()`, which on the platform reads a rank table and here meets at MindSpore's own scheduler; mixed
+precision, which the CPU device refuses. On `Ascend` too: the number of data workers, because the platform has more
+cores than this machine. It needs nothing but Python 3.7.
 """
 
 from __future__ import annotations
@@ -124,15 +124,19 @@ def patch_management(module: Any) -> None:
     module.init = init
 
 
-PATCHES = {
-    "mindspore.context": patch_context,
-    "mindspore.device_manager": patch_device_manager,
+_WORKERS = {
     "mindspore.dataset.engine.datasets": patch_datasets,
     "mindspore.dataset.core.validator_helpers": patch_validators,
+}
+_CPU = {
+    "mindspore.context": patch_context,
+    "mindspore.device_manager": patch_device_manager,
     "mindspore.communication.management": patch_management,
     "mindspore.train.amp": patch_amp,
     "mindspore.train.model": patch_model,
 }
+PATCHES = {**_WORKERS, **_CPU} if TARGET == "CPU" else _WORKERS
+"""On the emulated Ascend only the number of data workers is changed."""
 
 
 def _cluster(count: int, port: object) -> dict[str, str]:
