@@ -16,7 +16,8 @@ LOWER = {
     "data": {"data"},
     "tables": {"tables", "core", "data"},
     "report": {"report", "tables", "core"},
-    "cli": {"cli", "report", "tables", "core", "data", *FEATURES},
+    "app": {"app", "report", "tables", "core", "data", *FEATURES},
+    "cli": {"cli", "app", "report", "tables", "core", "data", *FEATURES},
     **{feature: {feature, "tables", "core", "data"} for feature in FEATURES},
 }
 """What each part may import."""
