@@ -12,11 +12,10 @@ from jumar.cli.main import VERBS, jumar
 from jumar.cloud import target
 from jumar.core.finding import State
 from jumar.emulate import coverage
-from jumar.machine.plan.render import data as plan_data
 from jumar.migrate import config
 from jumar.migrate.rule import FAMILIES, units
 from jumar.migrate.settings import Settings
-from jumar.report import json
+from jumar.report import json, plan_json
 from jumar.tables import pages, torch_releases
 from jumar.tables.load import table
 
@@ -59,7 +58,7 @@ def cli_page() -> str:
 
 
 def plan_json_page() -> str:
-    rows = "\n".join(f"| `{name}` | {text} |" for name, text in plan_data.FIELDS.items())
+    rows = "\n".join(f"| `{name}` | {text} |" for name, text in plan_json.FIELDS.items())
     head = f"# JSON of `jumar plan`\n\n{NOTE}\n`--json` and `--format json` print one object.\n\n"
     return f"{head}| field | meaning |\n| --- | --- |\n{rows}\n"
 
