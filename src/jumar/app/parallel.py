@@ -1,196 +1,253 @@
-"""Puts the parts of `jumar parallel` together: network, search, answers, proof, and what is printed."""
+"""`jumar parallel`: which plan fits on these cards, which is fastest, the code for it, and the proof."""
 
 from __future__ import annotations
 
+import os
 import sys
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-import click
-
-from jumar.cli.cmd_parallel import exit_code, interpreter, numbers, wish
+from jumar.app.talk import Tell, silent
 from jumar.core.errors import UserError
-from jumar.parallel import advice, code, code_mindspore, code_torch, hardware, models
-from jumar.parallel.network import Network
-from jumar.parallel.plan import Job
-from jumar.parallel.result import Result
-from jumar.parallel.search import Answer, Found, Search
-from jumar.parallel.space import Wish
+
+if TYPE_CHECKING:
+    from jumar.parallel.hardware import Hardware
+    from jumar.parallel.network import Network
+    from jumar.parallel.result import Result
+    from jumar.parallel.search import Answer, Found, Search
+    from jumar.parallel.space import Wish
 
 KEEP = 20
+"""Plans that a search keeps at least."""
+SPELLINGS = ("mindspore", "mindspore-old", "torch", "network")
+MODEL = ("name", "family", "source", "layers", "hidden", "inner", "heads", "kv_heads", "vocab", "seq", "computed",
+         "kept", "attention")  # fmt: skip
+_FIXED = ("cards", "dp", "tp", "pp", "micro_batches", "shard", "recompute", "schedule", "sequence", "ep", "layers",
+          "equal_stages")  # fmt: skip
 
 
-def run(word: str, options: dict[str, Any]) -> int:
-    machine = hardware.find(options["chip"], numbers(options))
-    net = network(word, options)
-    wanted = wish(options)
-    job = Job(options["global_batch"] or (wanted.dp or wanted.cards), options["optimizer"])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParallelRequest:
+    """A network, the cards to share it over, and what of the plan is fixed; None is free."""
+
+    model: str
+    """A preset, a config.json, or `file.py:make_model`."""
+    cards: int = 8
+    chip: str = "910B3"
+    global_batch: int | None = None
+    """Samples of a step over all cards; one per card if not given."""
+    seq: int | None = None
+    dtype: str | None = None
+    params: str | None = None
+    optimizer: str = "adam"
+    attention: str | None = None
+    framework: str | None = None
+    dp: int | None = None
+    tp: int | None = None
+    pp: int | None = None
+    ep: int | None = None
+    micro_batches: int | None = None
+    shard: int | None = None
+    recompute: str | None = None
+    schedule: str | None = None
+    sequence: bool | None = None
+    layers: tuple[int, ...] | None = None
+    """Layers of each stage."""
+    equal_stages: float | None = None
+    """Share by which a stage may be faster than the slowest."""
+    memory: str | None = None
+    """Memory of a card, such as `32G`."""
+    constants: Mapping[str, float] = field(default_factory=dict)
+    """Constants of the hardware to replace."""
+    top: int = 5
+    """Plans that the result holds."""
+    prove: int = 0
+    """Check so many of the best plans by compiling or running them."""
+    prove_layers: int | None = None
+    prove_limit: float = 900
+    """Seconds for one compilation or run."""
+    python: str | None = None
+    """Python with MindSpore, or with what `file.py` imports."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ParallelResult:
+    """The plans that fit, the best first; the leanest one if none does."""
+
+    result: Result
+    search: Search
+    best: Found
+
+    @property
+    def fits(self) -> bool:
+        return self.result.fits
+
+    @property
+    def plans(self) -> tuple[Found, ...]:
+        return tuple(self.result.shown)
+
+    @property
+    def text(self) -> str:
+        """Table, answers and proofs for people."""
+        from jumar.report import parallel
+
+        return "\n".join([*parallel.text(self.result), *(parallel.proof(self.result) if self.result.proofs else [])])
+
+    def code(self, kind: str = "torch") -> str:
+        """The program of the best plan: one of `SPELLINGS`."""
+        return _code(kind, self.search, self.best)
+
+    def html(self) -> str:
+        """One self-contained page with pictures."""
+        from jumar.report import parallel
+
+        return parallel.html(self.result)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document that `--json` prints."""
+        from jumar.report import json, parallel
+
+        return json.document(parallel.data(self.result))
+
+    def __repr__(self) -> str:
+        verb = "fits" if self.fits else "does not fit"
+        return f"<ParallelResult {self.search.net.name} on {self.result.cards} cards: `{self.best.plan.name}` {verb}>"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parallel(request: ParallelRequest, tell: Tell = silent) -> ParallelResult:
+    """Search the plans, answer the usual questions, and prove what is to be proven."""
+    search, answer, best, wish = _searched(request)
+    result = _result(search, answer, best, wish, request.top)
+    if request.prove:
+        _prove(search, answer, best, result, request, tell)
+    return ParallelResult(result, search, best)
+
+
+def code(request: ParallelRequest, kind: str) -> tuple[str, bool]:
+    """The program of the best plan, and whether that plan fits; quicker than the whole result."""
+    search, _, best, _ = _searched(request)
+    return _code(kind, search, best), best.fits
+
+
+def presets() -> dict[str, str]:
+    """The known networks by name, each with the source of its numbers."""
+    from jumar.parallel import models
+
+    return {name: row["source"] for name, row in models.presets().items()}
+
+
+def hardware(chip: str, constants: Mapping[str, float], memory: str | None = None) -> Hardware:
+    """A chip and its constants, some of them replaced."""
+    from jumar.parallel import hardware as known
+
+    changes = dict(constants)
+    if memory:
+        changes["memory"] = _mebibytes(memory)
+    return known.find(chip, changes)
+
+
+def _searched(request: ParallelRequest) -> tuple[Search, Answer, Found, Wish]:
+    from jumar.parallel.plan import Job
+    from jumar.parallel.search import Search
+    from jumar.parallel.space import Wish
+
+    machine = hardware(request.chip, request.constants, request.memory)
+    net = _network(request)
+    wish = Wish(**{name: getattr(request, name) for name in _FIXED})
+    job = Job(request.global_batch or (wish.dp or wish.cards), request.optimizer)
     search = Search(net, job, machine)
-    answer = search.run(wanted, keep=max(KEEP, options["top"], options["prove"]))
+    answer = search.run(wish, keep=max(KEEP, request.top, request.prove))
     best = answer.best or answer.leanest
     if best is None:
         raise UserError("no plan meets these wishes", "fix less")
-    if options["code"]:
-        click.echo(_code(options["code"], search, best), nl=False)
-        return exit_code(best.fits)
-    result = _result(search, answer, best, wanted, options["top"])
-    if options["prove"]:
-        _prove(search, answer, best, result, options)
-    return _show(result, options)
+    return search, answer, best, wish
 
 
-def network(word: str, options: dict[str, Any]) -> Network:
+def _network(request: ParallelRequest) -> Network:
     """The network with the words that the user changes."""
-    net = models.find(word, interpreter(options), options["seq"])
+    from jumar.parallel import models
+
+    net = models.find(request.model, _interpreter(request), request.seq)
     changes: dict[str, Any] = {}
-    if options["seq"] and net.heads:
-        changes |= {"seq": options["seq"], "input_bytes": options["seq"] * 8}
-    elif options["seq"] and not net.traced:
+    if request.seq and net.heads:
+        changes |= {"seq": request.seq, "input_bytes": request.seq * 8}
+    elif request.seq and not net.traced:
         raise UserError(f"`{net.name}` has no sequence", "leave out `--seq`")
-    for option, name in (
-        ("dtype", "computed"),
-        ("params", "kept"),
-        ("framework", "framework"),
-        ("attention", "attention"),
-    ):
-        if options[option]:
-            changes[name] = options[option]
-    if options["framework"] == "torch" and not options["attention"] and net.heads:
+    given = {"computed": request.dtype, "kept": request.params, "framework": request.framework,
+             "attention": request.attention}  # fmt: skip
+    changes |= {name: value for name, value in given.items() if value}
+    if request.framework == "torch" and not request.attention and net.heads:
         changes["attention"] = "flash"
     return net.with_(**changes) if changes else net
 
 
-def _head(search: Search, answer: Answer) -> list[str]:
+def _interpreter(request: ParallelRequest) -> str:
+    return str(request.python or os.environ.get("JUMAR_MINDSPORE_PYTHON") or sys.executable)
+
+
+def _mebibytes(word: str) -> float:
+    units = {"G": 1024.0, "GB": 1024.0, "GIB": 1024.0, "M": 1.0, "MB": 1.0, "MIB": 1.0}
+    digits = word.rstrip("GMIBgmib")
+    try:
+        return float(digits) * units[word[len(digits) :].upper()]
+    except (KeyError, ValueError):
+        raise UserError(f"not a size of memory: `{word}`", "such as `32G`") from None
+
+
+def _result(search: Search, answer: Answer, best: Found, wish: Wish, top: int) -> Result:
+    from jumar.parallel import advice
+    from jumar.parallel import code as codes
+    from jumar.parallel.result import Result
+    from jumar.report import parallel_answers as told
+
+    fewest = advice.fewest(search, replace(wish, micro_batches=None) if wish.pp is None else wish)
+    base = advice.plainest(search, wish, best)
+    rows = advice.knobs(search, base)
+    answers = [told.fit(search, answer, best, KEEP), told.fewest(fewest, advice.LARGEST)]
+    answers += [told.knobs(base, rows)] if rows else []
+    answers += [("why does stage 0 need more?", advice.stages(best))] if best.plan.pp > 1 else []
+    answers += [("what if the batch doubles?", [advice.doubled(search, best)])]
+    answers += [told.front(answer.front)] if len(answer.front) > 1 else []
     net, machine = search.net, search.hardware
-    kind = f"{net.layers} layers" + (f", width {net.hidden}" if net.hidden else "")
-    length = f", {net.seq} tokens" if net.seq > 1 else ""
-    lines = [
-        f"{net.name}: {net.parameters / 1e9:.2f} billion parameters, {kind}; "
-        f"weights {net.kept}, computed in {net.computed}" + (f", {net.attention} attention" if net.heads else ""),
-        f"a step: {search.job.global_batch} {net.sample}{'s' if search.job.global_batch != 1 else ''}{length}, "
-        f"{search.job.optimizer}; "
-        f"{machine.chip}, {machine.usable / (1 << 30):.1f} GiB usable; {answer.looked} plans looked at",
-    ]
-    return [*lines, *net.notes]
-
-
-def _result(search: Search, answer: Answer, best: Found, wanted: Wish, top: int) -> Result:
-    fewest = advice.fewest(search, replace(wanted, micro_batches=None) if wanted.pp is None else wanted)
-    fits = answer.best is not None
-    answers: list[tuple[str, list[str]]] = []
-    used = advice.GIB
-    if fits:
-        answers.append(
-            (
-                "does it fit?",
-                [
-                    f"yes: {len(answer.fitting)} or more plans fit"
-                    if len(answer.fitting) >= KEEP
-                    else f"yes: {len(answer.fitting)} plans fit"
-                ],
-            )
-        )
-    else:
-        over = (best.peak - search.hardware.usable) / used
-        answers.append(("does it fit?", [f"no: the leanest plan, `{best.plan.name}`, is {over:.1f} GiB over"]))
-    if fewest:
-        answers.append(
-            ("on how few cards?", [f"{fewest[0]}: `{fewest[1].plan.name}` with {fewest[1].peak / used:.1f} GiB"])
-        )
-    else:
-        answers.append(
-            (
-                "on how few cards?",
-                [f"none up to {advice.LARGEST}: the batch limits how many can be used, or one layer is too large"],
-            )
-        )
-    rows = advice.knobs(search, advice.plainest(search, wanted, best))
-    base = advice.plainest(search, wanted, best)
-    if rows:
-        sentences = [
-            f"from `{base.plan.name}` ({base.peak / used:.1f} GiB, {'fits' if base.fits else 'does not fit'}):"
-        ]
-        sentences += [
-            f"{row.name}: {row.peak / used:.1f} GiB, {row.time * 1e3:.0f} ms"
-            f"{'' if row.fits else ', does not fit'}; {row.why}"
-            for row in rows[:5]
-        ]
-        answers.append(("which knob first?", sentences))
-    if best.plan.pp > 1:
-        answers.append(("why does stage 0 need more?", advice.stages(best)))
-    answers.append(("what if the batch doubles?", [advice.doubled(search, best)]))
-    if len(answer.front) > 1:
-        answers.append(
-            (
-                "time against memory",
-                [
-                    f"{item.time.total * 1e3:.0f} ms, {item.peak / used:.1f} GiB: {item.plan.name}"
-                    for item in answer.front[:8]
-                ],
-            )
-        )
-    net = search.net
-    model = {
-        name: getattr(net, name)
-        for name in (
-            "name",
-            "family",
-            "source",
-            "layers",
-            "hidden",
-            "inner",
-            "heads",
-            "kv_heads",
-            "vocab",
-            "seq",
-            "computed",
-            "kept",
-            "attention",
-        )
-    }
+    model = {name: getattr(net, name) for name in MODEL}
     model |= {"parameters": net.parameters, "global_batch": search.job.global_batch, "optimizer": search.job.optimizer}
-    shown = answer.fitting[:top] or [best]
-    per_node = int(search.hardware["cards_per_node"])
-    codes = [(name, _code(name, search, best)) for name in ("mindspore", "mindspore-old", "torch")]
     return Result(
-        model, search.hardware.chip, wanted.cards, search.hardware.usable, search.hardware.constants,
-        _head(search, answer), shown, answer.front, answer.looked, fits, fewest[0] if fewest else None, answers,
-        code.launch(net, best, per_node), codes,
+        model, machine.chip, wish.cards, machine.usable, machine.constants, told.head(search, answer),
+        answer.fitting[:top] or [best], answer.front, answer.looked, answer.best is not None,
+        fewest[0] if fewest else None, answers, codes.launch(net, best, int(machine["cards_per_node"])),
+        [(name, _code(name, search, best)) for name in SPELLINGS[:3]],
     )  # fmt: skip
 
 
 def _code(kind: str, search: Search, best: Found) -> str:
+    from jumar.parallel import code as codes
+    from jumar.parallel import code_mindspore, code_torch
+
+    if kind not in SPELLINGS:
+        raise UserError(f"no code for `{kind}`", f"one of {', '.join(SPELLINGS)}")
     if kind == "network":
-        return code.network(search.net, search.job, best)
+        return codes.network(search.net, search.job, best)
     if kind == "torch":
         return code_torch.program(search.net, search.job, best)
     return (code_mindspore.new if kind == "mindspore" else code_mindspore.old)(search.net, search.job, best)
 
 
-def _prove(search: Search, answer: Answer, best: Found, result: Result, options: dict[str, Any]) -> None:
+def _prove(search: Search, answer: Answer, best: Found, result: Result, request: ParallelRequest, tell: Tell) -> None:
+    """Compile or run the best plans; each starts in an interpreter of its own, which may be another Python."""
+    from jumar.parallel import code as codes
     from jumar.parallel import prove, prove_torch
 
     torch = search.net.framework == "torch"
-    way, refuse = (prove_torch.prove, prove_torch.refuse) if torch else (prove.prove, code.can_generate)
-    starter = [sys.executable, "-m", "jumar", *(["launch"] if torch else ["run", "--python", interpreter(options)])]
-    chosen = [found for found in answer.fitting or [best] if not refuse(search.net, found)][: options["prove"]]
+    way, refuse = (prove_torch.prove, prove_torch.refuse) if torch else (prove.prove, codes.can_generate)
+    starter = [sys.executable, "-m", "jumar", *(["launch"] if torch else ["run", "--python", _interpreter(request)])]
+    chosen = [found for found in answer.fitting or [best] if not refuse(search.net, found)][: request.prove]
     if not chosen:
         raise UserError(f"cannot prove `{best.plan.name}`: {refuse(search.net, best)}", "fix another plan")
     for found in chosen:
-        click.echo(f"{'running' if torch else 'compiling'} `{found.plan.name}`", err=True)
-        result.proofs.append(way(search, found, starter, depth=options["prove_layers"], limit=options["prove_limit"]))
-
-
-def _show(result: Result, options: dict[str, Any]) -> int:
-    from jumar.report import json, parallel
-
-    if options["html"]:
-        from jumar.core import write
-
-        write.replace(options["html"], parallel.html(result).encode())
-        click.echo(f"wrote `{options['html']}`", err=True)
-    if options["as_json"]:
-        click.echo(json.dump(parallel.data(result)))
-    else:
-        click.echo("\n".join([*parallel.text(result), *(parallel.proof(result) if result.proofs else [])]))
-    return exit_code(result.fits)
+        tell(f"{'running' if torch else 'compiling'} `{found.plan.name}`")
+        proof = way(search, found, starter, depth=request.prove_layers, limit=request.prove_limit)
+        result.proofs.append(proof)
