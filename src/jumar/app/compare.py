@@ -36,6 +36,8 @@ class CompareRequest:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CompareResult:
+    """Whether two runs compute the same, and if not, where they part."""
+
     comparison: Comparison
 
     @property
@@ -45,6 +47,7 @@ class CompareResult:
 
     @property
     def differs(self) -> bool:
+        """Do they differ by more than rounding?"""
         return self.verdict.differs
 
     @property

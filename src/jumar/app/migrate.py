@@ -58,6 +58,7 @@ class MigrateResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
+        """What was found, file by file."""
         return tuple(self.project.findings())
 
     @property

@@ -81,10 +81,12 @@ class ParallelResult:
 
     @property
     def fits(self) -> bool:
+        """Does any plan fit on these cards?"""
         return self.result.fits
 
     @property
     def plans(self) -> tuple[Found, ...]:
+        """The best plans, with memory and modelled time."""
         return tuple(self.result.shown)
 
     @property

@@ -22,6 +22,7 @@ class PerfResult:
 
     @property
     def advice(self) -> tuple[Advice, ...]:
+        """What to change, most time saved first."""
         return self.report.advice
 
     @property
