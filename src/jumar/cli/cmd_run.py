@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumar.cli import show
 from jumar.core.errors import EXIT_OK
+
+if TYPE_CHECKING:
+    from jumar.machine.explain.result import Explanation
 
 
 class LikePython(click.Command):
@@ -53,22 +56,23 @@ def command(ctx: click.Context, /, only_print: bool, profile: Path | None, **opt
     /dev/davinci* is found. Exit code, signals and standard streams are those of the program; where it fails with an
     error that `jumar explain` knows, that is said on stderr. JUMAR_EXPLAIN=0 leaves that out.
     """
+    from jumar.app import run
     from jumar.emulate import command as commands
 
     wish = commands.Wish(**options)
-    built = commands.build(ctx.meta["words"], wish, os.environ)
-    if profile is not None:
-        from jumar.cli import profiling
-
-        built = profiling.recorded(built, profile)
+    built = run.build(ctx.meta["words"], wish, profile)
     if only_print:
         click.echo("\n".join(commands.shown(built)))
         return EXIT_OK
     commands.prepare(built, wish)
     click.echo(built.where, err=True)
     sys.stdout.flush()
-    if os.environ.get("JUMAR_EXPLAIN") == "0":
-        return commands.execute(built)
-    from jumar.cli import watched
+    return run.start(built, tell_why)
 
-    return watched.run(lambda: commands.execute(built))
+
+def tell_why(result: Explanation) -> None:
+    """Say what the error that the program printed means."""
+    from jumar.report import explain
+
+    click.echo("\njumar: what the error above means", err=True)
+    show.lines(explain.text(result), err=True)

@@ -46,6 +46,10 @@ class Package:
     """The version that its version file will show; None where only the file's name tells."""
 
     @property
+    def title(self) -> str:
+        return TITLES[self.kind]
+
+    @property
     def installer(self) -> str:
         return self.inner or self.file
 
@@ -130,7 +134,7 @@ def _pick(folder: Path, names: list[str], package: Package) -> Path | None:
 
 def _missing(folder: Path, names: list[str], package: Package) -> Finding:
     """Says what is near: the same package for another machine or version is the usual mistake."""
-    title = TITLES[package.kind]
+    title = package.title
     where = package.url if package.url and package.confidence == "official" else package.page
     fix = f"download `{package.file}` from {where}"
     stem = re.split(r"[_*]", package.file)[0]

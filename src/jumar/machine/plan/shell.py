@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 
 from jumar.machine.plan.build import Plan
-from jumar.machine.plan.prelude import FUNCTIONS, NAMES, assignments, defaults
-from jumar.machine.plan.render.text import describe
-from jumar.machine.plan.step import Step
+from jumar.machine.plan.prelude import FUNCTIONS, NAMES, assignments
+from jumar.machine.plan.step import InstallStep
 
 HEAD = """#!/usr/bin/env bash
 # {what}
@@ -71,10 +70,8 @@ printf '== %s\n' "$(date)" >>"$LOG"
 def script(made: Plan) -> str:
     """The whole script."""
     one = made.candidate
-    folder = str(made.options.packages.resolve()) if made.options.packages else None
-    values = {**defaults(one, made.options.prefix, folder, made.no_root)}
-    parts = [HEAD.format(what=describe(one), names=", ".join(NAMES[:4]))]
-    parts += [assignments(values), "LOG=${LOG:-$PWD/jumar-plan.log}", f"steps={len(made.steps)}", ""]
+    parts = [HEAD.format(what=one, names=", ".join(NAMES[:4]))]
+    parts += [assignments(made.places), "LOG=${LOG:-$PWD/jumar-plan.log}", f"steps={len(made.steps)}", ""]
     parts += [FUNCTIONS.rstrip()]
     parts += [ENGINE.replace("@NAMES@", " ".join(NAMES)).replace("@ARCH@", one.arch)]
     parts += [_functions(step) for step in made.steps]
@@ -83,19 +80,19 @@ def script(made: Plan) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _functions(step: Step) -> str:
+def _functions(step: InstallStep) -> str:
     """Two functions per step; `||` chains and `exit` work in them because each runs in its own bash."""
     name = _name(step)
     return f"do_{name}() {{\n{_indent(step.do)}\n}}\ndone_{name}() {{\n{_indent(step.done)}\n}}\n"
 
 
-def _call(step: Step) -> str:
+def _call(step: InstallStep) -> str:
     who = "root" if step.root else "user"
     undo = step.undo.replace("\\", "\\\\").replace('"', '\\"')
     return f'step {who} {_name(step)} {shlex.quote(step.title)} "{undo}"'
 
 
-def _name(step: Step) -> str:
+def _name(step: InstallStep) -> str:
     return step.id.replace("-", "_")
 
 

@@ -1,4 +1,4 @@
-"""`jumar migrate --verify -- COMMAND`: the migrated project, run on the emulated machine."""
+"""Runs a command in the migrated project, on the emulated machine, and says what went wrong at the user's own lines."""
 
 from __future__ import annotations
 
@@ -8,52 +8,28 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from jumar.core.errors import UserError
-
 if TYPE_CHECKING:
+    from jumar.app.migrate import MigrateRequest
     from jumar.core.finding import Finding, Where
     from jumar.migrate.result import ProjectResult
 
 
-class WithCommand(click.Command):
-    """With `--verify`, the words after `--` are a command and not paths."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        words: list[str] = []
-        if "--verify" in args and "--" in args:
-            at = args.index("--")
-            args, words = args[:at], args[at + 1 :]
-        ctx.meta["verify"] = words
-        return super().parse_args(ctx, args)
-
-
-def check(paths: tuple[str, ...], words: list[str]) -> None:
-    if not words:
-        raise UserError("`--verify` needs a command", "jumar migrate PROJECT --verify -- python train.py")
-    if "-" in paths:
-        raise UserError("`-` and `--verify` cannot go together", "name a file or folder")
-
-
-def run(
-    result: ProjectResult, paths: tuple[str, ...], words: list[str], out: Path | None, write: bool
-) -> list[Finding]:
-    """Run the command in the copy at `out`, in the tree itself after `--write`, or in a copy of our own."""
+def run(result: ProjectResult, request: MigrateRequest) -> list[Finding]:
+    """Run the command in the copy at `out`, in the tree itself after `write`, or in a copy of our own."""
     from jumar.core.finding import Where
     from jumar.emulate import verify
     from jumar.migrate import output
 
+    out = request.out
     with ExitStack() as stack:
         if out is not None:
             folder = out if out.is_dir() else out.parent
-        elif write:
+        elif request.write:
             folder = Path(result.root)
         else:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jumar-verify-"))) / "project"
-            output.copy(result, [Path(path) for path in paths], folder)
-        click.echo(f"jumar: running `{' '.join(words)}` in the migrated project", err=True)
-        outcome = verify.run(words, folder, os.environ)
+            output.copy(result, [Path(path) for path in request.paths], folder)
+        outcome = verify.run(list(request.verify), folder, os.environ)
 
         def place(name: str, line: int) -> Where:
             if out is not None:

@@ -45,7 +45,7 @@ class Constraint:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Requirements:
     """The constraints, and the parts of the answer that they fix at once."""
 
     framework: str
@@ -56,7 +56,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlanRequest:
     """The options as typed; None where nothing was said."""
 
     chip: str | None = None
@@ -69,7 +69,7 @@ class Asked:
     no_root: bool = False
 
 
-def build(asked: Asked, host: Host) -> Wish:
+def build(asked: PlanRequest, host: Host) -> Requirements:
     """Checks every name; what was not asked is taken from the machine where it cannot be changed there."""
     framework, spec = _framework(asked.framework)
     family, chip = _family(asked, host)
@@ -83,10 +83,10 @@ def build(asked: Asked, host: Host) -> Wish:
         _cann(asked.cann),
         _driver(asked, host),
     ]
-    return Wish(framework, tuple(one for one in found if one is not None), system, family, chip)
+    return Requirements(framework, tuple(one for one in found if one is not None), system, family, chip)
 
 
-def _family(asked: Asked, host: Host) -> tuple[str | None, str | None]:
+def _family(asked: PlanRequest, host: Host) -> tuple[str | None, str | None]:
     if asked.chip is None:
         return host.family, host.chip
     plain = asked.chip.strip().lower().removeprefix("ascend").strip()
@@ -108,14 +108,14 @@ def _family(asked: Asked, host: Host) -> tuple[str | None, str | None]:
     return family, chips.find(asked.chip) or asked.chip
 
 
-def _chip_constraint(family: str | None, chip: str | None, asked: Asked, host: Host) -> Constraint | None:
+def _chip_constraint(family: str | None, chip: str | None, asked: PlanRequest, host: Host) -> Constraint | None:
     if family is None:
         return None
     said = f"--chip {asked.chip}" if asked.chip else f"the chip of this machine ({chip})"
     return Constraint("chip", said, lambda one: one.family == family, lambda one: one.family, 20)
 
 
-def _arch(asked: Asked, host: Host, family: str | None) -> Constraint | None:
+def _arch(asked: PlanRequest, host: Host, family: str | None) -> Constraint | None:
     only = installation.families()[family].arch if family else ()
     if asked.arch is None and len(only) == 1 and host.arch not in only:
         return None
@@ -142,7 +142,7 @@ def _system(name: str) -> System:
     return system
 
 
-def _glibc(asked: Asked, host: Host, system: System | None) -> Constraint | None:
+def _glibc(asked: PlanRequest, host: Host, system: System | None) -> Constraint | None:
     glibc = system.glibc if asked.os and system else host.glibc
     if glibc is None:
         return None
@@ -239,7 +239,7 @@ def _cann(given: str | None) -> Constraint | None:
     return Constraint("cann", f"--cann {given}", lambda one: one.cann == cann, lambda one: one.cann, 2, cann)
 
 
-def _driver(asked: Asked, host: Host) -> Constraint | None:
+def _driver(asked: PlanRequest, host: Host) -> Constraint | None:
     """A driver that was asked for, or the one that is there and cannot be changed without root."""
     driver = asked.driver or (host.driver if asked.no_root else None)
     if driver is None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jumar.machine.plan.build import Plan
-from jumar.machine.plan.candidates import Candidate
-from jumar.machine.plan.render.text import command
-from jumar.machine.plan.solve import Conflict
-from jumar.machine.plan.wish import Asked
+if TYPE_CHECKING:
+    from jumar.machine.plan.build import Plan
+    from jumar.machine.plan.candidates import Candidate
+    from jumar.machine.plan.request import PlanRequest
+    from jumar.machine.plan.solve import Conflict
 
 VERSION = 1
 """Raised when a field changes its meaning or goes; new fields do not count."""
@@ -68,8 +67,8 @@ FIELDS = {
 """Every field that can appear, for the reference page; a test compares it with what is written."""
 
 
-def plan(made: Plan) -> str:
-    content = {
+def plan(made: Plan) -> dict[str, Any]:
+    return {
         "version": VERSION,
         "fits": True,
         "machine": {**_set(made.candidate), "chip": made.chip, "system": made.system.name if made.system else None},
@@ -83,11 +82,10 @@ def plan(made: Plan) -> str:
             {"id": one.id, "level": one.level, "message": one.message, "fix": one.fix} for one in made.findings
         ],
     }
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def conflict(found: Conflict, asked: Asked) -> str:
-    content = {
+def conflict(found: Conflict, asked: PlanRequest) -> dict[str, Any]:
+    return {
         "version": VERSION,
         "fits": False,
         "wishes": found.wishes,
@@ -96,12 +94,11 @@ def conflict(found: Conflict, asked: Asked) -> str:
             {
                 **_set(near.candidate),
                 "changes": [{"wish": said, "instead": value} for said, value in near.changes],
-                "command": command(near, asked),
+                "command": near.command(asked),
             }
             for near in found.nearest
         ],
     }
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def _set(one: Candidate) -> dict[str, Any]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
+from typing import TYPE_CHECKING
 
-from jumar.machine.plan.build import Plan
-from jumar.machine.plan.candidates import Candidate
-from jumar.machine.plan.packages import TITLES, Package
-from jumar.machine.plan.prelude import defaults
-from jumar.machine.plan.solve import SHOWN, Conflict, Near, Reason
-from jumar.machine.plan.wish import Asked
+if TYPE_CHECKING:
+    from jumar.machine.plan.build import Plan
+    from jumar.machine.plan.packages import Package
+    from jumar.machine.plan.request import PlanRequest
+    from jumar.machine.plan.solve import Conflict, Reason
 
-OPTIONS = {"framework": "framework", "cann": "cann", "python": "python", "arch": "arch", "chip": "chip"}
+SHOWN = 8
+"""Values that are named of what is left."""
 
 
 def plan(made: Plan) -> str:
@@ -26,7 +26,7 @@ def plan(made: Plan) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def conflict(found: Conflict, asked: Asked) -> str:
+def conflict(found: Conflict, asked: PlanRequest) -> str:
     """Which wishes exclude each other, what the rest leaves for each, and the nearest sets that work."""
     wishes = " and ".join(f"`{wish}`" for wish in found.wishes)
     lines = [
@@ -39,30 +39,8 @@ def conflict(found: Conflict, asked: Asked) -> str:
     lines += ["", "The nearest sets that work:"]
     for near in found.nearest:
         changes = ", ".join(f"`{said}` becomes {value}" for said, value in near.changes)
-        lines += [f"  {describe(near.candidate)}", f"    changes: {changes}", f"    {command(near, asked)}"]
+        lines += [f"  {near.candidate}", f"    changes: {changes}", f"    {near.command(asked)}"]
     return "\n".join(lines) + "\n"
-
-
-def describe(one: Candidate) -> str:
-    """A set of versions in one line."""
-    return f"{_framework(one)}CANN {one.cann}, Python {one.python}, {one.family}, {one.arch}"
-
-
-def command(near: Near, asked: Asked) -> str:
-    """The call that gives this set."""
-    one = near.candidate
-    words = ["jumar", "plan", "--chip", asked.chip if asked.chip and one.family else one.family, "--arch", one.arch]
-    if near.changes and any(said.startswith(("--chip", "the chip")) for said, _ in near.changes):
-        words[3] = one.family
-    if asked.os and not any(said.startswith("--os") for said, _ in near.changes):
-        words += ["--os", asked.os]
-    if one.row is not None:
-        words += ["--framework", f"{one.framework}=={one.version}"]
-    return shlex.join([*words, "--cann", one.cann, "--python", one.python])
-
-
-def _framework(one: Candidate) -> str:
-    return f"{one.framework} {one.version}, " if one.row is not None else ""
 
 
 def _reason(reason: Reason) -> str:
@@ -96,11 +74,11 @@ def _package(package: Package) -> str:
     sure = package.url and package.confidence == "official"
     where = f"found: {package.found}" if package.found else package.url if sure else f"see {package.page}"
     guess = f" (by its pattern: {package.url})" if package.url and not sure and not package.found else ""
-    return f"  {TITLES[package.kind]}: {package.file}\n    {where}{guess}"
+    return f"  {package.title}: {package.file}\n    {where}{guess}"
 
 
 def _steps(made: Plan) -> str:
-    values = defaults(made.candidate, made.options.prefix, _folder(made), made.no_root)
+    values = made.places
     names = ("ASCEND", "PACKAGES", "VENV", "PYTHON")
     where = ", ".join(f"{name}={values[name].replace('$PLAN_HOME', '~')}" for name in names)
     lines = ["Steps", f"  with {where}"]
@@ -112,7 +90,3 @@ def _steps(made: Plan) -> str:
         if step.note:
             lines.append(f"     note: {step.note}")
     return "\n".join(lines)
-
-
-def _folder(made: Plan) -> str | None:
-    return str(made.options.packages.resolve()) if made.options.packages else None

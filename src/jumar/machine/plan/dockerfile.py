@@ -10,7 +10,6 @@ from jumar.machine.plan.build import Plan
 from jumar.machine.plan.candidates import IMAGE_SYSTEMS, Candidate
 from jumar.machine.plan.packages import Package
 from jumar.machine.plan.python_steps import install_lines
-from jumar.machine.plan.render.text import describe
 from jumar.tables import cann as releases
 from jumar.tables import installation
 from jumar.tables.installation import System
@@ -31,7 +30,7 @@ def image(made: Plan) -> str:
     """The whole Dockerfile."""
     tag = public_tag(made.candidate, made.system)
     lines = [
-        f"# {describe(made.candidate)}",
+        f"# {made.candidate}",
         "# Written by `jumar plan`, never tried on an NPU. To start it on a host:",
         RUN,
     ]
