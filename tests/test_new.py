@@ -68,6 +68,27 @@ def _lints(root: Path, *paths: str) -> None:
         _python(root, "-m", "ruff", *command, *paths)
 
 
+def test_a_rule_gets_the_next_free_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "src/jumar/migrate/rules/python").mkdir(parents=True)
+    (tmp_path / "src/jumar/data").mkdir()
+    (tmp_path / "src/jumar/migrate/rules/python/a_b.py").write_text('RULE = Rule(id="PT107")\n# PT900\n')
+    (tmp_path / "src/jumar/data/renamed_ids.toml").write_text('[ids]\nPT109 = "PT107"\n')
+    monkeypatch.syspath_prepend(_ROOT / "tools")
+    new = importlib.import_module("new")
+    assert new.main(["rule", "cuda-thing"], tmp_path) == 0
+    code = (tmp_path / "src/jumar/migrate/rules/python/cuda_thing.py").read_text()
+    compile(code, "cuda_thing.py", "exec")
+    assert 'id="PT110"' in code
+    assert (tmp_path / "docs/rules/python/cuda-thing.md").read_text().startswith("# PT110 cuda-thing\n")
+    with pytest.raises(SystemExit):
+        new.main(["rule", "cuda-thing"], tmp_path)
+    assert "exists" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        new.main(["rule", "CudaThing"], tmp_path)
+
+
 def test_rule(new: New) -> None:
     root = new("rule", "cuda-thing")
     _lints(root, "src/jumar/migrate/rules/python/cuda_thing.py")
