@@ -18,6 +18,8 @@ from jumar.cloud.address import Remote
 from jumar.cloud.job import Access, Channel, Engine, Fault, Flavor, Job, JobSpec, LogEnd, Platform, Refused, State
 from jumar.cloud.rest import Rest
 from jumar.cloud.rest_v1 import RestV1
+from jumar.cloud.standin import refuse
+from jumar.cloud.standin.jobs import Jobs
 from jumar.cloud.standin.local import Local
 from jumar.cloud.store.folder import FolderStore
 
@@ -218,3 +220,49 @@ def test_what_is_planned_is_what_is_submitted(project: Path, tmp_path: Path) -> 
     assert [job.id for job in platform.list()] == [made.id]
     platform.delete(made.id)
     assert platform.list() == []
+
+
+GOOD = JobSpec(
+    "name", Remote("obs", "b-1", "code/"), "train.py", "pytorch-on-emulated-npus", "modelarts.kat1.xlarge",
+    parameters=(("lr", "1"),), inputs=(Channel("data_url", Remote("obs", "b-1", "data/")),), environment=(("A", "1"),),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"name": "a b"}, Fault.BAD_NAME),
+        ({"name": "x" * 65}, Fault.BAD_NAME),
+        ({"description": "x" * 257}, Fault.BAD_REQUEST),
+        ({"engine": "mindspore_99"}, Fault.NO_SUCH_ENGINE),
+        ({"engine": ""}, Fault.NO_SUCH_ENGINE),
+        ({"flavor": "large"}, Fault.NO_SUCH_FLAVOR),
+        ({"nodes": 0}, Fault.NO_SUCH_FLAVOR),
+        ({"code": None}, Fault.NO_ALGORITHM),
+        ({"code": Remote("obs", "b-1", "x/../")}, Fault.NO_ALGORITHM),
+        ({"boot": "../train.py"}, Fault.NO_ALGORITHM),
+        ({"boot": "train.sh"}, Fault.NO_ALGORITHM),
+        ({"parameters": (("", "1"),)}, Fault.BAD_REQUEST),
+        ({"parameters": (("a", "\0"),)}, Fault.BAD_REQUEST),
+        ({"inputs": (Channel("../../out", Remote("obs", "b-1", "x/")),)}, Fault.BAD_REQUEST),
+        ({"outputs": (Channel("data_url", Remote("obs", "b-1", "x/")),)}, Fault.BAD_REQUEST),
+        ({"environment": (("1A", "x"),)}, Fault.BAD_ENVIRONMENT),
+        ({"environment": (("A", "x" * 4097),)}, Fault.BAD_ENVIRONMENT),
+        ({"environment": (("MA_X", "1"),)}, Fault.BAD_ENVIRONMENT),
+        ({"environment": (("A", "$HOME"),)}, Fault.BAD_ENVIRONMENT),
+        ({"environment": tuple((f"A{number}", "") for number in range(101))}, Fault.BAD_ENVIRONMENT),
+    ],
+)
+def test_what_the_platform_refuses_starts_nothing(tmp_path: Path, change: dict[str, Any], fault: Fault) -> None:
+    refuse.check(GOOD)
+    with pytest.raises(Refused) as caught:
+        Jobs(tmp_path).create(GOOD._replace(**change))
+    assert caught.value.fault is fault
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("asked", [{"limit": 51}, {"limit": -1}, {"offset": -1}, {"limit": "all"}])
+def test_a_list_has_the_platforms_limits(asked: dict[str, Any]) -> None:
+    assert modelarts_v2.decode_search({}) == (0, 50)
+    with pytest.raises(Refused):
+        modelarts_v2.decode_search(asked)

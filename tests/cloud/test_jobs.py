@@ -92,6 +92,7 @@ def test_the_old_contract_with_moxing(jumar: Jumar, project: Path) -> None:
     (project / "code" / "train.py").write_text(V1)
     done = jumar(*SUBMIT, "--contract", "v1", "--follow")
     assert done.code == 0, done.out + done.err
+    assert "warning" not in done.err
     jumar("cloud", "pull", "-o", "out")
     assert Path("out/result.txt").read_text() == "ALPHA"
 
@@ -99,6 +100,20 @@ def test_the_old_contract_with_moxing(jumar: Jumar, project: Path) -> None:
 def test_moxing_is_not_there_outside_jobs() -> None:
     with pytest.raises(ImportError):
         __import__("moxing")
+
+
+@pytest.mark.parametrize("contract_", ["v1", "v2"])
+def test_results_that_nobody_uploads_are_named(jumar: Jumar, project: Path, contract_: str) -> None:
+    (project / "code" / "train.py").write_text(
+        "import os\nos.makedirs('ckpt')\nfor n in 'ab':\n    open(f'ckpt/{n}.ckpt', 'w').write('x')\n"
+    )
+    done = jumar(*SUBMIT, "--contract", contract_, "--follow")
+    assert done.code == 0
+    assert "warning: the job wrote 2 files, such as /home/" in done.err
+    assert "/workspace/device0/ckpt/a.ckpt, and none to its outputs: nothing was uploaded" in done.err
+    assert "jumar cloud adapt" in done.err
+    (project / "code" / "train.py").write_text("print('nothing to keep')\n")
+    assert "warning" not in jumar(*SUBMIT, "--contract", contract_, "--follow").err
 
 
 def test_everything_can_stand_in_jumar_toml(jumar: Jumar, project: Path) -> None:

@@ -45,6 +45,7 @@ class Fault(StrEnum):
     NO_ALGORITHM = "ModelArts.2755"
     BAD_NAME = "Jumar.BadName"
     BAD_ENVIRONMENT = "Jumar.BadEnvironment"
+    NO_SUCH_ENGINE = "Jumar.NoSuchEngine"
     NO_SUCH_FLAVOR = "Jumar.NoSuchFlavor"
     NO_SUCH_JOB = "Jumar.NoSuchJob"
     NO_SUCH_TASK = "Jumar.NoSuchTask"
@@ -127,6 +128,8 @@ class Job(NamedTuple):
     tasks: tuple[str, ...] = ("worker-0",)
     """One for each node; each has a log."""
     events: tuple[Event, ...] = ()
+    warning: str = ""
+    """What its owner should know although it completed; only the stand-in tells."""
 
 
 class LogEnd(NamedTuple):

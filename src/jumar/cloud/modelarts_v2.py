@@ -19,6 +19,7 @@ UPLOAD = {"mode": "upload_periodically", "period": 30}
 TERMINATE = {"action_type": "terminate"}
 """The body that ends a job."""
 LOST = "Lost"
+MOST_LISTED = 50
 _HOURS = {"HOURS": 1.0, "MINUTES": 1 / 60}
 
 
@@ -115,7 +116,10 @@ def decode_job(answer: object) -> Job:
 def decode_search(body: object) -> tuple[int, int]:
     """Where a list of jobs begins, and how many it has."""
     asked = _table(body, "the body")
-    return _whole(asked.get("offset") or 0, "offset"), _whole(asked.get("limit") or 100, "limit")
+    offset, limit = _whole(asked.get("offset") or 0, "offset"), _whole(asked.get("limit") or MOST_LISTED, "limit")
+    if offset < 0 or not 1 <= limit <= MOST_LISTED:
+        raise Refused(Fault.BAD_REQUEST, f"`offset` is at least 0, `limit` 1 to {MOST_LISTED}")
+    return offset, limit
 
 
 def check_action(body: object) -> None:

@@ -16,8 +16,6 @@ from jumar.cloud.job import Engine, Flavor, Job, JobSpec, LogEnd, Refused
 from jumar.core.errors import UserError
 
 TIMEOUT = 60
-MOST = 100
-"""Jobs in a list."""
 Value = TypeVar("Value")
 
 
@@ -44,7 +42,8 @@ class Rest:
 
     def list(self) -> Sequence[Job]:
         return _read(
-            modelarts_v2.decode_jobs, self._call("POST", "training-job-searches", {"offset": 0, "limit": MOST})
+            modelarts_v2.decode_jobs,
+            self._call("POST", "training-job-searches", {"offset": 0, "limit": modelarts_v2.MOST_LISTED}),
         )
 
     def logs(self, id_: str, task: str = "worker-0") -> LogEnd:

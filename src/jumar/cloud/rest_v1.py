@@ -9,10 +9,12 @@ from urllib.parse import urlencode
 
 from jumar.cloud import catalogue, modelarts_v1
 from jumar.cloud.job import Engine, Flavor, Job, JobSpec, LogEnd
-from jumar.cloud.rest import MOST, Rest
+from jumar.cloud.rest import Rest
 from jumar.core.errors import UserError
 
 LINES = 500
+MOST = 100
+"""Jobs in a list."""
 MOST_PAGES = 200
 
 

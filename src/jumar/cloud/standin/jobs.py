@@ -22,7 +22,7 @@ from typing import Any
 
 from jumar.cloud import catalogue, contract, modelarts_v2
 from jumar.cloud.job import Event, Fault, Job, JobSpec, LogEnd, Refused, State
-from jumar.cloud.standin import watchdog
+from jumar.cloud.standin import refuse, watchdog
 from jumar.cloud.standin.machine import PLAIN, Machine
 from jumar.core import write
 
@@ -43,7 +43,7 @@ class Jobs:
 
     def create(self, spec: JobSpec, machine: Machine = PLAIN) -> Job:
         """Check a request as the platform does, keep it, and start it."""
-        check(spec)
+        refuse.check(spec)
         id_ = str(uuid.uuid4())
         folder = self.folder(id_)
         self.top.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -90,13 +90,14 @@ class Jobs:
                 found.append(self.get(path.parent.name))
         return sorted(found, key=lambda job: -job.created)
 
-    def update(self, id_: str, state: State, *, code: int | None = None, lost: bool = False) -> None:
+    def update(self, id_: str, state: State, *, code: int | None = None, lost: bool = False, warning: str = "") -> None:
         """Write a new state; called by the runner, and by `stop`."""
         with self._locked(id_):
             job, now = self._load(id_), _now()
             if job.state is State.TERMINATING and not state.ended:
                 return
-            job = job._replace(state=state, lost=lost, events=(*job.events, Event(now, f"the job is {state}")))
+            events = [Event(now, text) for text in (f"the job is {state}", warning) if text]
+            job = job._replace(state=state, lost=lost, warning=warning, events=(*job.events, *events))
             if state is State.RUNNING:
                 job = job._replace(started=now)
             elif job.started:
@@ -172,26 +173,6 @@ class Jobs:
 
 _children: list[subprocess.Popen[bytes]] = []
 """Runners started here: they must be waited for, or they stay as zombies."""
-
-
-def check(spec: JobSpec) -> None:
-    """Refuse what the platform refuses."""
-    limits = catalogue.limits()
-    if not re.fullmatch(limits["name"], spec.name):
-        raise Refused(Fault.BAD_NAME, f"not a job name: {spec.name}")
-    if spec.code is None or not spec.boot:
-        raise Refused(Fault.NO_ALGORITHM, "algorithm not found: code_dir and boot_file are needed")
-    if spec.flavor not in catalogue.flavors():
-        raise Refused(Fault.NO_SUCH_FLAVOR, f"no such flavor: {spec.flavor}")
-    if not 1 <= spec.nodes <= limits["standin_nodes"]:
-        raise Refused(Fault.NO_SUCH_FLAVOR, f"the stand-in has {limits['standin_nodes']} nodes: take fewer")
-    for key, value in spec.environment:
-        if key.startswith("MA_") and key != "MA_RUN_METHOD":
-            raise Refused(Fault.BAD_ENVIRONMENT, f"environment variables must not begin with MA_: {key}")
-        if "$" in value:
-            raise Refused(Fault.BAD_ENVIRONMENT, f"environment values must not contain $: {key}")
-    if len(spec.environment) > limits["environments"]:
-        raise Refused(Fault.BAD_ENVIRONMENT, f"more than {limits['environments']} environment variables")
 
 
 def _encode(job: Job) -> dict[str, Any]:

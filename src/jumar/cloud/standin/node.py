@@ -23,6 +23,7 @@ from jumar.cloud.standin.machine import Machine
 from jumar.cloud.store.folder import FolderStore
 
 _LITERALS = re.compile(r"(?<![\w./-])(/cache|/home/ma-user|/home/work|/user/config)(?=[/'\"\s,)\]}]|$)", re.M)
+_CACHES = ("__pycache__", "kernel_meta")
 _TEXTS = (".py", ".yaml", ".yml", ".json", ".sh", ".txt", ".cfg", ".ini", ".toml")
 
 
@@ -43,6 +44,8 @@ class Node:
         self.packages = self.own / "packages"
         self.read: dict[str, int] = {}
         """How far each process's log has been merged."""
+        self.began = 0
+        """When the processes were started, in nanoseconds."""
 
     def stage_in(self) -> None:
         for path in self.private.values():
@@ -128,6 +131,7 @@ class Node:
     def start(self, shared: Mapping[str, str], launcher: list[str], *, together: bool) -> None:
         """Start the processes; with `together` only one, which starts the others itself."""
         job, layout = self.job, self.job.layout
+        self.began = time.time_ns()
         words = [*launcher, f"{layout.jobs}/{job.code}/{job.spec.boot}", *contract.arguments(job)]
         common = {**self.machine.variables, **shared, **contract.node_variables(job), **dict(job.spec.environment)}
         if not self.isolated:
@@ -196,6 +200,26 @@ class Node:
 
     def send(self, folder: Path, place: Remote) -> None:
         sync.run(self.store, sync.plan_upload(self.store, folder, place))
+
+    def has_uploaded(self) -> bool:
+        """Whether any output has got a file since the processes started."""
+        for channel in self.job.spec.outputs:
+            if not self.job.v1:
+                if any(path.is_file() for path in Path(self._here(channel.local)).rglob("*")):
+                    return True
+            elif any(one.mtime_ns >= self.began for one in self.store.entries(channel.place.bucket, channel.place.key)):
+                return True
+        return False
+
+    def written(self) -> list[str]:
+        """Files of the job that are newer than its start, by their names in the container; no caches of compilers."""
+        own = [self._here(self.job.layout.log), *(self._here(one.local) for one in self.job.spec.inputs)]
+        found = []
+        for folder, names, files in os.walk(self.root):
+            names[:] = [name for name in sorted(names) if name not in _CACHES and f"{folder}/{name}" not in own]
+            paths = (f"{folder}/{name}" for name in sorted(files))
+            found += [path for path in paths if os.lstat(path).st_mtime_ns >= self.began]
+        return [path.removeprefix(str(self.root)) for path in found]
 
     def say(self, text: str) -> None:
         moment = time.strftime("%Y-%m-%d %H:%M:%S")

@@ -63,10 +63,15 @@ class Runner:
         except (UserError, OSError) as error:
             self.first.say(f"cannot upload the outputs: {error}")
             state, code = (State.FAILED, code or 1) if state is State.COMPLETED else (state, code)
+        warning = ""
+        with contextlib.suppress(UserError, OSError):
+            warning = self._unsaved() if state is State.COMPLETED else ""
+        if warning:
+            self.first.say(warning)
         self.first.say(f"the job ended: {state}, exit code {code}")
         with contextlib.suppress(UserError, OSError):
             self._upload_logs()
-        self.jobs.update(self.id, state, code=code)
+        self.jobs.update(self.id, state, code=code, warning=warning)
         return code
 
     def _work(self) -> tuple[State, int]:
@@ -179,6 +184,16 @@ class Runner:
     def _stage_out(self) -> None:
         for node in self.nodes:
             node.stage_out()
+
+    def _unsaved(self) -> str:
+        """A sentence about files that go away with the job, if it uploaded none at all."""
+        if any(node.has_uploaded() for node in self.nodes):
+            return ""
+        lost = [path for node in self.nodes for path in node.written()]
+        if not lost:
+            return ""
+        some = "1 file" if len(lost) == 1 else f"{len(lost)} files"
+        return f"the job wrote {some}, such as {lost[0]}, and none to its outputs: nothing was uploaded"
 
     def _upload_logs(self) -> None:
         if self.spec.log is not None:
