@@ -119,12 +119,27 @@ def test_only_the_command_line_prints(path: Path) -> None:
             assert node.func.id != "print", f"{path}:{node.lineno}: only `cli` prints"
 
 
-@pytest.mark.parametrize("path", _modules(), ids=lambda path: path.relative_to(SOURCES).as_posix())
-def test_only_the_command_line_knows_a_terminal(path: Path) -> None:
-    if _part(path) in ("cli", "report"):
-        return
-    for line, name in _imports(path, types_too=False):
-        assert name.split(".")[0] not in TERMINAL, f"{path}:{line}: `{name}` is for `cli`"
+def test_only_the_command_line_knows_a_terminal() -> None:
+    for path in _modules():
+        if _part(path) not in ("cli", "report"):
+            for line, name in _imports(path, types_too=False):
+                assert name.split(".")[0] not in TERMINAL, f"{path}:{line}: `{name}` is for `cli`"
+
+
+STILL_WORKING = ("cloud_", "cmd_cloud", "cmd_emulate")
+"""Commands whose work has not moved to `app` yet."""
+
+
+def test_commands_leave_the_work_to_app() -> None:
+    """Of a feature a command builds the request and nothing else."""
+    for path in sorted((SOURCES / "cli").glob("*.py")):
+        if path.name.startswith(STILL_WORKING):
+            continue
+        for line, name in _imports(path, types_too=False):
+            words = name.split(".")
+            request = words[-1].endswith(("Request", "Options"))
+            feature = words[0] == "jumar" and words[1] in FEATURES
+            assert request or not feature, f"{path}:{line}: ask `app`, not `{name}`"
 
 
 TABLES_WITH_MODULES = {"emulated_tools.toml"}

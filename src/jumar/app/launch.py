@@ -131,6 +131,13 @@ def here(wanted: Job, request: LaunchRequest) -> tuple[Local, str]:
     return ranks, built.where
 
 
+def shown(ranks: Local) -> list[str]:
+    """What would be started, as shell lines."""
+    from jumar.launch import watch
+
+    return watch.shown(ranks)
+
+
 def run(ranks: Local, view: View, with_parent: bool = False) -> Outcome:
     """Run the ranks until all have ended; `view` gets their lines."""
     from jumar.launch import local, watch

@@ -77,9 +77,7 @@ def command(ctx: click.Context, /, only_print: bool, with_parent: bool, **option
         return _elsewhere(launch_elsewhere.build(wanted, request), only_print)
     ranks, where = launch.here(wanted, request)
     if only_print:
-        from jumar.launch import watch
-
-        show.lines(watch.shown(ranks))
+        show.lines(launch.shown(ranks))
         return EXIT_OK
     click.echo(where, err=True)
     return _run(ranks, with_parent)

@@ -49,7 +49,7 @@ class LikePython(click.Command):
 @click.option("--python", metavar="FILE", help="MindSpore: the interpreter that has it; that of jumar if not given.")
 @click.option("--print", "only_print", is_flag=True, help="Print what would be started, as shell lines.")
 @click.pass_context
-def command(ctx: click.Context, /, only_print: bool, profile: Path | None, **options: Any) -> int:
+def command(ctx: click.Context, /, only_print: bool, **options: Any) -> int:
     """Run a Python script, module, code or program; the words after our options are those of `python`.
 
     JUMAR_EMULATE=0 never emulates, =1 always; without it, emulated NPUs are used where no driver and no
@@ -57,14 +57,12 @@ def command(ctx: click.Context, /, only_print: bool, profile: Path | None, **opt
     error that `jumar explain` knows, that is said on stderr. JUMAR_EXPLAIN=0 leaves that out.
     """
     from jumar.app import run
-    from jumar.emulate import command as commands
 
-    wish = commands.Wish(**options)
-    built = run.build(ctx.meta["words"], wish, profile)
+    built = run.build(run.RunRequest(words=tuple(ctx.meta["words"]), **options))
     if only_print:
-        click.echo("\n".join(commands.shown(built)))
+        show.lines(built.shown())
         return EXIT_OK
-    commands.prepare(built, wish)
+    run.prepare(built)
     click.echo(built.where, err=True)
     sys.stdout.flush()
     return run.start(built, tell_why)
