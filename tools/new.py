@@ -70,7 +70,7 @@ TODO
 def next_id(family: str, root: Path = ROOT) -> str:
     """The first id behind all that rules and the table of renamed ids use; from 900 on are the catch-all rules."""
     prefix = PREFIXES[family]
-    texts = [path.read_text(encoding="utf-8") for path in (root / "src/jumar/migrate/rules").rglob("*.py")]
+    texts = [path.read_text(encoding="utf-8") for path in (root / "src/jumar/migrate/passes").rglob("*.py")]
     texts.append((root / "src/jumar/data/renamed_ids.toml").read_text(encoding="utf-8"))
     used = [int(number) for text in texts for number in re.findall(rf"\b{prefix}(\d{{3}})\b", text)]
     return f"{prefix}{max((number for number in used if number < 900), default=100) + 1}"
@@ -81,7 +81,7 @@ def rule(name: str, family: str, root: Path = ROOT) -> dict[Path, str]:
     fields = {"id": next_id(family, root), "name": name, "words": name.replace("-", " "), "fence": FENCES[family]}
     code = PYTHON_RULE if family == "python" else OTHER_RULE
     return {
-        root / f"src/jumar/migrate/rules/{family}/{name.replace('-', '_')}.py": code.format(**fields),
+        root / f"src/jumar/migrate/passes/torch/{family}/{name.replace('-', '_')}.py": code.format(**fields),
         root / f"docs/rules/{family}/{name}.md": PAGE.format(**fields),
     }
 

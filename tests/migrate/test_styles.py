@@ -15,11 +15,14 @@ import pytest
 
 from jumar.core.finding import Finding, State
 from jumar.core.source import Source
-from jumar.migrate import engine, project, walk
+from jumar.migrate import project, walk
+from jumar.migrate import rule as rules
+from jumar.migrate.languages import python
+from jumar.migrate.passes.torch import owners
+from jumar.migrate.passes.torch.styles import agnostic
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule, Unit
 from jumar.migrate.settings import Facts, Settings, Style
-from jumar.migrate.styles import agnostic
 
 TEXT = b"import torch\ntorch.cuda.synchronize()\n"
 RELATIVE = b"from . import x\n" + TEXT
@@ -104,7 +107,7 @@ def test_facts_tell_movers_from_other_methods(tmp_path: Path) -> None:
     file = tmp_path / "pkg" / "a.py"
     text = b"class A:\n    def cuda(self):\n        return self.to(1)\n\n    def is_cuda(self):\n        return 1\n"
     file.write_bytes(text)
-    facts = walk.facts([tmp_path], [file], [text])
+    facts = owners.prepare(walk.facts([tmp_path], [file]), [text])
     assert facts.own_movers == {"cuda"} and facts.own_methods == {"is_cuda"}
     assert facts.packages == {(tmp_path / "pkg").as_posix()}
 
@@ -125,9 +128,9 @@ def test_a_result_that_does_not_parse_is_withdrawn(monkeypatch: pytest.MonkeyPat
         yield file.rewrite(rule, node, "bad", file.replace(node, "1 1"))
 
     unit = Unit(rule, "python", {"visit_Name": visit_Name}, (b"cuda",))
-    monkeypatch.setattr(engine, "units", lambda family, *args: (unit,) if family == "python" else ())
+    monkeypatch.setattr(rules, "active", lambda language, settings: (unit,))
     source = Source("a.py", b"cuda\n")
-    outcome = engine.migrate_python(source, Settings())
+    outcome = python.migrate(source, Settings())
     assert outcome.data == source.data
     assert [finding.state for finding in outcome.findings] == [State.HAND]
 

@@ -70,7 +70,7 @@ def _boot(script: str) -> Path:
 
 def _adapted(boot: Path, options: dict[str, Any]) -> ProjectResult:
     from jumar.migrate import config
-    from jumar.migrate.cloud import helper, program
+    from jumar.migrate.passes.cloud import helper, program
 
     result = program.adapt(boot, config.rule_ids(options["only"], "--only"), config.rule_ids(options["skip"], "--skip"))
     for finding in result.findings():

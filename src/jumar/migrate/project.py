@@ -18,8 +18,7 @@ from jumar.core.source import Source, UnreadableError
 from jumar.migrate import languages, walk
 from jumar.migrate.cache import Cache
 from jumar.migrate.result import FileResult, ProjectResult
-from jumar.migrate.rule import Rule
-from jumar.migrate.rules.python import internal_error, unreadable_file
+from jumar.migrate.rule import FAILED, UNREADABLE, Rule, passes
 from jumar.migrate.settings import Settings
 
 POOL_FROM = 100
@@ -92,8 +91,11 @@ def _without_collector() -> Iterator[None]:
 
 
 def _with_facts(paths: Sequence[Path], names: Sequence[Path], settings: Settings) -> Settings:
-    sources = (raw for name in names if name.suffix == ".py" and (raw := _read(name)) is not None)
-    return dataclasses.replace(settings, facts=walk.facts(paths, names, sources))
+    texts = [raw for name in names if name.suffix == ".py" and (raw := _read(name)) is not None]
+    facts = walk.facts(paths, names)
+    for one in passes():
+        facts = one.prepare(facts, texts)
+    return dataclasses.replace(settings, facts=facts)
 
 
 def _results(
@@ -175,13 +177,13 @@ def _slim(result: FileResult | None) -> FileResult | None:
 
 def _left_out(name: str, reason: str) -> Finding:
     message = f"this file was left out: {reason}"
-    return _about(unreadable_file.RULE, Level.WARNING, name, message, None)
+    return _about(UNREADABLE, Level.WARNING, name, message, None)
 
 
 def _crashed(name: str, error: Exception) -> Finding:
     message = f"Jumar failed on this file and left it as it is: {type(error).__name__}: {error}"
     fix = "please report this with the file, or the lines around it; `JUMAR_DEBUG=1` shows the traceback"
-    return _about(internal_error.RULE, Level.ERROR, name, message, fix)
+    return _about(FAILED, Level.ERROR, name, message, fix)
 
 
 def _about(rule: Rule, level: Level, name: str, message: str, fix: str | None) -> Finding:

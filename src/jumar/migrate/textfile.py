@@ -10,10 +10,10 @@ from pathlib import PurePath
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, Level, Safety, State
 from jumar.core.source import Source
-from jumar.migrate import suppress
+from jumar.migrate import engine, rule
 from jumar.migrate.document import Document, Span
-from jumar.migrate.engine import Outcome, choose, select, until_stable
-from jumar.migrate.rule import Rule, Unit, units
+from jumar.migrate.engine import Outcome, Round
+from jumar.migrate.rule import Rule, Unit
 from jumar.migrate.settings import Settings, Style
 from jumar.migrate.syntax.dockerfile import Instruction
 from jumar.migrate.syntax.entry import Entry
@@ -43,6 +43,10 @@ class TextFile(Document):
         """Requirements and index addresses, for the rule that looks at what is left."""
         self.script_spans: list[Span] = []
         """Stretches that were read as shell text."""
+
+    def telling(self, text: str) -> str | None:
+        """The first word in a text that makes it worth a closer look."""
+        return rule.telling(text, self.settings)
 
     def is_covered(self, start: int, end: int) -> bool:
         """Has some rule spoken about a part of this stretch?"""
@@ -96,24 +100,23 @@ class TextFile(Document):
 def migrate_text(
     source: Source,
     settings: Settings,
-    families: tuple[str, ...],
+    languages: tuple[str, ...],
     read: Callable[[TextFile, list[Unit]], Iterator[Finding]],
 ) -> Outcome:
-    """Run the rules of some families over a text; `read` finds its parts and shows them to the rules."""
-    found = [unit for family in families for unit in units(family)]
-    active = select(found, source.data, settings)
+    """Run the rules of some languages over a text; `read` finds its parts and shows them to the rules."""
+    known = [unit for language in languages for unit in rule.active(language, settings)]
+    active = engine.select(known, source.data, settings)
     if not active:
         return Outcome([], source.data)
 
-    def run_round(current: Source) -> tuple[list[Finding], list[Finding]]:
+    def run_round(current: Source) -> Round:
         file = TextFile(current, settings)
         findings = [*read(file, active), *visit(active, "finish", file)]
         if file.is_ci:
             findings = [_of_build_service(finding) for finding in findings]
-        findings = suppress.apply(current, by_place(findings))
-        return findings, choose(findings, settings)
+        return engine.settled(current, findings, settings)
 
-    return until_stable(source, run_round)
+    return engine.until_stable(source, run_round)
 
 
 def _of_build_service(finding: Finding) -> Finding:
@@ -130,10 +133,3 @@ def visit(active: list[Unit], name: str, *args: object) -> Iterator[Finding]:
         visitor = unit.visitors.get(name)
         if visitor is not None:
             yield from visitor(*args)
-
-
-def by_place(findings: list[Finding]) -> list[Finding]:
-    return sorted(
-        findings,
-        key=lambda finding: (finding.where.line, finding.where.col, finding.id) if finding.where else (0, 0, ""),
-    )

@@ -1,9 +1,8 @@
-"""Which files of a project are looked at, and what one quick look over all of them tells."""
+"""Which files of a project are looked at, and what their names tell."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,12 +14,6 @@ SKIPPED_FOLDERS = {
     ".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "node_modules", ".tox", ".nox", ".eggs",
     ".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints",
 }  # fmt: skip
-_OWN_METHOD = re.compile(
-    rb"^(?P<indent>[ \t]+)(?:async[ \t]+)?def[ \t]+(?P<name>cuda|npu|is_cuda)\b"
-    rb"(?P<body>[^\n]*\n(?:(?P=indent)[ \t][^\n]*\n|[ \t]*\r?\n|(?P=indent)\)[^\n]*\n)*)",
-    re.M,
-)
-_MOVES = re.compile(rb"\.(cuda|npu|to|_apply)\(|\.device\b|\.is_cuda\b")
 
 
 def files(paths: Iterable[Path]) -> Iterator[Path]:
@@ -74,16 +67,10 @@ def root(paths: Sequence[Path]) -> str:
     return Path(os.path.relpath(os.path.commonpath([folder.absolute() for folder in folders]))).as_posix()
 
 
-def facts(paths: Sequence[Path], names: Iterable[Path], sources: Iterable[bytes]) -> Facts:
-    """What matters about the project as a whole; `names` are its files, `sources` the texts of its Python files."""
-    methods: set[str] = set()
-    movers: set[str] = set()
-    for raw in sources:
-        if b"def cuda" in raw or b"def npu" in raw or b"def is_cuda" in raw:
-            for match in _OWN_METHOD.finditer(raw):
-                (movers if _MOVES.search(match.group("body")) else methods).add(match.group("name").decode())
+def facts(paths: Sequence[Path], names: Iterable[Path]) -> Facts:
+    """What the names of a project's files tell about it as a whole."""
     modules = {name for path in paths if path.is_dir() for name in _top_modules(path)}
-    return Facts(frozenset(methods), frozenset(movers), frozenset(modules), _packages(names))
+    return Facts(own_modules=frozenset(modules), packages=_packages(names))
 
 
 def _packages(names: Iterable[Path]) -> frozenset[str]:
