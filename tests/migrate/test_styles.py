@@ -107,7 +107,7 @@ def test_facts_tell_movers_from_other_methods(tmp_path: Path) -> None:
     file = tmp_path / "pkg" / "a.py"
     text = b"class A:\n    def cuda(self):\n        return self.to(1)\n\n    def is_cuda(self):\n        return 1\n"
     file.write_bytes(text)
-    facts = owners.prepare(walk.facts([tmp_path], [file]), [text])
+    facts = owners.prepare(walk.facts([tmp_path], [file.as_posix()]), [text])
     assert facts.own_movers == {"cuda"} and facts.own_methods == {"is_cuda"}
     assert facts.packages == {(tmp_path / "pkg").as_posix()}
 

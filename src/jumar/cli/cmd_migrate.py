@@ -46,8 +46,10 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
     result = common.run(paths, options)
     done = _carry_out(result, paths, options)
     if options["verified"]:
+        from jumar.migrate import walk
+
         more = verify.run(result, paths, ctx.meta["verify"], options["out"], options["write"])
-        result = result.with_findings(more)
+        result = result.with_findings(more, walk.texts_at(item.where.path for item in more if item.where))
     show.files(result, options)
     _show(result, options, done)
     if done or options["write"]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from jumar.core.errors import UserError
 from jumar.core.source import Source, UnreadableError
 from jumar.migrate import project, walk
-from jumar.migrate.passes.cloud import callers, hooks
-from jumar.migrate.pyfile import parse
+from jumar.migrate.passes.cloud import callers, helper, hooks
+from jumar.migrate.pyfile import UNPARSABLE, parse
 from jumar.migrate.result import FileResult, ProjectResult
 from jumar.migrate.settings import Cloud, Settings
 
@@ -19,56 +20,71 @@ _MANY = (b"num_shards", b"set_auto_parallel_context", b"DistributedSampler", b"i
 _DIVIDED = (b"num_shards", b"shard_id", b"DistributedSampler", b"DistributeSampler")
 
 
+class Module(NamedTuple):
+    """A file of the program, read and parsed once."""
+
+    raw: bytes
+    tree: ast.Module | None
+    """None when it is not Python."""
+
+
 def adapt(boot: Path, only: frozenset[str] = frozenset(), skip: frozenset[str] = frozenset()) -> ProjectResult:
     """Run the rules of `jumar cloud adapt` over a boot file and what it imports; nothing is written."""
-    texts = files(boot)
-    settings = Settings(only=only, skip=skip, cloud=_about(boot, texts))
+    found = modules(boot)
+    settings = Settings(only=only, skip=skip, cloud=_about(boot, found))
     results: list[FileResult] = []
-    for path, raw in texts.items():
-        result = project.migrate_bytes(path.as_posix(), raw, settings)
+    for path, module in found.items():
+        result = project.migrate_bytes(path.as_posix(), module.raw, settings)
         if result is not None and (result.findings or result.changed):
             results.append(result)
-    lines = sum(raw.count(b"\n") for raw in texts.values())
-    return ProjectResult(walk.root([boot]), tuple(results), settings, len(texts), lines)
+    lines = sum(module.raw.count(b"\n") for module in found.values())
+    return ProjectResult(walk.root([boot]), tuple(results), settings, len(found), lines)
 
 
-def _about(boot: Path, texts: dict[Path, bytes]) -> Cloud:
-    every = [
-        item for path, raw in texts.items() if (tree := _tree(path, raw)) is not None for item in callers.calls(tree)
-    ]
+def _about(boot: Path, found: dict[Path, Module]) -> Cloud:
+    every = [item for module in found.values() if module.tree is not None for item in callers.calls(module.tree)]
+    texts = [module.raw for module in found.values()]
     return Cloud(
         boot.as_posix(),
-        any(word in raw for raw in texts.values() for word in _MANY),
-        any(word in raw for raw in texts.values() for word in _DIVIDED),
+        any(word in raw for raw in texts for word in _MANY),
+        any(word in raw for raw in texts for word in _DIVIDED),
         callers.once(every),
+        is_adapted=helper.NAME.encode() in found[boot].raw,
     )
 
 
-def files(boot: Path) -> dict[Path, bytes]:
+def modules(boot: Path) -> dict[Path, Module]:
     """The boot file first, then the modules it imports from its own folder, each once."""
     top = boot.parent
     found = {boot: _read(boot)}
     todo = [boot]
     while todo and len(found) < MAX_FILES:
         path = todo.pop(0)
-        for module in _imported(path, found[path], top):
-            if module not in found:
-                found[module] = _read(module)
-                todo.append(module)
-    return {path: raw for path, raw in found.items() if path == boot or not hooks.wrote(Source(path.as_posix(), raw))}
+        for other in _imported(path, found[path], top):
+            if other not in found:
+                found[other] = _read(other)
+                todo.append(other)
+    return {
+        path: module
+        for path, module in found.items()
+        if path == boot or not hooks.wrote(Source(path.as_posix(), module.raw))
+    }
 
 
-def _tree(path: Path, raw: bytes) -> ast.Module | None:
+def _read(path: Path) -> Module:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
     try:
         source = Source.from_bytes(path.as_posix(), raw, python=True)
-        return parse(source.data, source.path)
-    except (SyntaxError, ValueError, RecursionError, UnreadableError):
-        return None
+        return Module(raw, parse(source.data, source.path))
+    except (*UNPARSABLE, UnreadableError):
+        return Module(raw, None)
 
 
-def _imported(path: Path, raw: bytes, top: Path) -> Iterator[Path]:
-    tree = _tree(path, raw)
-    for node in ast.walk(tree) if tree is not None else ():
+def _imported(path: Path, module: Module, top: Path) -> Iterator[Path]:
+    for node in ast.walk(module.tree) if module.tree is not None else ():
         names: list[str] = []
         folder = top
         if isinstance(node, ast.Import):
@@ -94,10 +110,3 @@ def _module(folder: Path, name: str) -> Iterator[Path]:
     for path in (base.with_suffix(".py"), base / "__init__.py"):
         if path.is_file():
             yield path
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
