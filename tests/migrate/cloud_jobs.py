@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from jumar.tables.load import text
+from jumar.migrate import copied
 
 MOXING = '''
 """Buckets are folders below $BUCKETS; every transfer is noted there."""
@@ -102,7 +102,7 @@ class Platform:
         (data / "train" / "images").write_text("x")
         (data / "one.ckpt").write_text("state")
         self.code.mkdir()
-        (self.code / "jumar_cloud.py").write_bytes(text("jumar_cloud.py.txt"))
+        (self.code / "jumar_cloud.py").write_bytes(copied.text("jumar_cloud"))
         packages = top / "packages"
         packages.mkdir()
         (packages / "moxing.py").write_text(MOXING)

@@ -68,10 +68,6 @@ def test_the_helper_itself_is_not_migrated() -> None:
         assert result is not None and result.after == text and not result.findings
 
 
-def test_the_helper_runs_on_python_3_8() -> None:
-    ast.parse(agnostic.helper_text(), feature_version=(3, 8))
-
-
 def test_the_helper_works_without_cards(tmp_path: Path) -> None:
     if importlib.util.find_spec("torch") is None:
         pytest.skip("the helper module needs torch")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from jumar.migrate import copied
 from jumar.migrate.pyfile import PyFile
-from jumar.tables import load
 
 NAME = "jumar_cloud"
 NEEDS = (f"import {NAME}",)
@@ -13,7 +13,7 @@ NEEDS = (f"import {NAME}",)
 
 def text() -> bytes:
     """The helper itself, the same for every program."""
-    return load.text(f"{NAME}.py.txt")
+    return copied.text(NAME)
 
 
 def is_call(file: PyFile, node: ast.AST, *names: str) -> bool:

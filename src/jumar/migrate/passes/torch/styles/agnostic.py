@@ -6,10 +6,10 @@ import ast
 import posixpath
 
 from jumar.core.edit import Edit
+from jumar.migrate import copied
 from jumar.migrate.passes.torch.styles.change import Change, Use
 from jumar.migrate.pyfile import PyFile
 from jumar.tables.apis import FLAT, Row, version
-from jumar.tables.load import text
 
 HELPER = "jumar_device"
 _AMP_MODULES = ("autocast_mode", "grad_scaler", "common")
@@ -193,4 +193,4 @@ def _spaced(file: PyFile, start: int, end: int, new: str) -> bytes:
 
 def helper_text() -> bytes:
     """The generated module, the same for every project."""
-    return text("jumar_device.py.txt")
+    return copied.text(HELPER)

@@ -14,6 +14,7 @@ or the temporary folder), `JUMAR_CLOUD_TIMEOUT` (seconds to wait for another pro
 
 import atexit
 import contextlib
+import functools
 import hashlib
 import importlib
 import json
@@ -65,7 +66,7 @@ class CloudError(RuntimeError):
     """Data could not be fetched, or results could not be sent."""
 
 
-class _Run(object):
+class _Run:
     """What this process knows about its job."""
 
     def __init__(self):
@@ -142,7 +143,8 @@ def stage(args, unknown_ok=False):
                 setattr(namespace, name, _run.results)
             elif values.get(name) and name not in given:
                 explicit = _is_given(parser, name, values[name])
-                setattr(namespace, name, _each(values[name], lambda one: _resolved(kind, name, one, explicit)))
+                resolve = functools.partial(_resolved, kind, name, explicit=explicit)
+                setattr(namespace, name, _each(values[name], resolve))
     if in_job() or given:
         _set_devices(namespace, parser, devices)
         known = set(given).union(*kinds.values())
@@ -197,8 +199,8 @@ def upload():
     files = _listing(_run.results)
     if not files or files == _run.sent:
         return
-    target = _run.remote.rstrip("/") + ("/" if rank() == 0 else "/rank_{}/".format(rank()))
-    _say("copies {} files to {}".format(len(files), target))
+    target = _run.remote.rstrip("/") + ("/" if rank() == 0 else f"/rank_{rank()}/")
+    _say(f"copies {len(files)} files to {target}")
     _retry("results could not be copied to " + target, lambda: _moxing().file.copy_parallel(_run.results, target))
     _run.sent = files
 
@@ -257,7 +259,7 @@ def in_job():
 def fetch(url, is_file=False):
     """The local copy of an address, made once for each node; a local path is given back as it is."""
     if not _is_remote(url):
-        return url[len("file://"):] if url.startswith("file://") else url
+        return url[len("file://") :] if url.startswith("file://") else url
     key = (url, is_file)
     if key not in _run.fetched:
         name = re.sub(r"[^\w.-]", "_", url.rstrip("/").rsplit("/", 1)[-1]) or "data"
@@ -277,13 +279,13 @@ def _open(data_url, train_url):
         _run.data = fetch(os.fspath(data_url))
     if train_url:
         url = os.fspath(train_url)
-        own = "" if rank() == 0 else "rank_{}".format(rank())
+        own = "" if rank() == 0 else f"rank_{rank()}"
         if _is_remote(url):
-            _run.results = os.path.join(_cache(), "out", "rank_{}".format(rank()))
+            _run.results = os.path.join(_cache(), "out", f"rank_{rank()}")
             _run.remote = url
             _watch()
         else:
-            root = url[len("file://"):] if url.startswith("file://") else url
+            root = url[len("file://") :] if url.startswith("file://") else url
             _run.results = os.path.abspath(os.path.join(root, own)) if own else os.path.abspath(root)
         _make_folder(_run.results)
 
@@ -426,7 +428,7 @@ def _parts(text):
     path = text.replace("\\", "/")
     for prefix in ("/cache/", "/tmp/"):
         if path.startswith(prefix):
-            path = path[len(prefix):]
+            path = path[len(prefix) :]
     return [part for part in path.split("/") if part not in ("", ".", "..", "~")]
 
 
@@ -437,7 +439,7 @@ def _in_results(text):
         if text == root or text.startswith(root.rstrip("/") + "/"):
             return text
         here = os.getcwd().rstrip("/") + "/"
-        text = text[len(here):] if text.startswith(here) else text
+        text = text[len(here) :] if text.startswith(here) else text
     new = os.path.join(root, *_parts(text))
     return new + "/" if text.endswith("/") else new
 
@@ -464,7 +466,10 @@ def _beside(text):
     if os.path.isabs(text):
         return None
     main = getattr(sys.modules.get("__main__"), "__file__", None)
-    for folder in (os.path.dirname(os.path.abspath(main)) if main else None, os.path.dirname(os.path.abspath(__file__))):
+    for folder in (
+        os.path.dirname(os.path.abspath(main)) if main else None,
+        os.path.dirname(os.path.abspath(__file__)),
+    ):
         if folder and os.path.exists(os.path.join(folder, text)):
             return os.path.join(folder, text)
     return None
@@ -498,7 +503,7 @@ def _number(*names, **options):
 
 
 def _say(text):
-    sys.stderr.write("jumar_cloud: rank {}: {}\n".format(rank(), text))
+    sys.stderr.write(f"jumar_cloud: rank {rank()}: {text}\n")
     sys.stderr.flush()
 
 
@@ -525,10 +530,10 @@ def _cache():
     same = [job, os.path.abspath(sys.argv[0] or "."), words]
     if not any(job):
         parent = os.getppid() if hasattr(os, "getppid") and device_count() > 1 else os.getpid()
-        same.append("{}-{}".format(parent, _birth(parent)))
+        same.append(f"{parent}-{_birth(parent)}")
     text = json.dumps(same).encode("utf-8")
     user = os.getuid() if hasattr(os, "getuid") else 0
-    return os.path.join(base, "jumar_cloud_{}".format(user), hashlib.sha1(text).hexdigest()[:12])
+    return os.path.join(base, f"jumar_cloud_{user}", hashlib.sha1(text).hexdigest()[:12])
 
 
 def _once(place, url, is_file):
@@ -538,13 +543,13 @@ def _once(place, url, is_file):
             return
         reason = _failure(place)
         if reason:
-            raise CloudError("{} could not be fetched, another process says: {}".format(url, reason))
+            raise CloudError(f"{url} could not be fetched, another process says: {reason}")
         part = place + ".part"
         for old in (part, place):
             shutil.rmtree(old, ignore_errors=True)
-        _say("fetches {}".format(url))
+        _say(f"fetches {url}")
         try:
-            _retry("{} could not be fetched".format(url), lambda: _download(url, part, is_file))
+            _retry(f"{url} could not be fetched", lambda: _download(url, part, is_file))
         except CloudError as error:
             shutil.rmtree(part, ignore_errors=True)
             _write(place + ".failed", {"reason": str(error), "pid": os.getpid()})
@@ -571,12 +576,13 @@ def _retry(what, function):
         try:
             return function()
         except _NotHere as error:
-            raise CloudError("{}: {}".format(what, error))
+            raise CloudError(f"{what}: {error}") from error
         except Exception as error:
             if attempt + 1 == TRIES:
-                raise CloudError("{}: {}: {}".format(what, type(error).__name__, error))
-            _say("{}: {}; tries again".format(what, error))
+                raise CloudError(f"{what}: {type(error).__name__}: {error}") from error
+            _say(f"{what}: {error}; tries again")
             time.sleep(float(os.environ.get("JUMAR_CLOUD_PAUSE", 2)) * (attempt + 1))
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _is_done(place):
@@ -614,9 +620,9 @@ def _lock(place):
                 owner = (_read(place + ".owner") or {}).get("pid", "?")
                 if time.time() > end:
                     text = "waited {:.0f} s for process {} to fetch the data; JUMAR_CLOUD_TIMEOUT is the limit"
-                    raise CloudError(text.format(limit, owner))
+                    raise CloudError(text.format(limit, owner)) from None
                 if not waits:
-                    _say("waits for process {}".format(owner))
+                    _say(f"waits for process {owner}")
                 waits = True
                 time.sleep(0.1)
         _write(place + ".owner", {"pid": os.getpid()})
@@ -626,14 +632,14 @@ def _lock(place):
 def _birth(pid):
     """When a process was started, in ticks; a number that is used again has another birth. None: no such process."""
     try:
-        with open("/proc/{}/stat".format(pid), "rb") as file:
+        with open(f"/proc/{pid}/stat", "rb") as file:
             return int(file.read().rsplit(b")", 1)[1].split()[19])
     except (OSError, IndexError, ValueError):
         return None
 
 
 def _write(path, value):
-    fresh = "{}.{}".format(path, os.getpid())
+    fresh = f"{path}.{os.getpid()}"
     with open(fresh, "w") as file:
         json.dump(value, file)
     os.replace(fresh, path)
@@ -664,7 +670,7 @@ def _last():
     try:
         upload()
     except CloudError as error:
-        _say("error: {}".format(error))
+        _say(f"error: {error}")
         sys.stdout.flush()
         os._exit(1)
 
@@ -691,13 +697,15 @@ def _moxing():
     try:
         import moxing as real
     except ImportError:
-        raise _NotHere("MoXing is not installed; it is part of ModelArts, elsewhere give a folder instead of an address")
+        raise _NotHere(
+            "MoXing is not installed; it is part of ModelArts, elsewhere give a folder instead of an address"
+        ) from None
     if not hasattr(getattr(real, "file", None), "copy_parallel"):
         raise _NotHere("the package `moxing` that is installed here is not Huawei's MoXing: `pip uninstall moxing`")
     return real
 
 
-class _File(object):
+class _File:
     """`moxing.file` for scripts that call it themselves: addresses go to MoXing, local paths need none."""
 
     def copy_parallel(self, src_url, dst_url, *args, **kwargs):
@@ -708,7 +716,7 @@ class _File(object):
             return
         source = fetch(self._there(src_url)).rstrip("/") or "/"
         if not os.path.exists(source) and _run.results and source.startswith(_run.results):
-            _say("nothing to copy yet: {}".format(source))
+            _say(f"nothing to copy yet: {source}")
             return
         is_input = _is_remote(src_url) or source == _run.data
         _merge(source, dst_url, _link if is_input else shutil.copyfile)
@@ -717,7 +725,7 @@ class _File(object):
         """A place among the results that is not here but may be in the cloud, from an earlier run."""
         if not _run.remote or not url.startswith(_run.results + "/") or os.path.exists(url):
             return url
-        far = _run.remote.rstrip("/") + url[len(_run.results):]
+        far = _run.remote.rstrip("/") + url[len(_run.results) :]
         return far if self.exists(far) else url
 
     def copy(self, src_url, dst_url, *args, **kwargs):
@@ -756,7 +764,7 @@ class _File(object):
         return getattr(_moxing().file, name)
 
 
-class _Moxing(object):
+class _Moxing:
     def __init__(self):
         self.file = _File()
 
@@ -794,7 +802,7 @@ def _link(source, target):
         if os.path.islink(target) and os.readlink(target) == whole:
             return
         if os.path.islink(target) or not os.path.exists(target):
-            fresh = "{}.{}".format(target, os.getpid())
+            fresh = f"{target}.{os.getpid()}"
             os.symlink(whole, fresh)
             os.replace(fresh, target)
             return

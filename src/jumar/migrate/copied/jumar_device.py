@@ -10,10 +10,8 @@ import time
 
 import torch
 
-try:
+with contextlib.suppress(Exception):  # not installed, or another accelerator is in use
     import torch_npu  # noqa: F401
-except Exception:  # not installed, or another accelerator is in use
-    pass
 
 
 @functools.lru_cache(None)
@@ -40,7 +38,7 @@ def place(index=None):
     number = text.rpartition(":")[2]
     if module is None or not number.isdigit():
         return kind
-    return "{}:{}".format(kind, number)
+    return f"{kind}:{number}"
 
 
 def move(value, device=None, *args, **kwargs):
@@ -56,7 +54,7 @@ def is_on_accelerator(value):
 def tensor_type(name):
     """The full name of a tensor type such as `FloatTensor` on this machine."""
     kind, module = _find()
-    return "torch.{}".format(name) if module is None else "torch.{}.{}".format(kind, name)
+    return f"torch.{name}" if module is None else f"torch.{kind}.{name}"
 
 
 def get_autocast_dtype():
@@ -163,7 +161,7 @@ _ON_CPU = {
     "get_device_capability": _constant((0, 0)),
     "get_device_name": _constant("cpu"),
     "get_rng_state": lambda *args, **kwargs: torch.get_rng_state(),
-    "get_rng_state_all": lambda: [],
+    "get_rng_state_all": list,
     "is_available": _constant(False),
     "is_bf16_supported": _constant(True),
     "is_current_stream_capturing": _constant(False),
@@ -175,16 +173,41 @@ _ON_CPU = {
     "memory_summary": _constant(""),
     "stream": _Block,
 }
-for _name in (
-    "current_device device_count get_sync_debug_mode initial_seed max_memory_allocated max_memory_cached "
-    "max_memory_reserved memory_allocated memory_cached memory_reserved utilization"
-).split():
+for _name in [
+    "current_device",
+    "device_count",
+    "get_sync_debug_mode",
+    "initial_seed",
+    "max_memory_allocated",
+    "max_memory_cached",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_cached",
+    "memory_reserved",
+    "utilization",
+]:
     _ON_CPU[_name] = _constant(0)
-for _name in (
-    "_lazy_init empty_cache init ipc_collect manual_seed manual_seed_all reset_accumulated_memory_stats "
-    "reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats seed seed_all set_device "
-    "set_per_process_memory_fraction set_rng_state set_rng_state_all set_stream set_sync_debug_mode synchronize"
-).split():
+for _name in [
+    "_lazy_init",
+    "empty_cache",
+    "init",
+    "ipc_collect",
+    "manual_seed",
+    "manual_seed_all",
+    "reset_accumulated_memory_stats",
+    "reset_max_memory_allocated",
+    "reset_max_memory_cached",
+    "reset_peak_memory_stats",
+    "seed",
+    "seed_all",
+    "set_device",
+    "set_per_process_memory_fraction",
+    "set_rng_state",
+    "set_rng_state_all",
+    "set_stream",
+    "set_sync_debug_mode",
+    "synchronize",
+]:
     _ON_CPU[_name] = _constant(None)
 _IN_AMP = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
 
@@ -206,4 +229,4 @@ def __getattr__(name):
         return _ON_CPU[name]
     if name.endswith(("Tensor", "Storage")) and hasattr(torch, name):
         return getattr(torch, name)
-    raise AttributeError("there is no counterpart of `torch.cuda.{}` on `{}`".format(name, kind))
+    raise AttributeError(f"there is no counterpart of `torch.cuda.{name}` on `{kind}`")
