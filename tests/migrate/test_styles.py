@@ -142,3 +142,15 @@ def test_imports_do_not_change_without_their_rule() -> None:
     text = b"import torch.cuda as c\nc.CUDAGraph()\n"
     only = project.migrate_bytes("a.py", text, dataclasses.replace(Settings(), only=frozenset({"PT102"})))
     assert only is not None and b"c.CUDAGraph" not in only.after and b"torch.npu.NPUGraph()" in only.after
+
+
+def test_findings_are_made_in_one_place() -> None:
+    """Levels, safety and styles are applied where a finding is made; the cache only brings back what was made there."""
+    top = Path(project.__file__).parent
+    makers = {
+        path.relative_to(top).as_posix()
+        for path in top.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding"
+    }
+    assert makers == {"document.py", "cache.py"}

@@ -13,12 +13,13 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from jumar.core.errors import UserError
-from jumar.core.finding import Finding, Level, Safety, State, Where
+from jumar.core.finding import Finding, Level
 from jumar.core.source import Source, UnreadableError
 from jumar.migrate import languages, walk
 from jumar.migrate.cache import Cache
+from jumar.migrate.document import about_file
 from jumar.migrate.result import FileResult, ProjectResult
-from jumar.migrate.rule import FAILED, UNREADABLE, Rule, passes
+from jumar.migrate.rule import FAILED, UNREADABLE, passes
 from jumar.migrate.settings import Settings
 from jumar.migrate.walk import Text
 
@@ -171,16 +172,10 @@ def _whole(result: FileResult | None, raw: bytes) -> FileResult | None:
 
 
 def _left_out(name: str, reason: str) -> Finding:
-    message = f"this file was left out: {reason}"
-    return _about(UNREADABLE, Level.WARNING, name, message, None)
+    return about_file(UNREADABLE, name, f"this file was left out: {reason}")
 
 
 def _crashed(name: str, error: Exception) -> Finding:
     message = f"Jumar failed on this file and left it as it is: {type(error).__name__}: {error}"
     fix = "please report this with the file, or the lines around it; `JUMAR_DEBUG=1` shows the traceback"
-    return _about(FAILED, Level.ERROR, name, message, fix)
-
-
-def _about(rule: Rule, level: Level, name: str, message: str, fix: str | None) -> Finding:
-    """A finding about a whole file."""
-    return Finding(rule.id, level, message, Where(name), fix, Safety.SHOW, State.HAND, rule.name)
+    return about_file(FAILED, name, message, fix, Level.ERROR)

@@ -13,8 +13,8 @@ from jumar.core.source import Source
 from jumar.migrate import engine, rule
 from jumar.migrate.document import Document, Span
 from jumar.migrate.engine import Outcome, Round
-from jumar.migrate.rule import Rule, Unit
-from jumar.migrate.settings import Settings, Style
+from jumar.migrate.rule import Unit
+from jumar.migrate.settings import Settings
 from jumar.migrate.syntax.dockerfile import Instruction
 from jumar.migrate.syntax.entry import Entry
 from jumar.migrate.syntax.shell import Assignment, Command, Script
@@ -55,24 +55,9 @@ class TextFile(Document):
         self._marked = len(self.covered)
         return self._marks.find(1, start, end) >= 0
 
-    def change(
-        self, rule: Rule, at: Span, message: str, *edits: Edit, at_run_time: bool = False, subject: str = ""
-    ) -> Finding:
-        """Rewrite a site that can name only one kind of device; other styles than `npu` keep it, and say so."""
-        style = self.settings.to
-        if style is Style.NPU:
-            return self.rewrite(rule, at, message, *edits, subject=subject)
-        if style is Style.IMPORT and at_run_time:
-            return self.rewrite(rule, at, f"{message} at run time", subject=subject)
+    def by_hand(self, edits: tuple[Edit, ...]) -> str:
         new = " ".join(edit.new.decode() for edit in edits).strip()
-        fix = f"on an Ascend machine use `{new}` here" if new else "choose another one on an Ascend machine"
-        return self.report(rule, at, State.HAND, message, fix, subject=subject)
-
-    def ask(self, rule: Rule, at: Span, message: str, *edits: Edit, subject: str = "") -> Finding:
-        """As `change`, made only when the user allows unsafe edits."""
-        if self.settings.to is not Style.NPU:
-            return self.change(rule, at, message, *edits, subject=subject)
-        return self.rewrite(rule, at, message, *edits, safety=Safety.ASK, subject=subject)
+        return f"on an Ascend machine use `{new}` here" if new else "choose another one on an Ascend machine"
 
     def within(self, span: Span, text: str) -> Span | None:
         """Where `text` stands in a stretch, if it stands there exactly once."""

@@ -10,12 +10,10 @@ import ast
 from types import ModuleType
 
 from jumar.core.edit import Edit
-from jumar.core.finding import Finding, State
-from jumar.migrate.document import Span
+from jumar.migrate.document import Change
 from jumar.migrate.passes.torch.styles import agnostic, npu, runtime
-from jumar.migrate.passes.torch.styles.change import Change, Use
+from jumar.migrate.passes.torch.styles.change import Use
 from jumar.migrate.pyfile import PyFile
-from jumar.migrate.rule import Rule
 from jumar.migrate.settings import Style
 from jumar.tables.apis import Row, cuda_row, version
 
@@ -29,13 +27,8 @@ def style(file: PyFile) -> ModuleType:
     return _STYLES[file.settings.to]
 
 
-def settle(
-    file: PyFile, rule: Rule, at: ast.expr | Span, what: str, change: Change | None, fix: str, subject: str = ""
-) -> Finding:
-    """The finding for a site: rewritten by the change, or left to a person when there is none."""
-    if change is None:
-        return file.report(rule, at, State.HAND, what, fix, subject)
-    return file.rewrite(rule, at, what + change.note, *change.edits, needs=change.needs, subject=subject)
+def is_agnostic(file: PyFile) -> bool:
+    return file.settings.to is Style.AGNOSTIC
 
 
 def row_for(name: str, file: PyFile) -> Row:

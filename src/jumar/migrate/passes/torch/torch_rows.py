@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
 from jumar.migrate import from_imports
-from jumar.migrate.passes.torch import settle, targets
+from jumar.migrate.document import WRITTEN_STYLES
+from jumar.migrate.passes.torch import targets
 from jumar.migrate.passes.torch.styles.npu import IMPORT as IMPORT_NPU
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
@@ -20,7 +21,7 @@ def use(rule: Rule, node: ast.expr, name: str, row: TorchName, file: PyFile) -> 
     if isinstance(node, ast.Name) and row.npu is not None and file.settings.to is Style.NPU:
         yield file.rewrite(rule, node, f"`{node.id}` is `{row.npu}` from the import on", subject=name)
         return
-    if row.npu is None or settle.is_agnostic(file):
+    if row.npu is None or targets.is_agnostic(file):
         yield _left(rule, node, name, row, file)
         return
     new = row.npu + name.removeprefix(row.name)
@@ -30,7 +31,9 @@ def use(rule: Rule, node: ast.expr, name: str, row: TorchName, file: PyFile) -> 
         yield file.report(rule, node, State.HAND, message, f"write `{new}` here", subject=name)
         return
     needs = (IMPORT_NPU, *edit.needs)
-    yield settle.rewrite(file, rule, node, message, *edit.edits, needs=needs, subject=name, at_run_time=row.at_run_time)
+    yield file.rewrite(
+        rule, node, message, *edit.edits, needs=needs, subject=name, at_run_time=row.at_run_time, styles=WRITTEN_STYLES
+    )
 
 
 def imported(

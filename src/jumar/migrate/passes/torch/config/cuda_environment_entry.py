@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
+from jumar.migrate.document import ONLY_NPU
 from jumar.migrate.passes.torch.variables import verdict
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.entry import Entry, Kind
@@ -44,7 +45,7 @@ def _pair(entry: Entry, file: TextFile, name: str, value: str, name_at: tuple[in
     edits = [file.replace(name_at, found.npu)]
     if found.value is not None:
         edits.append(Edit(entry.end - len(value.encode()), entry.end, found.value.encode()))
-    yield file.change(RULE, at, found.message, *edits, subject=name)
+    yield file.rewrite(RULE, at, found.message, *edits, subject=name, styles=ONLY_NPU)
 
 
 def _named(entry: Entry, file: TextFile) -> Iterator[Finding]:

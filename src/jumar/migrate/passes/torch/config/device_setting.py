@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding
+from jumar.migrate.document import ONLY_NPU
 from jumar.migrate.passes.torch import values
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.entry import Entry, Kind
@@ -31,7 +32,7 @@ def visit_entry(entry: Entry, file: TextFile) -> Iterator[Finding]:
         yield file.report(RULE, at, found.state, message, found.fix, subject=entry.key)
     else:
         edit = file.replace((entry.end - len(value.encode()), entry.end), found.new)
-        yield file.change(RULE, at, message, edit, at_run_time=True, subject=entry.key)
+        yield file.rewrite(RULE, at, message, edit, at_run_time=True, subject=entry.key, styles=ONLY_NPU)
 
 
 def _meaning(entry: Entry, file: TextFile) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
+from jumar.migrate.document import ONLY_NPU
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.entry import Entry, Kind
 from jumar.migrate.textfile import TextFile
@@ -40,7 +41,9 @@ def visit_entry(entry: Entry, file: TextFile) -> Iterator[Finding]:
     message = f"`{row.key}` is `{entry.value}`: {row.note}"
     if row.new is not None and entry.is_exact:
         edit = file.replace((entry.start, entry.end), row.new)
-        yield file.change(RULE, at, f"`{row.key}`: `{entry.value}` becomes `{row.new}`: {row.note}", edit)
+        yield file.rewrite(
+            RULE, at, f"`{row.key}`: `{entry.value}` becomes `{row.new}`: {row.note}", edit, styles=ONLY_NPU
+        )
     else:
         state = State.HAND if row.state is State.REWRITTEN else row.state
         yield file.report(RULE, at, state, message, subject=entry.key)

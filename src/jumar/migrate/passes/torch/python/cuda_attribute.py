@@ -31,7 +31,7 @@ def visit_Attribute(node: ast.Attribute, file: PyFile) -> Iterator[Finding]:
         return
     change = targets.style(file).attribute(file, node, new)
     what = f"`.{node.attr}` is `.{new}` on an NPU"
-    yield targets.settle(file, RULE, at, what, change, f"write `.{new}` where this runs on an NPU")
+    yield file.rewrite(RULE, at, what, change, otherwise=f"write `.{new}` where this runs on an NPU")
 
 
 def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
@@ -44,4 +44,4 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
             at = (start, start + len(keyword.arg.encode()))
             change = targets.style(file).argument(file, keyword, known[keyword.arg])
             what = f"the keyword `{keyword.arg}` is `{known[keyword.arg]}` on an NPU"
-            yield targets.settle(file, RULE, at, what, change, "give this argument by position")
+            yield file.rewrite(RULE, at, what, change, otherwise="give this argument by position")

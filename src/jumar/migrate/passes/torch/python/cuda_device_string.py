@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
+from jumar.migrate.document import Change
 from jumar.migrate.passes.torch import context, targets
-from jumar.migrate.passes.torch.styles.change import Change, Use
+from jumar.migrate.passes.torch.styles.change import Use
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 
@@ -58,7 +59,7 @@ def _site(
         elif reason != "other rule":
             yield file.report(RULE, node, State.BENIGN, f"`{text}` is {reason}, not a device")
         return
-    yield targets.settle(file, RULE, node, f"device string `{text}`", _change(file, node, whole, index, use), _FIX)
+    yield file.rewrite(RULE, node, f"device string `{text}`", _change(file, node, whole, index, use), otherwise=_FIX)
 
 
 def _change(

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
-from jumar.migrate.passes.torch import settle, shapes
+from jumar.migrate.document import WRITTEN_STYLES
+from jumar.migrate.passes.torch import shapes, targets
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 from jumar.tables.environment import Variable, convert, variable
@@ -65,7 +66,7 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
     if not row.is_renamed:
         fix = f"see `{row.npu}`" if row.npu else None
         yield file.report(RULE, node, row.state, f"`{row.name}`: {row.note}", fix, subject=row.name)
-    elif settle.is_agnostic(file):
+    elif targets.is_agnostic(file):
         yield from _agnostic(node, row, found, file)
     else:
         yield from _renamed(node, row, found, file)
@@ -83,13 +84,13 @@ def visit_keyword(node: ast.keyword, file: PyFile) -> Iterator[Finding]:
         return
     changed = _value(node.value, row, file) if row.value != "same" else []
     message = f"`{row.name}` becomes `{row.npu}`"
-    if changed is None or where is None or not _is_environment(where, file) or settle.is_agnostic(file):
+    if changed is None or where is None or not _is_environment(where, file) or targets.is_agnostic(file):
         fix = f"set `{row.npu}` if this names an environment variable"
         yield file.report(RULE, node, State.HAND, message, fix, subject=row.name)
         return
     start, _ = file.source.span(node)
     edit = Edit(start, start + len(row.name), str(row.npu).encode())
-    yield settle.rewrite(file, RULE, node, message, edit, *changed, subject=row.name)
+    yield file.rewrite(RULE, node, message, edit, *changed, subject=row.name, styles=WRITTEN_STYLES)
 
 
 def _renamed(node: ast.Constant, row: Variable, found: Use, file: PyFile) -> Iterator[Finding]:
@@ -107,7 +108,7 @@ def _renamed(node: ast.Constant, row: Variable, found: Use, file: PyFile) -> Ite
         if changed:
             message += "; sorted, because the list must ascend: rank and card no longer pair as before"
             edits += changed
-    yield settle.rewrite(file, RULE, node, message, *edits, subject=row.name)
+    yield file.rewrite(RULE, node, message, *edits, subject=row.name, styles=WRITTEN_STYLES)
 
 
 def _value(value: ast.expr | None, row: Variable, file: PyFile) -> list[Edit] | None:
@@ -142,10 +143,12 @@ def _agnostic(node: ast.Constant, row: Variable, found: Use, file: PyFile) -> It
         return
     other = f'{file.text(target.value)}["{row.npu}"]'
     if any(file.text(known).replace("'", '"') == other for known in assign.targets):
-        yield settle.rewrite(file, RULE, node, message, subject=row.name)
+        yield file.rewrite(RULE, node, message, subject=row.name, styles=WRITTEN_STYLES)
         return
     end = file.source.span(target)[1]
-    yield settle.rewrite(file, RULE, node, message, Edit(end, end, f" = {other}".encode()), subject=row.name)
+    yield file.rewrite(
+        RULE, node, message, Edit(end, end, f" = {other}".encode()), subject=row.name, styles=WRITTEN_STYLES
+    )
 
 
 def _use(node: ast.Constant, file: PyFile) -> Use | None:

@@ -34,7 +34,7 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
         known = targets.row_for(value, file).npu is not None
         change = targets.style(file).type_string(file, node) if known else None
         fix = f"use `dtype=` and `device=` instead of `{match.group(1)}`"
-        yield targets.settle(file, RULE, node, f'tensor type "{value}"', change, fix, value)
+        yield file.rewrite(RULE, node, f'tensor type "{value}"', change, otherwise=fix, subject=value)
     elif _is_annotation(node, file):
         yield _annotation(node, value, file)
     elif _NAME.fullmatch(value):

@@ -32,7 +32,7 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
         yield file.report(RULE, value, State.BENIGN, "a bare card number means the NPU once torch_npu is loaded")
     else:
         fix = 'write `f"npu:{index}"` or a `torch.device` here'
-        yield targets.settle(file, RULE, value, "a bare card number is a device", change, fix)
+        yield file.rewrite(RULE, value, "a bare card number is a device", change, otherwise=fix)
 
 
 def _index(node: ast.Call, file: PyFile) -> ast.expr | None:

@@ -37,4 +37,4 @@ def visit_Attribute(node: ast.Attribute, file: PyFile) -> Iterator[Finding]:
         yield file.report(RULE, at, State.HAND, "`.is_cuda` may be of this project's own class", fix)
         return
     change = targets.style(file).is_on_device(file, node)
-    yield targets.settle(file, RULE, at, "`.is_cuda` asks for the device", change, "compare `x.device.type`")
+    yield file.rewrite(RULE, at, "`.is_cuda` asks for the device", change, otherwise="compare `x.device.type`")

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, Safety, State
-from jumar.migrate.passes.torch import settle, shapes
+from jumar.migrate.passes.torch import shapes, targets
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 from jumar.migrate.settings import Style
@@ -47,6 +47,6 @@ def _accelerator(value: ast.Constant, old: str, file: PyFile) -> Finding:
     message = f"accelerator `{old}` becomes `npu`: {_FIX}"
     if file.settings.to is Style.IMPORT:
         return file.rewrite(RULE, value, f"accelerator `{old}` works at run time", safety=Safety.SAFE)
-    if not edits or settle.is_agnostic(file):
+    if not edits or targets.is_agnostic(file):
         return file.report(RULE, value, State.HAND, f"accelerator `{old}` means CUDA here", _FIX, subject="lightning")
     return file.rewrite(RULE, value, message, *edits, subject="lightning")

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
-from jumar.migrate.passes.torch import settle, shapes
+from jumar.migrate.document import WRITTEN_STYLES
+from jumar.migrate.passes.torch import shapes, targets
 from jumar.migrate.passes.torch.styles import npu
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
@@ -52,7 +53,7 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
 
 def _rewritten(node: ast.Constant, file: PyFile, old: str, new: str) -> Iterator[Finding]:
     message = f"backend {file.text(node)} becomes `{new}`"
-    if settle.is_agnostic(file):
+    if targets.is_agnostic(file):
         yield from _agnostic(node, file)
         return
     edits = file.in_string(node, old, new)
@@ -63,7 +64,9 @@ def _rewritten(node: ast.Constant, file: PyFile, old: str, new: str) -> Iterator
         return
     call = shapes.call_of(node, file)
     at_run_time = call is not None and file.name(call.func) in _PATCHED
-    yield settle.rewrite(file, RULE, node, message, *edits, needs=npu.needs(file), at_run_time=at_run_time)
+    yield file.rewrite(
+        RULE, node, message, *edits, needs=npu.needs(file), at_run_time=at_run_time, styles=WRITTEN_STYLES
+    )
 
 
 def _agnostic(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
@@ -76,14 +79,14 @@ def _agnostic(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
     elif isinstance(parent, (ast.List, ast.Tuple, ast.Set)):
         known = any(isinstance(item, ast.Constant) and item.value == "hccl" for item in parent.elts)
         edits = () if known else (Edit(end, end, b', "hccl"'),)
-        yield settle.rewrite(file, RULE, node, "`hccl` stands beside `nccl`", *edits)
+        yield file.rewrite(RULE, node, "`hccl` stands beside `nccl`", *edits, styles=WRITTEN_STYLES)
     elif isinstance(parent, ast.Compare):
         yield from _compared(node, parent, file)
     elif not file.imports_torch:
         yield file.report(RULE, node, State.HAND, message, "choose `hccl` here when the device is an NPU")
     else:
         needs = ("import torch",)
-        yield settle.rewrite(file, RULE, node, message, Edit(start, end, _CHOSEN.encode()), needs=needs)
+        yield file.rewrite(RULE, node, message, Edit(start, end, _CHOSEN.encode()), needs=needs, styles=WRITTEN_STYLES)
 
 
 def _compared(node: ast.Constant, compare: ast.Compare, file: PyFile) -> Iterator[Finding]:
@@ -97,7 +100,7 @@ def _compared(node: ast.Constant, compare: ast.Compare, file: PyFile) -> Iterato
         yield file.report(RULE, node, State.HAND, "`nccl` is compared", "let it be true for `hccl` too")
         return
     edits = (Edit(*match.span(1), word.encode()), Edit(start, end, b'("nccl", "hccl")'))
-    yield settle.rewrite(file, RULE, node, "`hccl` counts like `nccl`", *edits)
+    yield file.rewrite(RULE, node, "`hccl` counts like `nccl`", *edits, styles=WRITTEN_STYLES)
 
 
 def _is_backend_argument(node: ast.Constant, file: PyFile) -> bool:

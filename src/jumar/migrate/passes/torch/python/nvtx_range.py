@@ -9,7 +9,8 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
-from jumar.migrate.passes.torch import settle, torch_rows
+from jumar.migrate.document import WRITTEN_STYLES
+from jumar.migrate.passes.torch import targets, torch_rows
 from jumar.migrate.passes.torch.styles import npu
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
@@ -34,11 +35,13 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
     message = f"`{name}` becomes `{new}`"
     call = file.parent(node)
     spelled = torch_rows.respell(file, node, new)
-    if spelled is None or settle.is_agnostic(file) or last not in _MARKS or not _fits(last, node, call, file):
+    if spelled is None or targets.is_agnostic(file) or last not in _MARKS or not _fits(last, node, call, file):
         fix = f"use `{new}`, whose first parameter is `message`"
         yield file.report(RULE, node, State.HAND, f"`{name}` is for NVIDIA's tools", fix, subject=name)
         return
-    yield settle.rewrite(file, RULE, node, message, *spelled.edits, needs=(npu.IMPORT, *spelled.needs), subject=name)
+    yield file.rewrite(
+        RULE, node, message, *spelled.edits, needs=(npu.IMPORT, *spelled.needs), subject=name, styles=WRITTEN_STYLES
+    )
 
 
 def visit_ImportFrom(node: ast.ImportFrom, file: PyFile) -> Iterator[Finding]:

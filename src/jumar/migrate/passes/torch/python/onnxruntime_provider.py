@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
-from jumar.migrate.passes.torch import settle, shapes
+from jumar.migrate.document import WRITTEN_STYLES
+from jumar.migrate.passes.torch import shapes, targets
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 
@@ -36,12 +37,12 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
             f"write `{_NEW}`, keep `device_id`, and rename `gpu_mem_limit` to `npu_mem_limit`; other options are CUDA's"
         )
         yield file.report(RULE, node, State.HAND, message, fix, subject=_OLD)
-    elif settle.is_agnostic(file) and isinstance(up, (ast.List, ast.Tuple)):
+    elif targets.is_agnostic(file) and isinstance(up, (ast.List, ast.Tuple)):
         known = any(isinstance(item, ast.Constant) and item.value == _NEW for item in up.elts)
         start, _ = file.source.span(node)
         both = () if known else (Edit(start, start, f'"{_NEW}", '.encode()),)
-        yield settle.rewrite(file, RULE, node, f"`{_NEW}` stands before `{_OLD}`", *both, subject=_OLD)
-    elif edits is None or settle.is_agnostic(file):
+        yield file.rewrite(RULE, node, f"`{_NEW}` stands before `{_OLD}`", *both, subject=_OLD, styles=WRITTEN_STYLES)
+    elif edits is None or targets.is_agnostic(file):
         yield file.report(RULE, node, State.HAND, message, "choose it by the device at hand", subject=_OLD)
     else:
-        yield settle.rewrite(file, RULE, node, message, *edits, subject=_OLD)
+        yield file.rewrite(RULE, node, message, *edits, subject=_OLD, styles=WRITTEN_STYLES)

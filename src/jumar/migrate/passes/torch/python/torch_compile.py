@@ -10,7 +10,8 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
-from jumar.migrate.passes.torch import settle, shapes
+from jumar.migrate.document import WRITTEN_STYLES
+from jumar.migrate.passes.torch import shapes, targets
 from jumar.migrate.passes.torch.styles import npu
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
@@ -56,8 +57,8 @@ def _backend(node: ast.Constant, value: str, file: PyFile) -> Iterator[Finding]:
     if value == "cudagraphs":
         edits = file.in_string(node, "cudagraphs", "npugraphs")
         message = "backend `cudagraphs` becomes `npugraphs`"
-        if edits and not settle.is_agnostic(file):
-            yield settle.rewrite(file, RULE, node, message, *edits, needs=(npu.IMPORT,))
+        if edits and not targets.is_agnostic(file):
+            yield file.rewrite(RULE, node, message, *edits, needs=(npu.IMPORT,), styles=WRITTEN_STYLES)
         else:
             yield file.report(RULE, node, State.HAND, message, "choose the backend by the device at hand")
     elif value not in _BACKENDS:

@@ -47,7 +47,9 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
         yield file.report(RULE, node, State.BENIGN, f"`{name}` works as it stands with torch {file.settings.torch}")
     else:
         what = f"`{name}` is replaced" if file.settings.to is Style.IMPORT else f"`{name}` becomes `{new}`"
-        yield targets.settle(file, RULE, node, what, targets.rename(file, node, new), f"write `{new}` here", name)
+        yield file.rewrite(
+            RULE, node, what, targets.rename(file, node, new), otherwise=f"write `{new}` here", subject=name
+        )
 
 
 def _left(node: ast.expr, name: str, file: PyFile) -> Finding:

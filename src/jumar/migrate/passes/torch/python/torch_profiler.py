@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
 from jumar.migrate import from_imports
-from jumar.migrate.passes.torch import settle, torch_rows
+from jumar.migrate.document import WRITTEN_STYLES
+from jumar.migrate.passes.torch import targets, torch_rows
 from jumar.migrate.passes.torch.styles import npu
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
@@ -38,7 +39,7 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
     if words[:2] != ["torch", "profiler"] or len(words) < 3 or words[2] not in _MOVED:
         return
     blocker = _blocker(file)
-    if blocker or settle.is_agnostic(file):
+    if blocker or targets.is_agnostic(file):
         if name in (_CUDA, "torch.profiler.profile"):
             yield _left(node, name, blocker, file)
         return
@@ -55,7 +56,9 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
         yield file.report(RULE, node, State.HAND, message, f"write `{new}` here", subject=name)
         return
     needs = (npu.IMPORT,)
-    yield settle.rewrite(file, RULE, node, message, *change.edits, needs=needs, subject=name, at_run_time=True)
+    yield file.rewrite(
+        RULE, node, message, *change.edits, needs=needs, subject=name, at_run_time=True, styles=WRITTEN_STYLES
+    )
 
 
 def visit_ImportFrom(node: ast.ImportFrom, file: PyFile) -> Iterator[Finding]:

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
-from jumar.migrate.passes.torch import settle, shapes
+from jumar.migrate.document import WRITTEN_STYLES
+from jumar.migrate.passes.torch import shapes, targets
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 
@@ -27,8 +28,8 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
     if value == "adamw_apex_fused":
         edits = file.in_string(node, value, _NPU_ADAMW)
         message = f"optimizer `{value}` becomes `{_NPU_ADAMW}`"
-        if edits and not settle.is_agnostic(file):
-            yield settle.rewrite(file, RULE, node, message, *edits, subject=value)
+        if edits and not targets.is_agnostic(file):
+            yield file.rewrite(RULE, node, message, *edits, subject=value, styles=WRITTEN_STYLES)
         else:
             yield file.report(RULE, node, State.HAND, message, "choose it by the device at hand", subject=value)
     elif value == "adamw_torch_fused":

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
+from jumar.migrate.document import ONLY_NPU
 from jumar.migrate.passes.torch.variables import Verdict, verdict
 from jumar.migrate.rule import Rule
 from jumar.migrate.settings import Style
@@ -72,7 +73,7 @@ def _rename(
             yield file.report(RULE, at, State.HAND, found.message, f"write `{found.npu}={found.value}`")
             return
         edits.append(file.replace(inside, found.value))
-    yield file.change(RULE, at, found.message, *edits, subject=assignment.name)
+    yield file.rewrite(RULE, at, found.message, *edits, subject=assignment.name, styles=ONLY_NPU)
 
 
 def visit_reference(reference: Reference, file: TextFile) -> Iterator[Finding]:
@@ -89,7 +90,9 @@ def visit_reference(reference: Reference, file: TextFile) -> Iterator[Finding]:
         message = f"`{reference.name}` is read here; on an NPU it is `{found.npu}`"
         yield file.report(RULE, at, State.HAND, message, subject=reference.name)
     else:
-        yield file.change(RULE, at, found.message, file.replace(at, found.npu), subject=reference.name)
+        yield file.rewrite(
+            RULE, at, found.message, file.replace(at, found.npu), subject=reference.name, styles=ONLY_NPU
+        )
 
 
 def visit_command(command: Command, file: TextFile) -> Iterator[Finding]:
@@ -115,7 +118,7 @@ def _word(file: TextFile, word: Word, name: str, found: Verdict) -> Iterator[Fin
             yield file.report(RULE, at, State.HAND, found.message, subject=name)
             return
         edits.append(file.replace(value, found.value))
-    yield file.change(RULE, at, found.message, *edits, subject=name)
+    yield file.rewrite(RULE, at, found.message, *edits, subject=name, styles=ONLY_NPU)
 
 
 def _is_own(assignment: Assignment, command: Command, file: TextFile) -> bool:

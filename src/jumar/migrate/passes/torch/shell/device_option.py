@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
-from jumar.migrate.document import Span
+from jumar.migrate.document import ONLY_NPU, Span
 from jumar.migrate.passes.torch import values
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.shell import Command, Word, options
@@ -40,8 +40,14 @@ def _say(file: TextFile, name: str, value: str, at: Span, word: Word, found: val
             RULE, at, State.HAND, f"option `{name}`: {found.message}", f"write `{found.new}`", subject=name
         )
         return
-    yield file.change(
-        RULE, at, f"option `{name}`: {found.message}", file.replace(inside, found.new), at_run_time=True, subject=name
+    yield file.rewrite(
+        RULE,
+        at,
+        f"option `{name}`: {found.message}",
+        file.replace(inside, found.new),
+        at_run_time=True,
+        subject=name,
+        styles=ONLY_NPU,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
+from jumar.migrate.document import ONLY_NPU
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.shell import Command, base_command
 from jumar.migrate.textfile import TextFile
@@ -50,7 +51,9 @@ def visit_command(command: Command, file: TextFile) -> Iterator[Finding]:
         fix = "ask for `npu-smi` where an NPU is looked for" if tool.npu else None
         yield file.report(RULE, span, State.HAND, message, fix, subject=name)
     elif tool.npu and not rest and not command.is_piped and word.text == name and not word.is_quoted:
-        yield file.change(RULE, span, f"`{name}` becomes `{tool.npu}`", file.replace(span, tool.npu), subject=name)
+        yield file.rewrite(
+            RULE, span, f"`{name}` becomes `{tool.npu}`", file.replace(span, tool.npu), subject=name, styles=ONLY_NPU
+        )
     else:
         yield file.report(
             RULE, span, State.HAND, f"`{name}` does not exist on an Ascend machine: {tool.note}", subject=name

@@ -7,7 +7,8 @@ import posixpath
 
 from jumar.core.edit import Edit
 from jumar.migrate import copied
-from jumar.migrate.passes.torch.styles.change import Change, Use
+from jumar.migrate.document import Change
+from jumar.migrate.passes.torch.styles.change import Use
 from jumar.migrate.pyfile import PyFile
 from jumar.tables.apis import FLAT, Row, version
 

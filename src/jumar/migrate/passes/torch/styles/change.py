@@ -1,20 +1,12 @@
-"""What a style answers: the edits for one site and the imports they need."""
+"""What a string that names a device is there for, and how it is spelled anew."""
 
 from __future__ import annotations
 
 import ast
 from enum import Enum, auto
-from typing import NamedTuple
 
 from jumar.core.edit import Edit
 from jumar.migrate.pyfile import PyFile
-
-
-class Change(NamedTuple):
-    edits: tuple[Edit, ...]
-    needs: tuple[str, ...] = ()
-    note: str = ""
-    """What to add to the message: ` at run time` when nothing is written."""
 
 
 class Use(Enum):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from jumar.core.edit import Edit
-from jumar.migrate.passes.torch.styles.change import Change, Use, respell
+from jumar.migrate.document import Change
+from jumar.migrate.passes.torch.styles.change import Use, respell
 from jumar.migrate.pyfile import PyFile
 from jumar.tables.apis import Row
 

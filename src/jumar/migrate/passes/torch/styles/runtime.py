@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 
-from jumar.migrate.passes.torch.styles.change import Change, Use
+from jumar.migrate.document import Change
+from jumar.migrate.passes.torch.styles.change import Use
 from jumar.migrate.pyfile import PyFile
 from jumar.tables.apis import Row, exported
 
