@@ -9,11 +9,12 @@ from types import ModuleType
 
 import pytest
 
-from jumar.migrate.rule import FAMILIES, Unit, all_rules
+from jumar.migrate.rule import LANGUAGES, OWN, Unit, all_rules
 from jumar.tables import pages
 
 ROOT = Path(__file__).parents[1]
 RULES = all_rules()
+PASSES = ROOT / "src" / "jumar" / "migrate" / "passes"
 PAGES = sorted((ROOT / "docs" / "rules").rglob("*.md"))
 
 
@@ -48,11 +49,10 @@ def test_ids_and_names_are_used_once_and_well_formed() -> None:
 
 
 def test_rule_files_are_named_after_their_rules() -> None:
-    for family in FAMILIES:
-        folder = ROOT / "src" / "jumar" / "migrate" / "rules" / family
-        stems = {path.stem for path in folder.glob("*.py") if "RULE = Rule(" in path.read_text()}
-        names = {unit.rule.name.replace("-", "_") for unit in RULES if unit.family == family}
-        assert stems == names
+    places = [path.relative_to(PASSES) for path in PASSES.rglob("*.py") if "RULE = Rule(" in path.read_text()]
+    assert all(len(place.parts) == 3 and place.parts[1] in LANGUAGES for place in places)
+    names = {(unit.owner.name, unit.rule.name.replace("-", "_")) for unit in RULES if unit.rule not in OWN}
+    assert {(place.parts[0], place.stem) for place in places} == names
 
 
 def test_renamed_ids_lead_to_pages_and_are_not_used_again() -> None:

@@ -31,7 +31,7 @@ VALUES = tuple(
 )
 """Modules of features with nothing but values, which reports may read."""
 HEAVY = {"torch", "torch_npu", "numpy", "mindspore", "obs", "boto3", "onnx", "onnxruntime"}
-HEAVY_PLACES = ("emulate", "compare", "cloud/store", "launch/backends", "export", "perf/record")
+HEAVY_PLACES = ("emulate", "migrate/copied", "compare", "cloud/store", "launch/backends", "export", "perf/record")
 
 
 def _modules() -> list[Path]:

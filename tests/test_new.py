@@ -71,14 +71,14 @@ def _lints(root: Path, *paths: str) -> None:
 def test_a_rule_gets_the_next_free_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "src/jumar/migrate/rules/python").mkdir(parents=True)
+    (tmp_path / "src/jumar/migrate/passes/torch/python").mkdir(parents=True)
     (tmp_path / "src/jumar/data").mkdir()
-    (tmp_path / "src/jumar/migrate/rules/python/a_b.py").write_text('RULE = Rule(id="PT107")\n# PT900\n')
+    (tmp_path / "src/jumar/migrate/passes/torch/python/a_b.py").write_text('RULE = Rule(id="PT107")\n# PT900\n')
     (tmp_path / "src/jumar/data/renamed_ids.toml").write_text('[ids]\nPT109 = "PT107"\n')
     monkeypatch.syspath_prepend(_ROOT / "tools")
     new = importlib.import_module("new")
     assert new.main(["rule", "cuda-thing"], tmp_path) == 0
-    code = (tmp_path / "src/jumar/migrate/rules/python/cuda_thing.py").read_text()
+    code = (tmp_path / "src/jumar/migrate/passes/torch/python/cuda_thing.py").read_text()
     compile(code, "cuda_thing.py", "exec")
     assert 'id="PT110"' in code
     assert (tmp_path / "docs/rules/python/cuda-thing.md").read_text().startswith("# PT110 cuda-thing\n")
@@ -91,7 +91,7 @@ def test_a_rule_gets_the_next_free_id(
 
 def test_rule(new: New) -> None:
     root = new("rule", "cuda-thing")
-    _lints(root, "src/jumar/migrate/rules/python/cuda_thing.py")
+    _lints(root, "src/jumar/migrate/passes/torch/python/cuda_thing.py")
     program = (
         "from jumar.migrate.rule import units; print({u.rule.name: u.rule.id for u in units('python')}['cuda-thing'])"
     )
@@ -163,7 +163,7 @@ def test_chip(new: New) -> None:
     ("words", "problem"),
     [
         (("rule", "cudaThing"), "`cudaThing` is not of the form `cuda-device-string`"),
-        (("rule", "cuda-device-string"), "`src/jumar/migrate/rules/python/cuda_device_string.py` exists"),
+        (("rule", "cuda-device-string"), "`src/jumar/migrate/passes/torch/python/cuda_device_string.py` exists"),
         (("aclnn", "aclnnAdd"), "`aclnnAdd` works already"),
         (("aclnn", "aclnnThing", "--parameters", "Im x"), "aclnnThing: unknown type `Im` in `Im x`"),
         (("cann", "aclInit", "--library", "ascendcl"), "`aclInit` works already"),

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from jumar.tables.load import text
+from jumar.migrate import copied
 
 PACKAGES = Path(__file__).parent / "programs" / "platform_packages"
 
@@ -25,7 +25,7 @@ class Platform:
         (data / "train" / "images").write_text("x")
         (data / "one.ckpt").write_text("state")
         self.code.mkdir()
-        (self.code / "jumar_cloud.py").write_bytes(text("jumar_cloud.py.txt"))
+        (self.code / "jumar_cloud.py").write_bytes(copied.text("jumar_cloud"))
         shutil.copytree(PACKAGES, top / "packages")
 
     def start(self, script: str, *args: str, rank: int = 0, size: int = 1, **env: str) -> subprocess.Popen[str]:

@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
-from jumar.tables.load import table, text
+from jumar.migrate import copied
+from jumar.tables.load import table
 from program_files import program_text
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cloud_jobs import Platform
 
-HELPER = text("jumar_cloud.py.txt").decode()
+HELPER = copied.text("jumar_cloud").decode()
 FETCH = """
 import sys, os, jumar_cloud
 print(jumar_cloud.fetch("s3://b/mnist/"), flush=True)
@@ -37,12 +38,11 @@ def platform(tmp_path: Path) -> Platform:
     return found
 
 
-def test_helper_is_python_3_7_and_needs_no_package() -> None:
-    tree = ast.parse(HELPER, feature_version=(3, 7))
+def test_helper_needs_no_package() -> None:
+    tree = ast.parse(HELPER)
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(tree))
     assert names - {"moxing"} <= sys.stdlib_module_names
-    assert not any(isinstance(node, ast.NamedExpr) for node in ast.walk(tree))
 
 
 def test_helper_knows_the_same_names_as_the_table() -> None:

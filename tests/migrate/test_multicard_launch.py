@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jumar.migrate.multicard import launch
+from jumar.migrate.passes.multicard import hooks
 
 SHOW = """
 import json, os, sys
@@ -32,7 +32,7 @@ time.sleep(60)
 def script(tmp_path: Path) -> Path:
     if shutil.which("bash") is None:
         pytest.skip("bash is not installed")
-    [(name, data)] = launch.files()
+    name, data = hooks.launcher()
     path = tmp_path / name
     path.write_bytes(data)
     return path

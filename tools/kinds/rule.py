@@ -81,7 +81,7 @@ def make(given: argparse.Namespace, root: Path) -> Made:
     code = PYTHON_RULE if family == "python" else OTHER_RULE
     return Made(
         {
-            root / f"src/jumar/migrate/rules/{family}/{snake(name)}.py": code.format(**fields),
+            root / f"src/jumar/migrate/passes/torch/{family}/{snake(name)}.py": code.format(**fields),
             root / f"docs/rules/{family}/{name}.md": PAGE.format(**fields),
         }
     )
@@ -90,7 +90,7 @@ def make(given: argparse.Namespace, root: Path) -> Made:
 def next_id(family: str, root: Path) -> str:
     """The first id behind all that rules and the table of renamed ids use; from 900 on are the catch-all rules."""
     prefix = PREFIXES[family]
-    texts = [path.read_text(encoding="utf-8") for path in (root / "src/jumar/migrate/rules").rglob("*.py")]
+    texts = [path.read_text(encoding="utf-8") for path in (root / "src/jumar/migrate/passes").rglob("*.py")]
     texts.append((root / "src/jumar/data/renamed_ids.toml").read_text(encoding="utf-8"))
     used = [int(number) for text in texts for number in re.findall(rf"\b{prefix}(\d{{3}})\b", text)]
     return f"{prefix}{max((number for number in used if number < 900), default=100) + 1}"

@@ -106,9 +106,12 @@ def migrate(request: MigrateRequest, progress: Progress | None = None, tell: Tel
         result = replace(result, not_copied=tuple(missing))
     if request.verify:
         from jumar.app import verify
+        from jumar.migrate import walk
 
         tell(f"running `{' '.join(request.verify)}` in the migrated project")
-        result = replace(result, project=result.project.with_findings(verify.run(result.project, request)))
+        more = verify.run(result.project, request)
+        texts = walk.texts_at(item.where.path for item in more if item.where)
+        result = replace(result, project=result.project.with_findings(more, texts))
     return result
 
 

@@ -41,6 +41,8 @@ class Cloud:
     """Does one already divide its data among them?"""
     called_once: frozenset[str] = frozenset()
     """Functions that the program calls in one place, which is not about other data than that of the training."""
+    is_adapted: bool = False
+    """Does the boot file use the helper already?"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ real = project._work
 
 
 def work(task):
-    if os.path.basename(task[0][0]) == "f0.py":
+    if os.path.basename(task[0][0].path) == "f0.py":
         os.killpg(0, signal.SIGINT)
     return real(task)
 
