@@ -15,15 +15,25 @@ LOWER = {
     "core": {"core"},
     "data": {"data"},
     "tables": {"tables", "core", "data"},
+    "runtime": {"runtime", "tables", "core", "data"},
     "report": {"report", "tables", "core"},
-    "cli": {"cli", "report", "tables", "core", "data", *FEATURES},
-    **{feature: {feature, "tables", "core", "data"} for feature in FEATURES},
+    "cli": {"cli", "report", "runtime", "tables", "core", "data", *FEATURES},
+    **{feature: {feature, "runtime", "tables", "core", "data"} for feature in FEATURES},
 }
 """What each part may import."""
 VALUES = tuple(
     f"jumar.{name}.result." for name in ("compare", "migrate", "machine.explain", "machine.smi", "parallel", "perf")
 )
 """Modules of features with nothing but values, which reports may read."""
+STARTERS = {
+    "runtime/process.py": "the place for it",
+    "emulate/glue/compiler.py": "keeps the compiler, run with `-I -S`: nothing of jumar is there",
+    "launch/backends/rank.py": "each rank's first program, run with `-I -S`: nothing of jumar is there",
+    "cloud/standin/enter.py": "enters the job's folders, run with `-I -S`: nothing of jumar is there",
+    "cloud/standin/ms/sitecustomize.py": "runs in an interpreter of the user's, without jumar",
+}
+"""Modules that may start processes, and why."""
+STARTS = ("subprocess", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.system", "os.popen")
 HEAVY = {"torch", "torch_npu", "numpy", "mindspore", "obs", "boto3", "onnx", "onnxruntime"}
 HEAVY_PLACES = ("emulate", "compare", "cloud/store", "launch/backends", "export", "perf/record")
 
@@ -90,3 +100,28 @@ def test_only_the_command_line_prints(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             assert node.func.id != "print", f"{path}:{node.lineno}: only `cli` prints"
+
+
+@pytest.mark.parametrize("path", _modules(), ids=lambda path: path.relative_to(SOURCES).as_posix())
+def test_only_runtime_starts_processes(path: Path) -> None:
+    starts = sorted(_starts(ast.parse(path.read_bytes())))
+    if path.relative_to(SOURCES).as_posix() in STARTERS:
+        assert starts, f"{path} starts no process any more: take it out of STARTERS"
+    else:
+        assert not starts, f"{path}:{starts[0][0]}: `{starts[0][1]}`: start processes through jumar.runtime.process"
+
+
+def _starts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Attribute):
+            names = [ast.unparse(node)]
+        for name in names:
+            if name.startswith(
+                ("subprocess", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.system", "os.popen")
+            ):
+                yield node.lineno, name

@@ -63,31 +63,31 @@ def check(sources: tuple[str, ...], cards: int | None, as_json: bool) -> int:
     FILE is a server's hccn.conf, or what `hccn_tool -i N -ip -g` printed there.
     """
     from jumar.cli.cmd_ranktable import servers
-    from jumar.launch import proc
     from jumar.launch.net import check as checks
+    from jumar.runtime import tools
 
     if sources:
         found = checks.servers(servers(sources))
     else:
-        proc.require("hccn_tool")
+        tools.require("hccn_tool")
         found = checks.here(range(cards if cards is not None else _count()), _tool)
     return show.checked(found, as_json=as_json)
 
 
 def _apply(commands: Sequence[tuple[str, ...]]) -> None:
-    from jumar.launch import proc
+    from jumar.runtime import tools
 
-    proc.require("hccn_tool")
+    tools.require("hccn_tool")
     for words in commands:
         click.echo(shlex.join(words), err=True)
-        proc.must(words)
+        tools.must(words)
 
 
 def _tool(words: Sequence[str]) -> tuple[int, str]:
-    from jumar.launch import proc
+    from jumar.runtime import tools
 
-    done = proc.run(["hccn_tool", *words])
-    return done.returncode, done.stdout
+    done = tools.ask(["hccn_tool", *words])
+    return done.code, done.out
 
 
 def _count() -> int:

@@ -127,7 +127,8 @@ def _document(built: Conversion) -> dict[str, Any]:
 
 def _run(built: Conversion) -> int:
     import shutil
-    import subprocess
+
+    from jumar.runtime import process
 
     program = shutil.which("atc")
     if program is None:
@@ -136,10 +137,8 @@ def _run(built: Conversion) -> int:
             "`source /usr/local/Ascend/cann/set_env.sh`; without CANN, `jumar export om` writes a stand-in",
         )
     click.echo(f"running {program}", err=True)
-    done = subprocess.run([program, *built.argv()[1:]], check=False)
-    if done.returncode:
-        click.echo(
-            f"atc ended with exit code {done.returncode}; `jumar explain LOG` knows many of its errors", err=True
-        )
+    code = process.call([program, *built.argv()[1:]])
+    if code:
+        click.echo(f"atc ended with exit code {code}; `jumar explain LOG` knows many of its errors", err=True)
         return EXIT_FAILED
     return EXIT_OK

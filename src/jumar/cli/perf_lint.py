@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -63,9 +62,6 @@ def _command(words: Sequence[str], options: Mapping[str, Any], folder: Path) -> 
 
 def _run(argv: Sequence[str], variables: Mapping[str, str]) -> int:
     """The program's own output goes to stderr: stdout carries the report."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    try:
-        return subprocess.run(argv, env={**os.environ, **variables}, stdout=sys.stderr.fileno(), check=False).returncode
-    except OSError as error:
-        raise UserError(f"cannot start `{argv[0]}`: {error.strerror}") from error
+    from jumar.runtime import process
+
+    return process.call(argv, env={**os.environ, **variables}, stdout=sys.stderr.fileno())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 from jumar.compare.floor import FLOORS, SIZES
 from jumar.compare.start import VARIABLE
 from jumar.core.errors import UserError
+from jumar.runtime import process
 
 
 class Wish(NamedTuple):
@@ -64,7 +64,4 @@ def _run(words: Sequence[str], folder: Path, wish: Wish, more: dict[str, Any], q
     argv = [sys.executable if words[0] in ("python", "python3") else words[0], *words[1:]]
     if words[0].endswith(".py"):
         argv = [sys.executable, *words]
-    try:
-        return subprocess.run(argv, env=variables, stdout=subprocess.DEVNULL if quiet else None, check=False).returncode
-    except OSError as error:
-        raise UserError(f"cannot start `{words[0]}`: {error.strerror}") from error
+    return process.call(argv, env=variables, stdout=process.DEVNULL if quiet else None)

@@ -15,6 +15,7 @@ from typing import NamedTuple, NoReturn
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.emulate import env, mindspore, prefix, program
+from jumar.runtime import process
 
 DRIVERS = ("/usr/local/Ascend/driver", "/usr/local/npu/driver", "/dev/davinci_manager")
 """Any of these says that the driver is there; some newer machines keep it in /usr/local/npu."""
@@ -137,11 +138,7 @@ def prepare(command: Command, wish: Wish) -> None:
 
 def execute(command: Command) -> NoReturn:
     """Become the command: exit code, signals and standard streams are then its own."""
-    program = command.argv[0]
-    try:
-        os.execvpe(program, list(command.argv), {**os.environ, **command.variables})
-    except OSError as error:
-        raise UserError(f"cannot start `{program}`: {error.strerror}") from error
+    process.become(command.argv, {**os.environ, **command.variables})
 
 
 def _on_real(argv: tuple[str, ...], wish: Wish, real: list[str]) -> Command:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from importlib import metadata
@@ -18,6 +17,7 @@ from typing import NamedTuple
 
 from jumar.core.errors import UserError
 from jumar.emulate import env, prefix
+from jumar.runtime import process
 from jumar.tables import mindspore_versions
 
 CANN = "9.1.0"
@@ -49,10 +49,10 @@ def installed(python: str) -> Installed:
         return Installed(_version("mindspore"), _version("numpy"))
     if shutil.which(python) is None:
         raise UserError(f"no such interpreter: `{python}`", "name one with mindspore, such as `env/bin/python`")
-    done = subprocess.run([python, "-c", _ASK], capture_output=True, text=True, check=False, timeout=60)
-    if done.returncode != 0:
+    done = process.run([python, "-c", _ASK], timeout=60)
+    if done.code != 0:
         raise UserError(f"`{python}` is not a Python that works", "name one with mindspore, such as `env/bin/python`")
-    return Installed(*json.loads(done.stdout))
+    return Installed(*json.loads(done.out))
 
 
 def check(python: str) -> Installed:

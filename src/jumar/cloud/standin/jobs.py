@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 import uuid
@@ -23,6 +22,7 @@ from typing import Any, NamedTuple
 from jumar.cloud import contract
 from jumar.core import write
 from jumar.core.errors import UserError
+from jumar.runtime import process as processes
 from jumar.tables.load import table
 
 ENDED = ("Completed", "Failed", "Terminated", "Abnormal")
@@ -90,9 +90,10 @@ class Jobs:
         record = Record(id_, body, {}, int(time.time() * 1000), self.extra, self.python)
         self._save(record._replace(status=_status("Creating", "Creating")))
         with open(folder / "runner.log", "wb") as log:
-            process = subprocess.Popen(
+            # Another interpreter: the job must outlive the command that made it.
+            process = processes.start(
                 [sys.executable, "-m", "jumar.cloud.standin.runner", str(self.home), id_],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+                stdout=log, stderr=processes.STDOUT,
             )  # fmt: skip
         (folder / "pid").write_text(str(process.pid), encoding="ascii")
         _children.append(process)
@@ -181,7 +182,7 @@ class Jobs:
             return not (self.folder(id_) / "pid").exists()
 
 
-_children: list[subprocess.Popen[bytes]] = []
+_children: list[processes.Process] = []
 """Runners started here: they must be waited for, or they stay as zombies."""
 
 

@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from jumar.cloud.address import Remote
 from jumar.cloud.standin import enter, interpreter
 from jumar.cloud.standin.jobs import Record
 from jumar.cloud.store.folder import FolderStore
+from jumar.runtime import process as processes
 
 _LITERALS = re.compile(r"(?<![\w./-])(/cache|/home/ma-user|/home/work|/user/config)(?=[/'\"\s,)\]}]|$)", re.M)
 _TEXTS = (".py", ".yaml", ".yml", ".json", ".sh", ".txt", ".cfg", ".ini", ".toml")
@@ -35,7 +35,7 @@ class Node:
         self.private = {path: str(self.root / path.lstrip("/")) for path in contract.PRIVATE}
         self.logs = top / "log"
         self.log = self.logs / f"{job.instance}.log"
-        self.processes: list[subprocess.Popen[bytes]] = []
+        self.processes: list[processes.Process] = []
         self.isolated = False
         self.python = record.python or sys.executable
         self.packages = self.own / "packages"
@@ -88,10 +88,7 @@ class Node:
         if os.environ.get("JUMAR_CLOUD_ISOLATE") == "0" or not sys.platform.startswith("linux"):
             return False
         spec = self._spec("/", "probe")
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", enter.__file__, spec, "--"], capture_output=True, check=False
-        )
-        return done.returncode == 0
+        return processes.run([sys.executable, "-I", "-S", enter.__file__, spec, "--"]).code == 0
 
     def _spec(self, folder: str, name: str) -> str:
         path = self.own / f"enter-{name}.json"
@@ -140,7 +137,7 @@ class Node:
 
     def _process(
         self, words: list[str], variables: dict[str, str], folder: str, log: Path, name: str
-    ) -> subprocess.Popen[bytes]:
+    ) -> processes.Process:
         shown = words if self.isolated else [self._rewritten(word) for word in words]
         values = variables if self.isolated else {key: self._rewritten(text) for key, text in variables.items()}
         spec = self._spec(folder if self.isolated else self._here(folder), name)
@@ -151,9 +148,9 @@ class Node:
         environment["PATH"] = f"{Path(self.python).parent}:{environment.get('PATH', os.defpath)}"
         environment["JUMAR_CLOUD_HOME"] = str(self.home)
         with open(log, "ab", buffering=0) as out:
-            return subprocess.Popen(
+            return processes.start(
                 [sys.executable, "-I", "-S", enter.__file__, spec, "--", *shown], env=environment,
-                stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+                stdout=out, stderr=processes.STDOUT,
             )  # fmt: skip
 
     def merge(self, *, rest: bool = False) -> None:

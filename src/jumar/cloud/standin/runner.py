@@ -7,11 +7,9 @@ the store while the job runs and at its end.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -21,6 +19,7 @@ from jumar.cloud.standin import interpreter
 from jumar.cloud.standin.jobs import Jobs, Record
 from jumar.cloud.standin.node import Node
 from jumar.core.errors import UserError
+from jumar.runtime import process as processes
 
 PERIOD = 30.0
 """Seconds between uploads of outputs, as on the platform."""
@@ -41,7 +40,7 @@ class Runner:
         self.first = self.nodes[0]
 
     @property
-    def processes(self) -> list[subprocess.Popen[bytes]]:
+    def processes(self) -> list[processes.Process]:
         return [process for node in self.nodes for process in node.processes]
 
     def run(self) -> int:
@@ -141,18 +140,9 @@ class Runner:
             node.merge(rest=rest)
 
     def _end_all(self) -> None:
-        running = [process for process in self.processes if process.poll() is None]
-        for kind in (signal.SIGTERM, signal.SIGKILL):
-            for process in running:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, kind)
-            end = time.monotonic() + GRACE
-            while time.monotonic() < end and any(process.poll() is None for process in running):
-                time.sleep(STEP / 2)
-        for process in self.processes:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        processes.end(self.processes, GRACE)
+        for process in self.processes:  # what ended by itself may have left others in its group
+            processes.kill(process)
 
     def _stage_out(self) -> None:
         for node in self.nodes:
