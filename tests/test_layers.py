@@ -30,7 +30,7 @@ STARTERS = {
     "emulate/glue/compiler.py": "keeps the compiler, run with `-I -S`: nothing of jumar is there",
     "launch/backends/rank.py": "each rank's first program, run with `-I -S`: nothing of jumar is there",
     "cloud/standin/enter.py": "enters the job's folders, run with `-I -S`: nothing of jumar is there",
-    "cloud/standin/ms/sitecustomize.py": "runs in an interpreter of the user's, without jumar",
+    "runtime/hooks/mindspore.py": "runs in an interpreter of the user's, without jumar",
 }
 """Modules that may start processes, and why."""
 STARTS = ("subprocess", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.system", "os.popen")

@@ -59,11 +59,12 @@ class Place:
             return
         from jumar.cloud.standin import interpreter
         from jumar.emulate import command
+        from jumar.runtime import npus, variables
 
         self.python = python
         if python or framework == "mindspore":
             interpreter.check(python or sys.executable, framework)
-        if os.environ.get("JUMAR_EMULATE") == "0" or command.devices():
+        if variables.EMULATE.read() is False or npus.devices():
             return
         if framework == "mindspore":
             self.extra = dict(interpreter.MINDSPORE)
@@ -73,9 +74,9 @@ class Place:
                     "PyTorch jobs run on the emulated NPUs of Jumar's own interpreter",
                     "leave `--python` out; `JUMAR_EMULATE=0` runs the job there without them",
                 )
-            wish = command.Wish(cards=devices)
-            built = command.build(["-c", "0"], wish, os.environ)
-            command.prepare(built, wish)
+            request = command.RunRequest(cards=devices)
+            built = command.announced(command.build(["-c", "0"], request, os.environ))
+            command.prepare(built, request)
             click.echo(built.where, err=True)
             self.extra = built.variables
 

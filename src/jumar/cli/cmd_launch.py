@@ -55,6 +55,7 @@ def command(ctx: click.Context, /, only_print: bool, with_parent: bool, **option
     DEVICE_ID for MindSpore. The first rank that fails ends the others; its exit code and last lines are shown.
     """
     from jumar.cli import launch_elsewhere, launching
+    from jumar.runtime import variables
 
     words = tuple(ctx.meta["words"])
     options = {**options, "only_print": only_print}
@@ -74,5 +75,6 @@ def command(ctx: click.Context, /, only_print: bool, with_parent: bool, **option
 
         click.echo("\n".join(watch.shown(ranks)))
         return EXIT_OK
-    click.echo(where, err=True)
+    if not variables.QUIET.read():
+        click.echo(where, err=True)
     return launching.run(ranks, with_parent)

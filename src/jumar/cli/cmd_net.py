@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import socket
 from collections.abc import Sequence
@@ -92,8 +91,6 @@ def _tool(words: Sequence[str]) -> tuple[int, str]:
 
 def _count() -> int:
     """Cards of this machine: device files, or those of the emulated one."""
-    from jumar.emulate import command as commands
+    from jumar.runtime import npus, variables
 
-    real = len(commands.devices())
-    told = os.environ.get("JUMAR_CARDS", "")
-    return real or (int(told) if told.isdecimal() else 8)
+    return len(npus.devices()) or variables.CARDS.read()

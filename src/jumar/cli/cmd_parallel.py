@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -153,7 +152,9 @@ def _mebibytes(word: str) -> float:
 
 
 def interpreter(options: dict[str, Any]) -> str:
-    return str(options["python"] or os.environ.get("JUMAR_MINDSPORE_PYTHON") or sys.executable)
+    from jumar.runtime import variables
+
+    return str(options["python"] or variables.MINDSPORE_PYTHON.read() or sys.executable)
 
 
 def counts(word: str | None) -> tuple[int, ...] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
 from pathlib import Path
@@ -84,9 +83,10 @@ def convert(file: str, layout: str, out: str | None) -> int:
 def servers(sources: tuple[str, ...]) -> dict[str, dict[int, str]]:
     """The addresses of each server's cards, from SERVER=FILE words."""
     from jumar.launch.ranktable import sources as known
+    from jumar.runtime import variables
 
     if not sources:
-        prefix = os.environ.get("JUMAR_PREFIX")
+        prefix = variables.PREFIX.read()
         sources = (f"{socket.gethostname()}={prefix + '/etc/hccn.conf' if prefix else known.CONF}",)
     found: dict[str, dict[int, str]] = {}
     for source in sources:

@@ -54,8 +54,9 @@ def command(ctx: click.Context, /, only_print: bool, profile: Path | None, **opt
     error that `jumar explain` knows, that is said on stderr. JUMAR_EXPLAIN=0 leaves that out.
     """
     from jumar.emulate import command as commands
+    from jumar.runtime import variables
 
-    wish = commands.Wish(**options)
+    wish = commands.RunRequest(**options)
     built = commands.build(ctx.meta["words"], wish, os.environ)
     if profile is not None:
         from jumar.cli import profiling
@@ -65,9 +66,11 @@ def command(ctx: click.Context, /, only_print: bool, profile: Path | None, **opt
         click.echo("\n".join(commands.shown(built)))
         return EXIT_OK
     commands.prepare(built, wish)
-    click.echo(built.where, err=True)
+    if not variables.QUIET.read():
+        click.echo(built.where, err=True)
+    built = commands.announced(built)
     sys.stdout.flush()
-    if os.environ.get("JUMAR_EXPLAIN") == "0":
+    if not variables.EXPLAIN.read():
         return commands.execute(built)
     from jumar.cli import watched
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -87,8 +86,9 @@ def build(options: dict[str, Any]) -> Conversion:
     """The conversion that the options describe, checked against the model."""
     from jumar.export import command as commands
     from jumar.export import graph, model
+    from jumar.runtime import variables
 
-    soc = options.pop("soc") or os.environ.get("JUMAR_SOC")
+    soc = options.pop("soc") or variables.SOC.text() or None
     if soc is None:
         raise UserError("no chip is named", "add `--soc Ascend310P3`; `npu-smi info` shows the name")
     wish = commands.Wish(soc=soc, **options)

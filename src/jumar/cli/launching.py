@@ -59,14 +59,16 @@ def here(wanted: Job, options: Mapping[str, Any]) -> tuple[Local, str]:
     """The ranks of this machine and the line that says which NPUs they use; makes what emulated ones need."""
     from jumar.emulate import command as commands
     from jumar.launch import local, program
+    from jumar.runtime import activation, npus
 
     environ = os.environ
-    real = [] if environ.get("JUMAR_EMULATE") == "1" else [int(path[12:]) for path in commands.devices()]
-    there, what = _cards(options["cards"], sorted(real), environ)
+    real = [] if activation.decide(environ).on else npus.numbers()
+    there, what = _cards(options["cards"], real, environ)
     cards = local.pick(options["cards"], there, what)
     emulated = what == "emulated cards"
-    wish = commands.Wish(options["soc"], len(there) if emulated else None, options["memory"], options["cuda"], None)
-    built = commands.build(wanted.words, wish, environ)
+    count = len(there) if emulated else None
+    request = commands.RunRequest(options["soc"], count, options["memory"], options["cuda"])
+    built = commands.announced(commands.build(wanted.words, request, environ))
     if not options["no_check"]:
         program.check(wanted.words, Path(), len(cards) * options["count"])
     place = (options["count"], options["node_rank"], options["master"])
@@ -77,7 +79,7 @@ def here(wanted: Job, options: Mapping[str, Any]) -> tuple[Local, str]:
         )
     ranks = local.build(wanted, built.argv, built.variables, cards, environ, place)
     if not options["only_print"]:
-        commands.prepare(built, wish)
+        commands.prepare(built, request)
     return ranks, built.where
 
 
@@ -99,12 +101,14 @@ def run(ranks: Local, with_parent: bool) -> int:
 
 def _forget(variables: Mapping[str, str]) -> None:
     """Take ranks that were killed out of the table of who uses which emulated card."""
-    if variables.get("JUMAR_EMULATE") != "1":
+    from jumar.runtime import variables as rows
+
+    if not rows.EMULATE.read(variables):
         return
     from jumar.emulate import env, ledger
 
     size = env.memory_mib(variables)
-    ledger.read(ledger.file_name(variables["JUMAR_SOC"], int(variables["JUMAR_CARDS"]), size, os.environ))
+    ledger.read(ledger.file_name(rows.SOC.read(variables), rows.CARDS.read(variables), size, os.environ))
 
 
 def _rank_table(wanted: Job, cards: tuple[int, ...], nodes: int, variables: Mapping[str, str], only_print: bool) -> str:
@@ -135,16 +139,19 @@ def _addresses(variables: Mapping[str, str]) -> str:
     """hccn.conf of this machine, or of the emulated one, which may not have been used yet; empty if there is none."""
     from jumar.emulate import hccn_tool
     from jumar.launch.ranktable import sources
+    from jumar.runtime import variables as rows
 
-    prefix = variables.get("JUMAR_PREFIX")
+    prefix = rows.PREFIX.read(variables)
     path = Path(f"{prefix}/etc/hccn.conf" if prefix else sources.CONF)
     if path.exists():
         return sources.text_of(str(path))
-    return hccn_tool.default_conf(int(variables["JUMAR_CARDS"])) if prefix else ""
+    return hccn_tool.default_conf(rows.CARDS.read(variables)) if prefix else ""
 
 
 def _cards(wish: str | None, real: list[int], environ: Mapping[str, str]) -> tuple[list[int], str]:
     """The cards that are there, by number, and what kind they are."""
+    from jumar.runtime import variables
+
     given = environ.get(VISIBLE, "").strip()
     if given and not re.fullmatch(r"\d+(,\d+)*", given):
         raise UserError(f"`{VISIBLE}={given}` is not a list of cards", "write it as `0,1,2`")
@@ -152,12 +159,12 @@ def _cards(wish: str | None, real: list[int], environ: Mapping[str, str]) -> tup
     count = int(wish) if wish and wish.isdecimal() else 0
     if real:
         return [card for card in visible or real if card in real], "real NPUs"
-    if environ.get("JUMAR_EMULATE") == "0":
+    if variables.EMULATE.read(environ) is False:
         if not (visible or count):
             raise UserError("no NPU found, and `JUMAR_EMULATE=0` forbids emulated ones", "say how many with `--cards`")
         return visible or list(range(count)), "real NPUs"
-    machine = environ.get("JUMAR_CARDS", "")
-    size = int(machine) if machine.isdecimal() else max(count, 8 if not count else 0, *visible or [0])
+    machine = variables.CARDS.text(environ)
+    size = variables.CARDS.read(environ) if machine else max(count, 8 if not count else 0, *visible or [0])
     return visible or list(range(size)), "emulated cards"
 
 

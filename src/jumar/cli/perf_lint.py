@@ -42,15 +42,16 @@ def _report(words: Sequence[str], options: Mapping[str, Any], folder: Path) -> R
 def _command(words: Sequence[str], options: Mapping[str, Any], folder: Path) -> tuple[tuple[str, ...], dict[str, str]]:
     from jumar.cli import profiling
     from jumar.emulate import command, env
+    from jumar.runtime import variables as rows
 
-    wish = command.Wish(soc=options["soc"], cards=1, cuda=options["cuda"])
+    wish = command.RunRequest(soc=options["soc"], cards=1, cuda=options["cuda"])
     own = list(words[1:]) if words[:1] in (["python"], ["python3"]) else list(words)
     if options["cpu"]:
         soc = env.check_soc(options["soc"] or env.DEFAULT_SOC)
         argv = command.argv_of(own, Path())
-        values = {"JUMAR_EMULATE": "0", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "JUMAR_SOC": soc}
+        values = {rows.EMULATE.name: "0", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", rows.SOC.name: soc}
     else:
-        built = command.build(own, wish, {**os.environ, "JUMAR_EMULATE": "1"})
+        built = command.build(own, wish, {**os.environ, rows.EMULATE.name: "1"})
         command.prepare(built, wish)
         argv, values = built.argv, built.variables
     try:

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jumar.compare.floor import FLOORS, SIZES
-from jumar.compare.start import VARIABLE
 from jumar.core.errors import UserError
-from jumar.runtime import process
+from jumar.runtime import process, variables
 
 
 class Wish(NamedTuple):
@@ -60,8 +59,8 @@ def record(words: Sequence[str], folder: Path, wish: Wish, tell: Callable[[str],
 def _run(words: Sequence[str], folder: Path, wish: Wish, more: dict[str, Any], quiet: bool = False) -> int:
     told = {"folder": str(folder.absolute()), "steps": wish.steps, "seed": wish.seed, "stop": wish.stop,
             "tensors": wish.tensors, "rounded": wish.rounded, "watch": wish.watch, **more}  # fmt: skip
-    variables = {**os.environ, VARIABLE: json.dumps(told)}
+    environ = {**os.environ, variables.RECORD.name: json.dumps(told)}
     argv = [sys.executable if words[0] in ("python", "python3") else words[0], *words[1:]]
     if words[0].endswith(".py"):
         argv = [sys.executable, *words]
-    return process.call(argv, env=variables, stdout=process.DEVNULL if quiet else None)
+    return process.call(argv, env=environ, stdout=process.DEVNULL if quiet else None)

@@ -17,15 +17,13 @@ from typing import NamedTuple
 
 from jumar.core.errors import UserError
 from jumar.emulate import env, prefix
-from jumar.runtime import process
+from jumar.runtime import process, variables
+from jumar.runtime.hooks import SITE
 from jumar.tables import mindspore_versions
 
 CANN = "9.1.0"
 """For releases of MindSpore that are not in the table of versions: the one that belongs to 2.10.0."""
 INSTALL = "pip install mindspore==2.10.0 'numpy<2'"
-TARGET = "JUMAR_MINDSPORE_TARGET"
-"""`CPU`, whatever the program says, or `Ascend`: read by site/sitecustomize.py."""
-_SITE = str(Path(__file__).parent / "site")
 _RUNTIME = "MS_DEV_RUNTIME_CONF"
 _ASK = (
     "import importlib.metadata as m, json, sys\n"
@@ -77,8 +75,8 @@ def cann_for(mindspore: str) -> str:
 
 def emulated(values: Mapping[str, str], environ: Mapping[str, str], python: str, version: str) -> dict[str, str]:
     """The variables for the emulated Ascend machine that `values` describe (`env.environment`)."""
-    wanted = {**values, "JUMAR_CANN": environ.get("JUMAR_CANN") or cann_for(version)}
-    found = prefix.variables(prefix.default_place(wanted), wanted, environ)
+    wanted = {**values, variables.CANN.name: variables.CANN.read(environ) or cann_for(version)}
+    found = prefix.environment(prefix.default_place(wanted), wanted, environ)
     home = found["ASCEND_HOME_PATH"]
     own = str(env.library_dir())
     libraries = [path for path in values["LD_LIBRARY_PATH"].split(":") if path not in (own, f"{home}/lib64")]
@@ -89,18 +87,18 @@ def emulated(values: Mapping[str, str], environ: Mapping[str, str], python: str,
         **runtime,
         "PATH": _first(str(Path(shutil.which(python) or python).parent), found["PATH"]),
         "LD_LIBRARY_PATH": ":".join([f"{home}/lib64", *libraries]),
-        TARGET: "Ascend",
-        "PYTHONPATH": _join([_SITE, f"{home}/{prefix.PYTHON}"], environ.get("PYTHONPATH", "")),
+        variables.MINDSPORE_TARGET.name: "Ascend",
+        "PYTHONPATH": _join([SITE, f"{home}/{prefix.PYTHON}"], environ.get("PYTHONPATH", "")),
     }
 
 
 def on_cpu(environ: Mapping[str, str], python: str) -> dict[str, str]:
     """The variables that let the same program run on MindSpore's CPU target."""
     found = {
-        "JUMAR_EMULATE": "0",
-        TARGET: "CPU",
+        variables.EMULATE.name: "0",
+        variables.MINDSPORE_TARGET.name: "CPU",
         "PATH": _first(str(Path(shutil.which(python) or python).parent), environ.get("PATH", "")),
-        "PYTHONPATH": _join([_SITE], environ.get("PYTHONPATH", "")),
+        "PYTHONPATH": _join([SITE], environ.get("PYTHONPATH", "")),
     }
     # oneDNN's reference code instead of its fast convolution, 120 times slower, on CPUs with AVX-512 (2.10.0).
     if "DNNL_MAX_CPU_ISA" not in environ:

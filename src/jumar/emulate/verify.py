@@ -14,7 +14,7 @@ from typing import NamedTuple
 from jumar.core.finding import Finding, Level, State, Where
 from jumar.emulate import command as commands
 from jumar.emulate.operators import Operator
-from jumar.runtime import process
+from jumar.runtime import process, variables
 
 IDS = {
     "EM101": "verify-finished",
@@ -47,9 +47,9 @@ def run(words: Sequence[str], folder: Path, environ: Mapping[str, str]) -> Outco
     from jumar.emulate.glue import record
 
     with tempfile.TemporaryDirectory(prefix="jumar-verify-") as scratch:
-        wish = commands.Wish(ops=Path(scratch) / "operators.json")
-        built = commands.build(words, wish, {**environ, "JUMAR_EMULATE": "1"}, folder)
-        commands.prepare(built, wish)
+        request = commands.RunRequest(ops=Path(scratch) / "operators.json")
+        built = commands.build(words, request, {**environ, variables.EMULATE.name: "1"}, folder)
+        commands.prepare(built, request)
         started = time.monotonic()
         code, last = _watch(built, folder, environ)
         text = (Path(scratch) / "operators.json").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from jumar.launch import logs
 from jumar.launch.backends import elastic
 from jumar.launch.job import Failure, Local, Outcome
-from jumar.runtime import process
+from jumar.runtime import process, variables
 
 TIMEOUT_CODE = 124
 """Exit code of a job that `--until` ended, as coreutils' `timeout` has it."""
@@ -72,7 +72,7 @@ def shown(local: Local) -> list[str]:
 
 def _start(path: Path, local: Local) -> process.Process:
     # The agent itself needs neither torch_npu nor the emulator; the ranks get their own variables.
-    values = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "JUMAR_EMULATE": "0"}
+    values = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", variables.EMULATE.name: "0"}
     return process.start(
         [sys.executable, "-P", elastic.__file__, str(path), str(os.getpid())],
         stdout=process.PIPE,

@@ -21,6 +21,7 @@ from jumar.migrate.result import FileResult, ProjectResult
 from jumar.migrate.rule import Rule
 from jumar.migrate.rules.python import internal_error, unreadable_file
 from jumar.migrate.settings import Settings
+from jumar.runtime import variables
 
 POOL_FROM = 100
 """Below this many files a second process costs more than it brings."""
@@ -154,7 +155,7 @@ def _one(name: str, settings: Settings) -> tuple[int, FileResult | None]:
     except UserError:
         raise
     except Exception as error:
-        if os.environ.get("JUMAR_DEBUG"):
+        if variables.DEBUG.read():
             raise
         return lines, FileResult(name, raw, raw, (_crashed(name, error),))
 

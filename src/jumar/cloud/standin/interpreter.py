@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from jumar.core.errors import UserError
-from jumar.runtime import process
+from jumar.runtime import process, variables
+from jumar.runtime.hooks import SITE
 
 REQUIREMENTS = "pip-requirements.txt"
 """In the code folder; the platform installs it before it starts the script."""
-TARGET, PORT, MEET = "JUMAR_MINDSPORE_TARGET", "JUMAR_MINDSPORE_PORT", "JUMAR_MINDSPORE_MEET"
+TARGET, PORT = variables.MINDSPORE_TARGET.name, variables.MINDSPORE_PORT.name
+MEET = variables.MINDSPORE_MEET.name
 MINDSPORE = {TARGET: "CPU", "DNNL_MAX_CPU_ISA": "AVX2"}
 """Variables of a MindSpore job without a device. With AVX-512 oneDNN falls back to its reference convolution in
 MindSpore 2.10.0, which is a hundred times slower."""
@@ -58,7 +60,7 @@ def search_path(folder: Path, packages: Path) -> list[str]:
     if not link.is_symlink():
         link.symlink_to(Path(__file__).parents[2])
     here = Path(__file__).parent
-    return [str(path) for path in (here / "mox", here / "ms", packages, folder) if path.is_dir()]
+    return [str(path) for path in (here / "mox", Path(SITE), packages, folder) if path.is_dir()]
 
 
 def install(python: str, requirements: Path, packages: Path) -> list[str]:

@@ -21,6 +21,7 @@ from jumar.cloud.standin import enter, interpreter
 from jumar.cloud.standin.jobs import Record
 from jumar.cloud.store.folder import FolderStore
 from jumar.runtime import process as processes
+from jumar.runtime import variables as rows
 
 _LITERALS = re.compile(r"(?<![\w./-])(/cache|/home/ma-user|/home/work|/user/config)(?=[/'\"\s,)\]}]|$)", re.M)
 _TEXTS = (".py", ".yaml", ".yml", ".json", ".sh", ".txt", ".cfg", ".ini", ".toml")
@@ -85,7 +86,7 @@ class Node:
             self.say(f"{interpreter.REQUIREMENTS}: installed {', '.join(found) or 'nothing, all of it is there'}")
 
     def _can_isolate(self) -> bool:
-        if os.environ.get("JUMAR_CLOUD_ISOLATE") == "0" or not sys.platform.startswith("linux"):
+        if not rows.CLOUD_ISOLATE.read() or not sys.platform.startswith("linux"):
             return False
         spec = self._spec("/", "probe")
         return processes.run([sys.executable, "-I", "-S", enter.__file__, spec, "--"]).code == 0
@@ -146,7 +147,7 @@ class Node:
         own = interpreter.search_path(self.own / "path", self.packages)
         environment["PYTHONPATH"] = ":".join([path for path in (environment.get("PYTHONPATH"),) if path] + own)
         environment["PATH"] = f"{Path(self.python).parent}:{environment.get('PATH', os.defpath)}"
-        environment["JUMAR_CLOUD_HOME"] = str(self.home)
+        environment[rows.CLOUD_HOME.name] = str(self.home)
         with open(log, "ab", buffering=0) as out:
             return processes.start(
                 [sys.executable, "-I", "-S", enter.__file__, spec, "--", *shown], env=environment,

@@ -103,7 +103,7 @@ class Runner:
         return [node.python, "-u"]
 
     def _meeting(self) -> dict[str, str]:
-        """Where the processes of a MindSpore job meet that runs on the CPU: `ms/sitecustomize.py` reads it."""
+        """Where the processes of a MindSpore job meet that runs on the CPU: `runtime/hooks/mindspore.py` reads it."""
         if self.first.job.size == 1 or interpreter.TARGET not in self.record.extra:
             return {}
         folder = self.top / "meet"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from jumar.core.errors import UserError
 from jumar.emulate import env
-from jumar.runtime import process
+from jumar.runtime import process, variables
 
 _HERE = Path(__file__).parent
 _NAME = "libjumar_glue.so"
@@ -46,7 +46,7 @@ def library() -> Path:
 
 
 def cache_dir() -> Path:
-    if own := os.environ.get("JUMAR_CACHE"):
+    if own := variables.CACHE.read():
         return Path(own)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jumar"
 

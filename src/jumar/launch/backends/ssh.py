@@ -20,14 +20,15 @@ from jumar.launch import submission
 from jumar.launch.job import DEFAULT_PORT, Job
 from jumar.launch.submission import Submission
 from jumar.runtime import process as processes
-from jumar.runtime import tools
+from jumar.runtime import tools, variables
 
 SETTINGS = {
     "folder": "where the program is on the machines; the present folder if not given",
     "python": "Python on the machines; the one that runs `jumar` here if not given",
     "ssh": "the ssh command with its options; `ssh` if not given",
 }
-PASSED = ("JUMAR_EMULATE", "JUMAR_SOC", "JUMAR_CARDS", "JUMAR_MEMORY", "TORCH_DEVICE_BACKEND_AUTOLOAD")
+_MACHINE = (variables.EMULATE, variables.SOC, variables.CARDS, variables.MEMORY, variables.QUIET)
+PASSED = (*(row.name for row in _MACHINE), "TORCH_DEVICE_BACKEND_AUTOLOAD")
 """Variables that go along when they are set here."""
 UNREACHABLE = 255
 TICK = 0.1
