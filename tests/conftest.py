@@ -13,9 +13,11 @@ from typing import NamedTuple
 import pytest
 
 import mindspore_python
+from jumar import start
 from jumar.cli.main import main
 
 GOLDEN = Path(__file__).parent / "golden"
+start.emulate()  # torch of this process loads torch_npu, which needs the stand-ins; programs ask for themselves
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -17,6 +17,7 @@ LOWER = {
     "core": {"core"},
     "data": {"data"},
     "tables": {"tables", "core", "data"},
+    "runtime": {"runtime", "tables", "core", "data"},
     "report": {"report", "tables", "core"},
     "app": {"app", "report", "runtime", "tables", "core", "data", *FEATURES},
     "cli": {"cli", "app", "report", "runtime", "tables", "core", "data", *FEATURES},
@@ -30,6 +31,15 @@ VALUES = tuple(
     f"jumar.{name}.result." for name in ("compare", "migrate", "machine.explain", "machine.smi", "parallel", "perf")
 )
 """Modules of features with nothing but values, which reports may read."""
+STARTERS = {
+    "runtime/process.py": "the place for it",
+    "emulate/glue/compiler.py": "keeps the compiler, run with `-I -S`: nothing of jumar is there",
+    "launch/backends/rank.py": "each rank's first program, run with `-I -S`: nothing of jumar is there",
+    "cloud/standin/enter.py": "enters the job's folders, run with `-I -S`: nothing of jumar is there",
+    "runtime/hooks/mindspore.py": "runs in an interpreter of the user's, without jumar",
+}
+"""Modules that may start processes, and why."""
+STARTS = ("subprocess", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.system", "os.popen")
 HEAVY = {"torch", "torch_npu", "numpy", "mindspore", "obs", "boto3", "onnx", "onnxruntime"}
 HEAVY_PLACES = ("emulate", "migrate/copied", "compare", "cloud/store", "launch/backends", "export", "perf/record")
 
@@ -142,14 +152,10 @@ def test_commands_leave_the_work_to_app() -> None:
             assert request or not feature, f"{path}:{line}: ask `app`, not `{name}`"
 
 
-TABLES_WITH_MODULES = {"emulated_tools.toml"}
-"""Tables that still name modules: an arrow that no import shows."""
-
-
 def test_tables_name_no_modules() -> None:
     for path in sorted((SOURCES / "data").rglob("*.toml")):
         named = set(re.findall(r"\bjumar(?:\.\w+)+", path.read_text(encoding="utf-8"))) & set(_names())
-        assert not named or path.name in TABLES_WITH_MODULES, f"{path}: names {sorted(named)}"
+        assert not named, f"{path}: names {sorted(named)}"
 
 
 CYCLES: set[frozenset[str]] = {
@@ -207,3 +213,26 @@ def _reached(graph: dict[str, set[str]], start: str) -> set[str]:
         found |= new
         todo += new
     return found
+@pytest.mark.parametrize("path", _modules(), ids=lambda path: path.relative_to(SOURCES).as_posix())
+def test_only_runtime_starts_processes(path: Path) -> None:
+    starts = sorted(_starts(ast.parse(path.read_bytes())))
+    if path.relative_to(SOURCES).as_posix() in STARTERS:
+        assert starts, f"{path} starts no process any more: take it out of STARTERS"
+    else:
+        assert not starts, f"{path}:{starts[0][0]}: `{starts[0][1]}`: start processes through jumar.runtime.process"
+
+
+def _starts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Attribute):
+            names = [ast.unparse(node)]
+        for name in names:
+            if name.startswith(
+                ("subprocess", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.system", "os.popen")
+            ):
+                yield node.lineno, name

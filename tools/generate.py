@@ -21,6 +21,7 @@ from jumar.migrate import config
 from jumar.migrate.rule import FAMILIES, units
 from jumar.migrate.settings import Settings
 from jumar.report import json, plan_json
+from jumar.runtime import variables
 from jumar.tables import pages, torch_releases
 from jumar.tables.load import table
 
@@ -43,6 +44,7 @@ def generated() -> dict[str, str]:
         "json.md": json_page(),
         "plan-json.md": plan_json_page(),
         "rules.md": rules_page(),
+        "variables.md": variables_page(),
         **{f"../results/{name}": text for name, text in results.generated().items()},
     }
 
@@ -189,6 +191,27 @@ def config_page() -> str:
         f"## Releases of torch\n\n{', '.join(torch_releases.releases())}; `2.7` means the newest 2.7.\n\n"
         f"## Chips\n\n{chips}\n"
     )
+
+
+def variables_page() -> str:
+    rows = [variables.ROWS[name] for name in sorted(variables.ROWS)]
+    parts = [
+        f"# Variables\n\n{NOTE}",
+        "A variable that is empty counts as not set. A value that cannot be read is refused.\n",
+    ]
+    for title, setter in (
+        ("For you to set", variables.USER),
+        ("Set by Jumar for its own processes", variables.INTERNAL),
+    ):
+        lines = "\n".join(_variable(row) for row in rows if row.setter == setter)
+        parts.append(f"## {title}\n\n| variable | value | default | meaning |\n| --- | --- | --- | --- |\n{lines}\n")
+    return "\n".join(parts)
+
+
+def _variable(row: variables.Variable[object]) -> str:
+    default = {True: "1", False: "0"}.get(row.default, row.default) if isinstance(row.default, bool) else row.default
+    shown = f"`{default}`" if default not in ("", None, 0) or isinstance(row.default, bool) else ""
+    return f"| `{row.name}` | {row.kind.words} | {shown} | {row.does} |"
 
 
 def main() -> int:

@@ -60,6 +60,7 @@ class Place:
             return PLAIN
         from jumar.cloud.standin import interpreter
         from jumar.emulate import command
+        from jumar.runtime import npus, variables
 
         python, is_mindspore = plan.python, plan.framework == "mindspore"
         if plan.on and not is_mindspore:
@@ -68,16 +69,17 @@ class Place:
             interpreter.check(python or sys.executable, plan.framework)
         if plan.on:
             return Machine(interpreter.ON_CPU, python)
-        if os.environ.get("JUMAR_EMULATE") == "0" or command.devices() or plan.framework == "python":
+        if variables.EMULATE.read() is False or npus.devices() or plan.framework == "python":
             return Machine(python=python)
         if python and not is_mindspore and not os.path.samefile(python, sys.executable):
             raise UserError(
                 "PyTorch jobs run on the emulated NPUs of Jumar's own interpreter",
                 "leave `--python` out; `JUMAR_EMULATE=0` runs the job there without them",
             )
-        wish = command.Wish(cards=plan.devices, python=(python or None) if is_mindspore else None)
-        built = command.build(["-c", "import mindspore" if is_mindspore else "0"], wish, os.environ)
-        command.prepare(built, wish)
+        request = command.RunRequest(cards=plan.devices, python=(python or None) if is_mindspore else None)
+        built = command.build(["-c", "import mindspore" if is_mindspore else "0"], request, os.environ)
+        built = command.announced(built)
+        command.prepare(built, request)
         return Machine(built.variables, python, built.where)
 
     def remember(self, id_: str) -> None:

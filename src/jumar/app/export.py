@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -129,8 +128,10 @@ def command(request: AtcRequest) -> Conversion:
 
 def chip(name: str | None) -> str:
     """The chip of a conversion: as named, or that of the emulated machine."""
-    soc = name or os.environ.get("JUMAR_SOC")
-    if soc is None:
+    from jumar.runtime import variables
+
+    soc = name or variables.SOC.text()
+    if not soc:
         raise UserError("no chip is named", "add `--soc Ascend310P3`; `npu-smi info` shows the name")
     return soc
 
@@ -159,9 +160,9 @@ def atc() -> str:
 
 def convert(program: str, built: Conversion) -> int:
     """Run ATC; its exit code."""
-    import subprocess
+    from jumar.runtime import process
 
-    return subprocess.run([program, *built.argv()[1:]], check=False).returncode
+    return process.call([program, *built.argv()[1:]])
 
 
 def stand_in(built: Conversion) -> Path:

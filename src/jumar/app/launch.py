@@ -110,14 +110,15 @@ def here(wanted: Job, request: LaunchRequest) -> tuple[Local, str]:
     """The ranks of this machine and the line that says which NPUs they use; makes what emulated ones need."""
     from jumar.emulate import command as commands
     from jumar.launch import local, program
+    from jumar.runtime import activation, npus
 
     environ = os.environ
-    real = [] if environ.get("JUMAR_EMULATE") == "1" else [int(path[12:]) for path in commands.devices()]
-    there, what = _cards(request.cards, sorted(real), environ)
+    real = [] if activation.decide(environ).on else npus.numbers()
+    there, what = _cards(request.cards, real, environ)
     cards = local.pick(request.cards, there, what)
     emulated = what == "emulated cards"
-    wish = commands.Wish(request.soc, len(there) if emulated else None, request.memory, request.cuda, None)
-    built = commands.build(wanted.words, wish, environ)
+    machine = commands.RunRequest(request.soc, len(there) if emulated else None, request.memory, request.cuda)
+    built = commands.announced(commands.build(wanted.words, machine, environ))
     if request.check:
         program.check(wanted.words, Path(), len(cards) * request.count)
     wanted = replace(wanted, name=request.run_id)
@@ -127,7 +128,7 @@ def here(wanted: Job, request: LaunchRequest) -> tuple[Local, str]:
     place = (request.count, request.node_rank, request.master)
     ranks = local.build(wanted, built.argv, built.variables, cards, environ, place)
     if not request.dry:
-        commands.prepare(built, wish)
+        commands.prepare(built, machine)
     return ranks, built.where
 
 
@@ -160,12 +161,14 @@ def why(logs: Path) -> Explanation | None:
 
 def _forget(variables: Mapping[str, str]) -> None:
     """Take ranks that were killed out of the table of who uses which emulated card."""
-    if variables.get("JUMAR_EMULATE") != "1":
+    from jumar.runtime import variables as rows
+
+    if not rows.EMULATE.read(variables):
         return
     from jumar.emulate import env, ledger
 
     size = env.memory_mib(variables)
-    ledger.read(ledger.file_name(variables["JUMAR_SOC"], int(variables["JUMAR_CARDS"]), size, os.environ))
+    ledger.read(ledger.file_name(rows.SOC.read(variables), rows.CARDS.read(variables), size, os.environ))
 
 
 def _rank_table(wanted: Job, cards: tuple[int, ...], nodes: int, variables: Mapping[str, str], only_print: bool) -> str:
@@ -196,16 +199,19 @@ def _addresses(variables: Mapping[str, str]) -> str:
     """hccn.conf of this machine, or of the emulated one, which may not have been used yet; empty if there is none."""
     from jumar.emulate import hccn_tool
     from jumar.launch.ranktable import sources
+    from jumar.runtime import variables as rows
 
-    prefix = variables.get("JUMAR_PREFIX")
+    prefix = rows.PREFIX.read(variables)
     path = Path(f"{prefix}/etc/hccn.conf" if prefix else sources.CONF)
     if path.exists():
         return sources.text_of(str(path))
-    return hccn_tool.default_conf(int(variables["JUMAR_CARDS"])) if prefix else ""
+    return hccn_tool.default_conf(rows.CARDS.read(variables)) if prefix else ""
 
 
 def _cards(wish: str | None, real: list[int], environ: Mapping[str, str]) -> tuple[list[int], str]:
     """The cards that are there, by number, and what kind they are."""
+    from jumar.runtime import variables
+
     given = environ.get(VISIBLE, "").strip()
     if given and not re.fullmatch(r"\d+(,\d+)*", given):
         raise UserError(f"`{VISIBLE}={given}` is not a list of cards", "write it as `0,1,2`")
@@ -213,10 +219,10 @@ def _cards(wish: str | None, real: list[int], environ: Mapping[str, str]) -> tup
     count = int(wish) if wish and wish.isdecimal() else 0
     if real:
         return [card for card in visible or real if card in real], "real NPUs"
-    if environ.get("JUMAR_EMULATE") == "0":
+    if variables.EMULATE.read(environ) is False:
         if not (visible or count):
             raise UserError("no NPU found, and `JUMAR_EMULATE=0` forbids emulated ones", "say how many with `--cards`")
         return visible or list(range(count)), "real NPUs"
-    machine = environ.get("JUMAR_CARDS", "")
-    size = int(machine) if machine.isdecimal() else max(count, 8 if not count else 0, *visible or [0])
+    machine = variables.CARDS.text(environ)
+    size = variables.CARDS.read(environ) if machine else max(count, 8 if not count else 0, *visible or [0])
     return visible or list(range(size)), "emulated cards"

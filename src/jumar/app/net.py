@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -23,42 +22,40 @@ def plan(servers: Sequence[str], cards: int, network: str) -> list[Card]:
 
 def apply(planned: Sequence[Card], tell: Callable[[Sequence[str]], None]) -> None:
     """Set the addresses of this machine; `tell` gets the words of each command before it runs."""
-    from jumar.launch import proc
+    from jumar.runtime import tools
 
     here = socket.gethostname()
     mine = [card for card in planned if card.server in (here, here.partition(".")[0])]
     if not mine:
         raise UserError(f"this machine is `{here}`, which is not among the servers", "name it too")
-    proc.require("hccn_tool")
+    tools.require("hccn_tool")
     for card in mine:
         for words in card.commands():
             tell(words)
-            proc.must(words)
+            tools.must(words)
 
 
 def check(sources: Sequence[str], cards: int | None) -> list[Finding]:
     """Address, link and reachability of this machine's cards, or collisions over many servers."""
     from jumar.app.ranktable import servers
-    from jumar.launch import proc
     from jumar.launch.net import check as checks
+    from jumar.runtime import tools
 
     if sources:
         return list(checks.servers(servers(sources)))
-    proc.require("hccn_tool")
+    tools.require("hccn_tool")
     return list(checks.here(range(cards if cards is not None else _count()), _tool))
 
 
 def _tool(words: Sequence[str]) -> tuple[int, str]:
-    from jumar.launch import proc
+    from jumar.runtime import tools
 
-    done = proc.run(["hccn_tool", *words])
-    return done.returncode, done.stdout
+    done = tools.ask(["hccn_tool", *words])
+    return done.code, done.out
 
 
 def _count() -> int:
     """Cards of this machine: device files, or those of the emulated one."""
-    from jumar.emulate import command as commands
+    from jumar.runtime import npus, variables
 
-    real = len(commands.devices())
-    told = os.environ.get("JUMAR_CARDS", "")
-    return real or (int(told) if told.isdecimal() else 8)
+    return len(npus.devices()) or variables.CARDS.read()

@@ -188,7 +188,9 @@ def _network(request: ParallelRequest) -> Network:
 
 
 def _interpreter(request: ParallelRequest) -> str:
-    return str(request.python or os.environ.get("JUMAR_MINDSPORE_PYTHON") or sys.executable)
+    from jumar.runtime import variables
+
+    return str(request.python or variables.MINDSPORE_PYTHON.read() or sys.executable)
 
 
 def _mebibytes(word: str) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -61,15 +60,16 @@ def _report(request: LintRequest, folder: Path) -> Report:
 def _command(request: LintRequest, folder: Path) -> tuple[tuple[str, ...], dict[str, str]]:
     from jumar.app import profiling
     from jumar.emulate import command, env
+    from jumar.runtime import variables as rows
 
-    wish = command.Wish(soc=request.soc, cards=1, cuda=request.cuda)
+    wish = command.RunRequest(soc=request.soc, cards=1, cuda=request.cuda)
     own = list(request.words[1:] if request.words[:1] in (("python",), ("python3",)) else request.words)
     if request.cpu:
         soc = env.check_soc(request.soc or env.DEFAULT_SOC)
         argv = command.argv_of(own, Path())
-        values = {"JUMAR_EMULATE": "0", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "JUMAR_SOC": soc}
+        values = {rows.EMULATE.name: "0", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", rows.SOC.name: soc}
     else:
-        built = command.build(own, wish, {**os.environ, "JUMAR_EMULATE": "1"})
+        built = command.build(own, wish, {**os.environ, rows.EMULATE.name: "1"})
         command.prepare(built, wish)
         argv, values = built.argv, built.variables
     try:
@@ -81,9 +81,6 @@ def _command(request: LintRequest, folder: Path) -> tuple[tuple[str, ...], dict[
 
 def _run(argv: Sequence[str], variables: Mapping[str, str]) -> int:
     """The program's own output goes to stderr: stdout carries the report."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    try:
-        return subprocess.run(argv, env={**os.environ, **variables}, stdout=sys.stderr.fileno(), check=False).returncode
-    except OSError as error:
-        raise UserError(f"cannot start `{argv[0]}`: {error.strerror}") from error
+    from jumar.runtime import process
+
+    return process.call(argv, env={**os.environ, **variables}, stdout=sys.stderr.fileno())

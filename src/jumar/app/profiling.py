@@ -7,22 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumar.core.errors import UserError
+from jumar.runtime import variables as rows
 
 if TYPE_CHECKING:
     from jumar.emulate.command import Command
 
-RECORDER = "jumar.perf.record.start"
-
 
 def variables(folder: Path, steps: int | None = None) -> dict[str, str]:
     """What a process needs to record itself into `folder`."""
-    values = {"JUMAR_PROFILE": str(folder.absolute()), "JUMAR_AFTER_TORCH": RECORDER}
-    return {**values, "JUMAR_PROFILE_STEPS": str(steps)} if steps else values
+    values = {rows.PROFILE.name: str(folder.absolute())}
+    return {**values, rows.PROFILE_STEPS.name: str(steps)} if steps else values
 
 
 def recorded(built: Command, folder: Path) -> Command:
     """A command for emulated NPUs, with the recorder; the folder is made here, where an error can be shown."""
-    if built.variables["JUMAR_EMULATE"] != "1":
+    if not rows.EMULATE.read(built.variables):
         raise UserError(
             "`--profile` is for emulated NPUs, and this run uses real ones",
             "profile with torch_npu.profiler; `jumar perf read` reads its folder",

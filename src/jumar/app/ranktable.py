@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -72,9 +71,10 @@ def text_of(file: str) -> str:
 def servers(sources: Sequence[str]) -> dict[str, dict[int, str]]:
     """The addresses of each server's cards, from SERVER=FILE words."""
     from jumar.launch.ranktable import sources as known
+    from jumar.runtime import variables
 
     if not sources:
-        prefix = os.environ.get("JUMAR_PREFIX")
+        prefix = variables.PREFIX.read()
         sources = (f"{socket.gethostname()}={prefix + '/etc/hccn.conf' if prefix else known.CONF}",)
     found: dict[str, dict[int, str]] = {}
     for source in sources:

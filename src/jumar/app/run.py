@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from jumar.emulate.command import Command, Wish
+    from jumar.emulate.command import Command
+    from jumar.emulate.command import RunRequest as MachineRequest
     from jumar.machine.explain.result import Explanation
 
 
@@ -39,7 +40,7 @@ class Run:
     """A program that can be started."""
 
     command: Command
-    wish: Wish
+    machine: MachineRequest
 
     @property
     def where(self) -> str:
@@ -58,27 +59,29 @@ def build(request: RunRequest) -> Run:
     from jumar.emulate import command
 
     names = ("soc", "cards", "memory", "cuda", "ops", "on", "python")
-    wish = command.Wish(**{name: getattr(request, name) for name in names})
-    built = command.build(request.words, wish, os.environ)
+    machine = command.RunRequest(**{name: getattr(request, name) for name in names})
+    built = command.build(request.words, machine, os.environ)
     if request.profile is not None:
         from jumar.app import profiling
 
         built = profiling.recorded(built, request.profile)
-    return Run(built, wish)
+    return Run(built, machine)
 
 
 def prepare(run: Run) -> None:
     """Make what an emulated run needs, where a missing compiler or a full disk can still be told."""
     from jumar.emulate import command
 
-    command.prepare(run.command, run.wish)
+    command.prepare(run.command, run.machine)
 
 
 def start(run: Run, failed: Callable[[Explanation], None]) -> int:
     """Run it, with its own streams and signals; `failed` is told what a failure means, where that is known."""
     from jumar.app import watched
     from jumar.emulate import command
+    from jumar.runtime import variables
 
-    if os.environ.get("JUMAR_EXPLAIN") == "0":
-        return command.execute(run.command)
-    return watched.run(lambda: command.execute(run.command), failed)
+    built = command.announced(run.command)
+    if not variables.EXPLAIN.read():
+        return command.execute(built)
+    return watched.run(lambda: command.execute(built), failed)

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from jumar.machine.explain.result import Explanation
 
+from jumar.runtime import process
+
 KEPT = 2 << 20
 """Bytes kept of the beginning of stderr, and as many of its end."""
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _STOPPED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
 """Somebody ended the program: that needs no explanation."""
-_DIE_WITH_PARENT = 1
-"""PR_SET_PDEATHSIG of <linux/prctl.h>."""
 
 
 def run(become: Callable[[], NoReturn], failed: Callable[[Explanation], None]) -> int:
@@ -33,9 +33,7 @@ def run(become: Callable[[], NoReturn], failed: Callable[[Explanation], None]) -
     sys.stderr.flush()
     begin = _size_of_stderr_file()
     reading, writing = (-1, -1) if begin is not None else _channel()
-    child = os.fork()
-    if child == 0:
-        _child(become, reading, writing)
+    child = process.fork(become, stderr=writing)
     kept = _Kept()
     with _signals(child):
         if reading >= 0:
@@ -72,26 +70,6 @@ class _Kept:
 
     def text(self) -> bytes:
         return bytes(self._head) + b"".join(self._tail)
-
-
-def _child(become: Callable[[], NoReturn], reading: int, writing: int) -> NoReturn:
-    """Never returns into the caller's code: errors are printed here, with the exit code of all errors."""
-    from jumar.core.errors import EXIT_FAILED, UserError
-
-    try:
-        with contextlib.suppress(OSError, AttributeError):
-            import ctypes
-
-            ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, int(signal.SIGKILL))
-        if writing >= 0:
-            os.close(reading)
-            os.dup2(writing, 2)
-            os.close(writing)
-        become()
-    except UserError as error:
-        os.write(2, f"error: {error.message}\n".encode())
-    finally:
-        os._exit(EXIT_FAILED)
 
 
 def _channel() -> tuple[int, int]:

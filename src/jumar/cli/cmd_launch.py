@@ -61,6 +61,7 @@ def command(ctx: click.Context, /, only_print: bool, with_parent: bool, **option
     DEVICE_ID for MindSpore. The first rank that fails ends the others; its exit code and last lines are shown.
     """
     from jumar.app import launch, launch_elsewhere
+    from jumar.runtime import variables
 
     asked = {word: options.pop(word) for word in ("status", "log", "cancel")}
     options |= {"signal": options.pop("signal_"), "check": not options.pop("no_check"), "dry": only_print}
@@ -79,7 +80,8 @@ def command(ctx: click.Context, /, only_print: bool, with_parent: bool, **option
     if only_print:
         show.lines(launch.shown(ranks))
         return EXIT_OK
-    click.echo(where, err=True)
+    if not variables.QUIET.read():
+        click.echo(where, err=True)
     return _run(ranks, with_parent)
 
 

@@ -57,13 +57,15 @@ def command(ctx: click.Context, /, only_print: bool, **options: Any) -> int:
     error that `jumar explain` knows, that is said on stderr. JUMAR_EXPLAIN=0 leaves that out.
     """
     from jumar.app import run
+    from jumar.runtime import variables
 
     built = run.build(run.RunRequest(words=tuple(ctx.meta["words"]), **options))
     if only_print:
         show.lines(built.shown())
         return EXIT_OK
     run.prepare(built)
-    click.echo(built.where, err=True)
+    if not variables.QUIET.read():
+        click.echo(built.where, err=True)
     sys.stdout.flush()
     return run.start(built, tell_why)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -15,9 +14,9 @@ from typing import Any, NamedTuple
 from jumar.compare import overflow, reader
 from jumar.compare.floor import FLOORS, SIZES
 from jumar.compare.overflow import Overflow
-from jumar.compare.start import VARIABLE
 from jumar.compare.store import Rank
 from jumar.core.errors import UserError
+from jumar.runtime import process, variables
 
 _ALL = 1 << 30
 """Steps to look at: more than any program has."""
@@ -80,11 +79,8 @@ def watch(words: Sequence[str]) -> tuple[list[Overflow], list[Rank], int]:
 def _run(words: Sequence[str], folder: Path, request: RecordRequest, more: dict[str, Any], quiet: bool = False) -> int:
     told = {"folder": str(folder.absolute()), "steps": request.steps, "seed": request.seed, "stop": request.stop,
             "tensors": request.tensors, "rounded": request.rounded, "watch": request.watch, **more}  # fmt: skip
-    variables = {**os.environ, VARIABLE: json.dumps(told)}
+    environ = {**os.environ, variables.RECORD.name: json.dumps(told)}
     argv = [sys.executable if words[0] in ("python", "python3") else words[0], *words[1:]]
     if words[0].endswith(".py"):
         argv = [sys.executable, *words]
-    try:
-        return subprocess.run(argv, env=variables, stdout=subprocess.DEVNULL if quiet else None, check=False).returncode
-    except OSError as error:
-        raise UserError(f"cannot start `{words[0]}`: {error.strerror}") from error
+    return process.call(argv, env=environ, stdout=process.DEVNULL if quiet else None)

@@ -22,6 +22,7 @@ from jumar.migrate.result import FileResult, ProjectResult
 from jumar.migrate.rule import FAILED, UNREADABLE, passes
 from jumar.migrate.settings import Settings
 from jumar.migrate.walk import Text
+from jumar.runtime import variables
 
 POOL_FROM = 100
 """Below this many files a second process costs more than it brings."""
@@ -154,7 +155,7 @@ def _one(text: Text, settings: Settings) -> FileResult | None:
     except UserError:
         raise
     except Exception as error:
-        if os.environ.get("JUMAR_DEBUG"):
+        if variables.DEBUG.read():
             raise
         return FileResult(text.path, text.raw, text.raw, (_crashed(text.path, error),))
 

@@ -8,8 +8,6 @@ import hashlib
 import os
 import platform
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 from importlib import metadata, util
@@ -17,6 +15,7 @@ from pathlib import Path
 
 from jumar.core.errors import UserError
 from jumar.emulate.glue import generate
+from jumar.runtime import process, variables
 from jumar.tables import tested
 
 _HERE = Path(__file__).parent
@@ -48,7 +47,7 @@ def library() -> Path:
 
 
 def cache_dir() -> Path:
-    if own := os.environ.get("JUMAR_CACHE"):
+    if own := variables.CACHE.read():
         return Path(own)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jumar"
 
@@ -102,25 +101,22 @@ def _build(compiler: str, folder: Path, built: Path) -> None:
 def _compile(command: list[str], scratch: str) -> tuple[int, str]:
     """The compiler's end and words; it ends with this process, even when that one is killed."""
     held, ours = os.pipe()
-    with subprocess.Popen(
+    with process.start(
         [sys.executable, "-I", "-S", str(_HERE / "compiler.py"), *command],
         stdin=held,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
+        stdout=process.DEVNULL,
+        stderr=process.PIPE,
         env={**os.environ, "TMPDIR": scratch},
-        start_new_session=True,
     ) as keeper:
         os.close(held)
         try:
             _, said = keeper.communicate()
         except BaseException:
-            os.killpg(keeper.pid, signal.SIGKILL)
+            process.kill(keeper)
             raise
         finally:
             os.close(ours)
-    return keeper.returncode, said
+    return keeper.returncode, said.decode(errors="replace")
 
 
 def _command(compiler: str, out: Path) -> list[str]:

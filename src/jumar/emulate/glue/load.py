@@ -12,6 +12,7 @@ from typing import Any
 from jumar.core.errors import UserError
 from jumar.emulate import env
 from jumar.emulate.glue import build, composite, probe, sparse
+from jumar.runtime import variables
 from jumar.tables import tested
 
 
@@ -25,7 +26,7 @@ def connect() -> None:
     def start_with_glue(*args: Any, **kwargs: Any) -> Any:
         try:
             install()
-            if os.environ.get("JUMAR_OPS"):
+            if variables.OPS.read():
                 _record()
         except UserError as error:
             if error.hint:
@@ -41,7 +42,7 @@ def install() -> int:
     """Takes over torch_npu's operators; the number of them."""
     library = _open(build.library())
     os.environ.update(probe.settings())
-    soc = env.socs().get(os.environ.get("JUMAR_SOC") or env.DEFAULT_SOC, {})
+    soc = env.socs().get(variables.SOC.read(), {})
     message = ctypes.create_string_buffer(4096)
     count = int(
         library.jumar_glue_install(int(soc.get("bf16", True)), _load_reference, message, ctypes.c_size_t(len(message)))

@@ -5,7 +5,6 @@ Names and modes: the runner's API guide (ait/msit benchmark). Times are those of
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from jumar.core.errors import UserError
 from jumar.export.standin import program as programs
 from jumar.export.standin.tensor import Tensor
+from jumar.runtime import variables
 
 MODES = {"static": "static", "dymbatch": "batch", "dymhw": "image_size", "dymdims": "dims", "dymshape": "range"}
 
@@ -54,7 +54,7 @@ class InferSession:
         debug: bool = False,
         loop: int = 1,
     ) -> None:
-        cards = int(os.environ.get("JUMAR_CARDS", "1"))
+        cards = variables.CARDS.read() if variables.CARDS.text() else 1
         if not 0 <= device_id < cards:
             raise RuntimeError(f"there is no device {device_id}: the emulated machine has {cards}")
         self.device_id, self.model_path, self.loop = device_id, model_path, max(1, loop)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from jumar.core.errors import UserError
 from jumar.machine.plan.build import Plan
 from jumar.machine.plan.prelude import FUNCTIONS, NAMES, assignments
 from jumar.machine.plan.step import InstallStep
+from jumar.runtime import process
 
 SAID = 3
 Tell = Callable[[int, int, str, str], None]
@@ -37,10 +37,10 @@ def _variables(made: Plan) -> dict[str, str]:
     """The variables as a script would see them, worked out by bash itself."""
     lines = assignments(made.places)
     shown = "; ".join(f'printf "%s\\0" "${name}"' for name in NAMES)
-    done = subprocess.run(["bash", "-c", f"{lines}\n{shown}"], capture_output=True, text=True, check=False)
-    found = done.stdout.split("\0")[: len(NAMES)]
-    if done.returncode != 0 or len(found) != len(NAMES):
-        raise UserError("cannot work out the places of the plan", done.stderr.strip() or "is bash installed?")
+    done = process.run(["bash", "-c", f"{lines}\n{shown}"])
+    found = done.out.split("\0")[: len(NAMES)]
+    if done.code != 0 or len(found) != len(NAMES):
+        raise UserError("cannot work out the places of the plan", done.err.strip() or "is bash installed?")
     return dict(zip(NAMES, found, strict=True))
 
 
@@ -61,10 +61,8 @@ def _call(step: InstallStep, code: str, values: dict[str, str], log: Path) -> in
         with log.open("ab") as file:
             file.write(f"== {step.id}\n".encode())
             file.flush()
-            return subprocess.run(
-                command(step, code, values), stdin=subprocess.DEVNULL, stdout=file, stderr=file, check=False
-            ).returncode
-    except OSError as error:
+            return process.call(command(step, code, values), stdin=process.DEVNULL, stdout=file, stderr=file)
+    except (OSError, process.NotStarted) as error:
         raise UserError(f"cannot run step `{step.id}`: {error}", "`--print` shows what it would do") from error
 
 
