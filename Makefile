@@ -60,6 +60,7 @@ dist: $(VENV)-dist/done
 ## make bench   the benchmarks (a table each; ratios, not limits)
 bench: $(VENV)/jumar
 	$(BIN)/python bench/migrate.py
+	$(BIN)/python bench/start.py
 	$(BIN)/python bench/emulate.py
 	$(BIN)/python bench/hccl.py
 	$(BIN)/python bench/launch.py

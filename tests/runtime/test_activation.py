@@ -88,7 +88,8 @@ def test_an_interpreter_beside_jumar_is_like_one_without(run: Run, environment: 
 def test_beside_torch_npu_only_its_error_is_waited_for(run: Run, environment: Callable[..., Path]) -> None:
     without = environment("nothing", "nothing") / "bin" / "python"
     here, there = _facts(run("look.py")), _facts(run("look.py", python=str(without)))
-    assert here.pop("finders") == ["JumarHint", *there.pop("finders")]  # type: ignore[misc]
+    finders = [name for name in here.pop("finders") if "Distutils" not in name]  # type: ignore[attr-defined]
+    assert finders == ["JumarHint", *there.pop("finders")]  # type: ignore[misc]
     extra = set(here.pop("modules")) - set(there.pop("modules"))  # type: ignore[call-overload]
     assert not [name for name in extra if name.startswith("jumar")]
     assert here == there
