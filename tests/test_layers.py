@@ -213,6 +213,8 @@ def _reached(graph: dict[str, set[str]], start: str) -> set[str]:
         found |= new
         todo += new
     return found
+
+
 @pytest.mark.parametrize("path", _modules(), ids=lambda path: path.relative_to(SOURCES).as_posix())
 def test_only_runtime_starts_processes(path: Path) -> None:
     starts = sorted(_starts(ast.parse(path.read_bytes())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from jumar.cloud.job import State
 from jumar.cloud.rest import Rest
 from jumar.cloud.standin import service
 from jumar.core.errors import UserError
+from jumar.tables.load import table
 
 sdk: Any = pytest.importorskip("huaweicloudsdkmodelarts.v1", reason="huaweicloudsdkmodelarts is the official client")
 
@@ -121,6 +123,37 @@ def test_the_official_sdk_sees_the_platforms_refusals(client: Callable[..., Any]
         with pytest.raises(ClientRequestException) as caught:
             client().show_training_job_details(sdk.ShowTrainingJobDetailsRequest(id_))
         assert caught.value.status_code == 404
+
+
+ANSWERED = {
+    "create_training_job", "delete_training_job", "list_training_job_events", "list_training_jobs",
+    "show_training_job_details", "show_training_job_engines", "show_training_job_flavors",
+    "show_training_job_logs_preview", "stop_training_job",
+}  # fmt: skip
+
+
+def test_every_training_call_of_the_sdk_is_answered_or_refused_by_name(running: service.Service, home: Path) -> None:
+    import inspect
+
+    calls = {row["name"]: row for row in table("modelarts_calls.json")["calls"]}
+    assert {name for name in dir(sdk.ModelArtsClient) if "training_job" in name and not name.startswith("_")} - {
+        name for name in dir(sdk.ModelArtsClient) if name.endswith("_invoker")
+    } <= set(calls), "run tools/refresh_modelarts_calls.py"
+    source = inspect.getsource(sdk.ModelArtsClient)
+    access, secret = next(iter(service.keys(home).items()))
+    rest = Rest(f"http://127.0.0.1:{running.modelarts.port}", service.PROJECT, Credentials(access, secret))
+    refused = set()
+    for name, row in calls.items():
+        assert f'"resource_path": "/v2/{{project_id}}/{row["path"]}"' in source
+        path, body = re.sub(r"\{\w+\}", "0" * 36, row["path"]), {} if row["method"] != "GET" else None
+        try:
+            rest._call(row["method"], path, body)
+        except UserError as error:
+            assert "APIGW.0101" not in str(error), name
+            if "Jumar.NotImplemented" in str(error):
+                assert f"`{name}` is not part of the stand-in" in str(error)
+                refused.add(name)
+    assert set(calls) - refused == ANSWERED
 
 
 def test_our_client_speaks_to_the_same_server(running: service.Service, home: Path) -> None:

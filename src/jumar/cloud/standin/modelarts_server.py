@@ -18,6 +18,7 @@ from jumar.cloud.standin.jobs import Jobs
 from jumar.cloud.standin.machine import Machine
 from jumar.cloud.standin.signature import version2
 from jumar.cloud.store.folder import FolderStore
+from jumar.tables.load import table
 
 USER = "jumar"
 LOG_BUCKET = "modelarts-logs"
@@ -93,6 +94,8 @@ class Server:
                 return _json(modelarts_v2.encode_log(jobs.log(id_, task)))
             case "GET", ["training-jobs", id_, "tasks", task, "logs", "url"]:
                 return _json({"obs_url": self._link(self._store_log(id_, task))})
+        if name := call_of(request.method, "/".join(words)):
+            return _error("Jumar.NotImplemented", f"`{name}` is not part of the stand-in", 501)
         return _error("APIGW.0101", "The API does not exist or has not been published in the environment", 404)
 
     def _store_log(self, id_: str, task: str) -> str:
@@ -111,6 +114,14 @@ class Server:
         expires = int(time.time()) + LINK_SECONDS
         found = version2(secret, f"GET\n\n\n{expires}\n/{LOG_BUCKET}/{key}")
         return f"{self.obs}/{LOG_BUCKET}/{key}?AccessKeyId={access}&Expires={expires}&Signature={quote(found, safe='')}"
+
+
+def call_of(method: str, path: str) -> str:
+    """The name that a call has in the official SDK; empty for what is none."""
+    for row in table("modelarts_calls.json")["calls"]:
+        if row["method"] == method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", row["path"]), path):
+            return str(row["name"])
+    return ""
 
 
 def _shown(job: Job) -> dict[str, Any]:
