@@ -1,5 +1,7 @@
 import argparse
 import os
+import sys  # noqa: F401 - for --then
+import time  # noqa: F401 - for --then
 
 import jumar_cloud
 
