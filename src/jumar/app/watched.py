@@ -10,7 +10,10 @@ import stat
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from jumar.machine.explain.result import Explanation
 
 KEPT = 2 << 20
 """Bytes kept of the beginning of stderr, and as many of its end."""
@@ -21,8 +24,11 @@ _DIE_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of <linux/prctl.h>."""
 
 
-def run(become: Callable[[], NoReturn]) -> int:
-    """Fork, let the child become the program, pass its stderr on, explain a failure; the exit code is the program's."""
+def run(become: Callable[[], NoReturn], failed: Callable[[Explanation], None]) -> int:
+    """Fork, let the child become the program, pass its stderr on; the exit code is the program's.
+
+    `failed` is told what a failure means, where that is known.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     begin = _size_of_stderr_file()
@@ -38,7 +44,9 @@ def run(become: Callable[[], NoReturn]) -> int:
         status = os.waitpid(child, 0)[1] if kept.status is None else kept.status
     code = os.waitstatus_to_exitcode(status)
     if code != 0 and -code not in _STOPPED and code != 128 + signal.SIGINT:
-        _explain(kept.text() if begin is None else _rest_of_stderr_file(begin))
+        explained = _explained(kept.text() if begin is None else _rest_of_stderr_file(begin))
+        if explained is not None:
+            failed(explained)
     if code < 0:
         _die_alike(-code)
     return code
@@ -165,19 +173,12 @@ def _rest_of_stderr_file(begin: int) -> bytes:
         return head + file.read(KEPT)
 
 
-def _explain(text: bytes) -> None:
+def _explained(text: bytes) -> Explanation | None:
     """Only what is known: the program's own message is on the screen already."""
-    import click
-
     from jumar.machine.explain import log
-    from jumar.report import explain
 
     result = log.explain_text(text.splitlines(keepends=True), "stderr")
-    if not result.is_known:
-        return
-    click.echo("\njumar: what the error above means", err=True)
-    for line in explain.text(result):
-        click.echo(line, err=True)
+    return result if result.is_known else None
 
 
 def _die_alike(number: int) -> None:

@@ -7,8 +7,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jumar.core.errors import UserError
 
@@ -16,38 +17,55 @@ if TYPE_CHECKING:
     from jumar.perf.result import Report
 
 
-def report(words: Sequence[str], options: Mapping[str, Any]) -> Report:
-    if options["keep"] is not None:
-        return _report(words, options, options["keep"])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintRequest:
+    """A program to run and to report on as if a card had run it."""
+
+    words: tuple[str, ...]
+    soc: str | None = None
+    """Chip to model."""
+    cpu: bool = False
+    """Run on the CPU, without an emulated NPU."""
+    cuda: bool = False
+    """Apply torch_npu's own run-time migration."""
+    steps: int | None = None
+    """End the program after so many optimizer updates."""
+    keep: Path | None = None
+    """Keep the profile in this folder."""
+
+
+def report(request: LintRequest) -> Report:
+    if request.keep is not None:
+        return _report(request, request.keep)
     with tempfile.TemporaryDirectory(prefix="jumar-perf-") as folder:
-        return _report(words, options, Path(folder))
+        return _report(request, Path(folder))
 
 
-def _report(words: Sequence[str], options: Mapping[str, Any], folder: Path) -> Report:
-    from jumar.cli import profiling
+def _report(request: LintRequest, folder: Path) -> Report:
+    from jumar.app import profiling
     from jumar.perf import analyse
 
-    argv, variables = _command(words, options, folder)
+    argv, variables = _command(request, folder)
     before = profiling.names(folder)
     code = _run(argv, variables)
     found = profiling.written(folder, before)
     if code:
-        more = "; a program that imports torch_npu runs without `--cpu`" if options["cpu"] else ""
+        more = "; a program that imports torch_npu runs without `--cpu`" if request.cpu else ""
         raise UserError(f"the program failed with exit code {code}", f"its own message is above{more}")
     if not found:
         raise UserError("the program used no operator of torch", "nothing to report on; does it import torch?")
     result = analyse.report(found[0] if len(found) == 1 else folder)
-    return result if options["keep"] is not None else analyse.renamed(result, " ".join(words))
+    return result if request.keep is not None else analyse.renamed(result, " ".join(request.words))
 
 
-def _command(words: Sequence[str], options: Mapping[str, Any], folder: Path) -> tuple[tuple[str, ...], dict[str, str]]:
-    from jumar.cli import profiling
+def _command(request: LintRequest, folder: Path) -> tuple[tuple[str, ...], dict[str, str]]:
+    from jumar.app import profiling
     from jumar.emulate import command, env
 
-    wish = command.Wish(soc=options["soc"], cards=1, cuda=options["cuda"])
-    own = list(words[1:]) if words[:1] in (["python"], ["python3"]) else list(words)
-    if options["cpu"]:
-        soc = env.check_soc(options["soc"] or env.DEFAULT_SOC)
+    wish = command.Wish(soc=request.soc, cards=1, cuda=request.cuda)
+    own = list(request.words[1:] if request.words[:1] in (("python",), ("python3",)) else request.words)
+    if request.cpu:
+        soc = env.check_soc(request.soc or env.DEFAULT_SOC)
         argv = command.argv_of(own, Path())
         values = {"JUMAR_EMULATE": "0", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "JUMAR_SOC": soc}
     else:
@@ -58,7 +76,7 @@ def _command(words: Sequence[str], options: Mapping[str, Any], folder: Path) -> 
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"cannot make the folder `{folder}`: {error.strerror}") from error
-    return argv, {**values, **profiling.variables(folder, options["steps"])}
+    return argv, {**values, **profiling.variables(folder, request.steps)}
 
 
 def _run(argv: Sequence[str], variables: Mapping[str, str]) -> int:
