@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumar.app.cloud_place import Place
 from jumar.cli.cloud_common import human, show
-from jumar.cli.cloud_place import Place
 from jumar.cli.progress import Transfer
 from jumar.core.errors import UserError
 
@@ -51,7 +51,8 @@ def send(place: Place, plan: Plan, said: Mapping[str, Any], *, allow_secrets: bo
             f"{leak.path}:{leak.line}: {leak.what}: nothing was sent",
             "take it out of the code, or `--allow-secrets` if it is none",
         )
-    place.prepare(plan.framework, said["devices"], said["python"])
+    if where := place.prepare(plan.framework, said["devices"], said["python"]):
+        click.echo(where, err=True)
     with Transfer(quiet=quiet) as bar:
         made = jobs.submit(plan, place.store, place.platform(), bar)
     place.remember(made["metadata"]["id"])

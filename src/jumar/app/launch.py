@@ -1,4 +1,4 @@
-"""Puts `jumar launch` together: the machine it runs on, real or emulated, and the ranks that torch elastic keeps."""
+"""`jumar launch` on this machine: its cards, real or emulated, and the ranks that torch elastic keeps."""
 
 from __future__ import annotations
 
@@ -6,45 +6,96 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING, Protocol
 
 from jumar.core.errors import UserError
 
 if TYPE_CHECKING:
     from jumar.launch.job import Job, Local, Outcome
+    from jumar.machine.explain.result import Explanation
 
 VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
 
 
-def job(words: tuple[str, ...], options: Mapping[str, Any]) -> Job:
-    """What the user asked for, as the value that every engine reads."""
+class View(Protocol):
+    """Who shows the ranks while they run."""
+
+    def line(self, rank: int, text: str) -> None:
+        """A line that a rank has printed."""
+
+    def note(self, text: str) -> None:
+        """Something about the job itself."""
+
+    def live(self, text: str) -> None:
+        """The throughput now."""
+
+    def close(self) -> None:
+        """Nothing more will come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchRequest:
+    """A program and the cards that it shall run on, of this machine or of others."""
+
+    words: tuple[str, ...] = ()
+    cards: str | None = None
+    """How many on each machine, or their numbers; all if not given."""
+    bind: str = "auto"
+    port: int = 0
+    logs: str | None = None
+    restarts: int = 0
+    until: str = ""
+    grace: int = 30
+    signal: str = "TERM"
+    rank_table: str = ""
+    soc: str | None = None
+    memory: str | None = None
+    cuda: bool = False
+    check: bool = True
+    """Refuse a script that makes no process group."""
+    nodes: str = ""
+    """Machines, as `host1,host2`; for a cluster how many."""
+    engine: str = ""
+    settings: tuple[str, ...] = ()
+    """More for the engine, as `NAME=VALUE`."""
+    name: str = "train"
+    count: int = 1
+    """This is one of so many machines, each started by hand."""
+    node_rank: int = 0
+    master: str = ""
+    run_id: str = "train"
+    dry: bool = False
+    """Only to be shown: nothing is made that a run needs."""
+
+
+def job(request: LaunchRequest) -> Job:
+    """What was asked for, as the value that every engine reads."""
     from jumar.launch import local
     from jumar.launch.job import Job
 
-    nodes = options["nodes"]
-    extra = [word for name in ("soc", "memory") if options[name] for word in (f"--{name}", options[name])]
+    cards, nodes = request.cards or "", request.nodes
+    extra = [word for name in ("soc", "memory") if (value := getattr(request, name)) for word in (f"--{name}", value)]
+    flags = {"--cuda": request.cuda, "--no-check": not request.check}
     return Job(
-        words=words,
-        cards=int(options["cards"]) if str(options["cards"] or "").isdecimal() else 0,
+        words=request.words,
+        cards=int(cards) if cards.isdecimal() else 0,
         folder=os.getcwd(),
-        name=options["name"],
+        name=request.name,
         nodes=tuple(nodes.split(",")) if nodes and not nodes.isdecimal() else (),
         count=int(nodes) if nodes.isdecimal() else max(1, len(nodes.split(","))),
-        port=options["port"],
-        logs=str(local.log_folder(options["logs"])),
-        bind=options["bind"],
-        restarts=options["restarts"],
-        until=options["until"],
-        grace=options["grace"],
-        signal=options["signal_"].upper().removeprefix("SIG"),
-        rank_table=options["rank_table"],
+        port=request.port,
+        logs=str(local.log_folder(request.logs)),
+        bind=request.bind,
+        restarts=request.restarts,
+        until=request.until,
+        grace=request.grace,
+        signal=request.signal.upper().removeprefix("SIG"),
+        rank_table=request.rank_table,
         python=sys.executable,
-        settings=settings(options["settings"]),
-        extra=(*extra, *(f"--{name}" for name in ("cuda", "no-check") if options[name.replace("-", "_")])),
+        settings=settings(request.settings),
+        extra=(*extra, *(word for word, wanted in flags.items() if wanted)),
     )
 
 
@@ -55,46 +106,56 @@ def settings(given: tuple[str, ...]) -> dict[str, str]:
     return dict(one.split("=", 1) for one in given)
 
 
-def here(wanted: Job, options: Mapping[str, Any]) -> tuple[Local, str]:
+def here(wanted: Job, request: LaunchRequest) -> tuple[Local, str]:
     """The ranks of this machine and the line that says which NPUs they use; makes what emulated ones need."""
     from jumar.emulate import command as commands
     from jumar.launch import local, program
 
     environ = os.environ
     real = [] if environ.get("JUMAR_EMULATE") == "1" else [int(path[12:]) for path in commands.devices()]
-    there, what = _cards(options["cards"], sorted(real), environ)
-    cards = local.pick(options["cards"], there, what)
+    there, what = _cards(request.cards, sorted(real), environ)
+    cards = local.pick(request.cards, there, what)
     emulated = what == "emulated cards"
-    wish = commands.Wish(options["soc"], len(there) if emulated else None, options["memory"], options["cuda"], None)
+    wish = commands.Wish(request.soc, len(there) if emulated else None, request.memory, request.cuda, None)
     built = commands.build(wanted.words, wish, environ)
-    if not options["no_check"]:
-        program.check(wanted.words, Path(), len(cards) * options["count"])
-    place = (options["count"], options["node_rank"], options["master"])
-    wanted = replace(wanted, name=options["run_id"])
+    if request.check:
+        program.check(wanted.words, Path(), len(cards) * request.count)
+    wanted = replace(wanted, name=request.run_id)
     if wanted.rank_table:
-        wanted = replace(
-            wanted, rank_table=_rank_table(wanted, cards, place[0], built.variables, options["only_print"])
-        )
+        table = _rank_table(wanted, cards, request.count, built.variables, request.dry)
+        wanted = replace(wanted, rank_table=table)
+    place = (request.count, request.node_rank, request.master)
     ranks = local.build(wanted, built.argv, built.variables, cards, environ, place)
-    if not options["only_print"]:
+    if not request.dry:
         commands.prepare(built, wish)
     return ranks, built.where
 
 
-def run(ranks: Local, with_parent: bool) -> int:
-    """Run the ranks, show them, and say how it ended."""
-    from jumar.cli.ranks_view import RanksView
+def shown(ranks: Local) -> list[str]:
+    """What would be started, as shell lines."""
+    from jumar.launch import watch
+
+    return watch.shown(ranks)
+
+
+def run(ranks: Local, view: View, with_parent: bool = False) -> Outcome:
+    """Run the ranks until all have ended; `view` gets their lines."""
     from jumar.launch import local, watch
 
     local.make_folder(Path(ranks.logs))
-    view = RanksView(len(ranks.device_ids) * ranks.nodes)
     try:
-        outcome = watch.run(ranks, view, with_parent)
+        return watch.run(ranks, view, with_parent)
     finally:
         view.close()
         _forget(ranks.variables)
-    _tell(outcome, ranks)
-    return outcome.code
+
+
+def why(logs: Path) -> Explanation | None:
+    """What the logs of failed ranks mean; None where nothing is known about them."""
+    from jumar.machine.explain import log
+
+    result = log.explain(sorted(logs.glob("rank_*.log")))
+    return result if result.is_known else None
 
 
 def _forget(variables: Mapping[str, str]) -> None:
@@ -159,38 +220,3 @@ def _cards(wish: str | None, real: list[int], environ: Mapping[str, str]) -> tup
     machine = environ.get("JUMAR_CARDS", "")
     size = int(machine) if machine.isdecimal() else max(count, 8 if not count else 0, *visible or [0])
     return visible or list(range(size)), "emulated cards"
-
-
-def _tell(outcome: Outcome, ranks: Local) -> None:
-    from jumar.cli.why import why
-
-    if outcome.rate:
-        click.echo(f"jumar: last throughput: {outcome.rate}", err=True)
-    if outcome.state == "succeeded":
-        click.echo(f"jumar: all {len(ranks.device_ids)} ranks ended well; logs in `{ranks.logs}`", err=True)
-    elif outcome.state == "failed" and outcome.failure is not None:
-        one = outcome.failure
-        for text in one.tail:
-            click.echo(f"  {text}", err=True)
-        others = f", {outcome.others} more after it" if outcome.others else ""
-        click.echo(f"error: rank {one.rank} failed first, with {_end(one.code)}{others}: `{one.log}`", err=True)
-        for text in why(Path(ranks.logs)):
-            click.echo(text, err=True)
-    elif outcome.state == "until":
-        late = [rank for rank, code in outcome.codes.items() if code in (None, -9)]
-        saved = f"rank {', '.join(map(str, late))} had to be killed" if late else "all ranks ended in time"
-        click.echo(f"jumar: ended by `--until`: {saved}; logs in `{ranks.logs}`", err=True)
-    elif outcome.state == "stopped":
-        click.echo(f"jumar: stopped, no rank is left; logs in `{ranks.logs}`", err=True)
-    else:
-        click.echo(f"error: {outcome.message}", err=True)
-        click.echo(f"\nhint: the logs are in `{ranks.logs}`", err=True)
-
-
-def _end(code: int) -> str:
-    import signal
-
-    if code >= 0:
-        return f"exit code {code}"
-    name = signal.Signals(-code).name
-    return f"{name}{' (out of memory?)' if name == 'SIGKILL' else ''}"

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
-
 from jumar.cloud import credentials
 from jumar.cloud import target as targets
 from jumar.core.errors import UserError
@@ -53,10 +51,13 @@ class Place:
             return []
         return [credentials.find(self.target.name).secret_key, *filter(None, [rest.token()])]
 
-    def prepare(self, framework: str, devices: int, python: str) -> None:
-        """On the stand-in PyTorch runs on emulated NPUs and MindSpore on its CPU device, unless there are real NPUs."""
+    def prepare(self, framework: str, devices: int, python: str) -> str:
+        """On the stand-in PyTorch runs on emulated NPUs and MindSpore on its CPU device, unless there are real NPUs.
+
+        Returns the line that says which NPUs are emulated, if any are.
+        """
         if not self.target.is_local:
-            return
+            return ""
         from jumar.cloud.standin import interpreter
         from jumar.emulate import command
 
@@ -64,7 +65,7 @@ class Place:
         if python or framework == "mindspore":
             interpreter.check(python or sys.executable, framework)
         if os.environ.get("JUMAR_EMULATE") == "0" or command.devices():
-            return
+            return ""
         if framework == "mindspore":
             self.extra = dict(interpreter.MINDSPORE)
         elif framework == "pytorch":
@@ -76,8 +77,9 @@ class Place:
             wish = command.Wish(cards=devices)
             built = command.build(["-c", "0"], wish, os.environ)
             command.prepare(built, wish)
-            click.echo(built.where, err=True)
             self.extra = built.variables
+            return built.where
+        return ""
 
     def remember(self, id_: str) -> None:
         folder = targets.home()
