@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,7 @@ class MigrateResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
+        """What was found, file by file."""
         return tuple(self.project.findings())
 
     @property
@@ -98,9 +100,9 @@ def migrate(request: MigrateRequest, progress: Progress | None = None, tell: Tel
         output.check_out(paths, request.out, force=request.force)
     result = MigrateResult(_project(request, progress), request)
     if request.write and request.text is None:
-        result = replace(result, written=tuple(output.in_place(result.project)))
+        result = replace(result, written=tuple(in_place(result.project)))
     elif request.out is not None:
-        missing = output.copy(result.project, paths, request.out, force=request.force)
+        missing = copy(result.project, paths, request.out, force=request.force)
         result = replace(result, not_copied=tuple(missing))
     if request.verify:
         from jumar.app import verify
@@ -113,6 +115,20 @@ def migrate(request: MigrateRequest, progress: Progress | None = None, tell: Tel
 def analyze(request: MigrateRequest, progress: Progress | None = None) -> MigrateResult:
     """The report of a migration that is not carried out."""
     return MigrateResult(_project(request, progress), request, analysis=True)
+
+
+def in_place(project: ProjectResult) -> list[str]:
+    """Write the changes over the files; which ones."""
+    from jumar.migrate import output
+
+    return output.in_place(project)
+
+
+def copy(project: ProjectResult, paths: Sequence[Path], out: Path, *, force: bool = False) -> list[str]:
+    """Write a changed copy of the paths; what could not be copied."""
+    from jumar.migrate import output
+
+    return output.copy(project, paths, out, force=force)
 
 
 def rules() -> list[tuple[str, str, str, str]]:

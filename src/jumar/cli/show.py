@@ -46,17 +46,17 @@ def checked(found: list[Finding], *, as_json: bool) -> int:
 
 def written_in_place(result: ProjectResult) -> str:
     """Write the changes over the files, and say so."""
-    from jumar.migrate import output
+    from jumar.app import migrate
 
-    written = output.in_place(result)
+    written = migrate.in_place(result)
     return f"written in place: {len(written)} file{'' if len(written) == 1 else 's'}"
 
 
 def written_to(result: ProjectResult, paths: list[Path], options: dict[str, Any]) -> str:
     """Write the changed copy that `--out` asks for, warn of what was not copied, and say so."""
-    from jumar.migrate import output
+    from jumar.app import migrate
 
-    for path in output.copy(result, paths, options["out"], force=options["force"]):
+    for path in migrate.copy(result, paths, options["out"], force=options["force"]):
         click.echo(f"warning: not copied: `{path}`", err=True)
     return f"written to `{options['out']}`"
 
