@@ -13,6 +13,7 @@ from typing import Any
 
 from jumar.core.errors import UserError
 from jumar.export.standin import program as programs
+from jumar.export.standin.tensor import Tensor
 
 MODES = {"static": "static", "dymbatch": "batch", "dymhw": "image_size", "dymdims": "dims", "dymshape": "range"}
 
@@ -92,8 +93,6 @@ class InferSession:
 
     def run(self, feeds: Sequence[Any], out_array: bool = False) -> list[Any]:
         """As `infer`, in the mode of the model; tensors of `aclruntime` unless arrays are asked for."""
-        from jumar.export.standin.aclruntime import Tensor
-
         mode = next(name for name, own in MODES.items() if own == self._loaded().mode)
         found = self.infer(feeds, mode)
         return found if out_array else [Tensor(value) for value in found]
@@ -125,8 +124,6 @@ class InferSession:
         return [self.infer(feeds, mode, custom_sizes) for feeds in feeds_list]
 
     def create_tensor_from_arrays_to_device(self, array: Any) -> Any:
-        from jumar.export.standin.aclruntime import Tensor
-
         return Tensor(array)
 
     def set_loop_count(self, loop: int) -> None:
