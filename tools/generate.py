@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import inspect
 import sys
 from pathlib import Path
 
 import click
 
+from jumar import api
 from jumar.cli.main import VERBS, jumar
 from jumar.cloud import target
 from jumar.core.finding import State
@@ -28,6 +31,7 @@ TITLES = {"mindspore": "MindSpore"}
 def generated() -> dict[str, str]:
     """The text of every page by file name."""
     return {
+        "api.md": api_page(),
         "cli.md": cli_page(),
         "emulator-coverage.md": coverage.page(coverage.read()),
         "jumar-toml.md": config_page(),
@@ -35,6 +39,53 @@ def generated() -> dict[str, str]:
         "plan-json.md": plan_json_page(),
         "rules.md": rules_page(),
     }
+
+
+def api_page() -> str:
+    """Functions with their signatures, and results with their properties, from `jumar.api` itself."""
+    parts = [f"# `jumar.api`\n\n{NOTE}", f"{inspect.cleandoc(api.__doc__ or '')}\n", "## Functions\n"]
+    functions = [(name, value) for name in api.__all__ if inspect.isfunction(value := getattr(api, name))]
+    for name, function in functions:
+        signature = inspect.signature(function)
+        shown = ",\n".join(f"    {param}" for param in _starred(signature))
+        result = str(signature.return_annotation)
+        parts.append(f"### {name}\n\n```python\n{name}(\n{shown},\n) -> {result}\n```\n\n{inspect.getdoc(function)}\n")
+    parts.append("## Results\n")
+    for name in api.__all__:
+        kind = getattr(api, name)
+        if inspect.isclass(kind):
+            parts.append(f"### {name}\n\n{inspect.getdoc(kind)}\n\n{_members(kind)}".rstrip() + "\n")
+    return "\n".join(parts)
+
+
+def _starred(signature: inspect.Signature) -> list[str]:
+    """The parameters as they are written, with the star before those that need a name."""
+    rows: list[str] = []
+    kinds = [param.kind for param in signature.parameters.values()]
+    for at, param in enumerate(signature.parameters.values()):
+        first = param.kind is param.KEYWORD_ONLY and (at == 0 or kinds[at - 1] is param.POSITIONAL_OR_KEYWORD)
+        star = "*" if param.kind is param.VAR_POSITIONAL else ""
+        default = "" if param.default is param.empty else f" = {_quoted(param.default)}"
+        rows += [*(["*"] if first else []), f"{star}{param.name}: {param.annotation}{default}"]
+    return rows
+
+
+def _quoted(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _members(kind: type) -> str:
+    """Fields, then properties and methods with the first line of what they say."""
+    fields = {row.name: row.type for row in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else {}
+    rows = [f"| `{name}` | `{type_}` |".replace(" | None`", " or None`") for name, type_ in fields.items()]
+    for name, value in vars(kind).items():
+        if name.startswith("_") or name in fields:
+            continue
+        if isinstance(value, property) or inspect.isfunction(value):
+            call = "" if isinstance(value, property) else "()"
+            told = (inspect.getdoc(value) or "").partition("\n")[0]
+            rows.append(f"| `{name}{call}` | {told} |")
+    return "| member | meaning |\n| --- | --- |\n" + "\n".join(rows) if rows else ""
 
 
 def cli_page() -> str:

@@ -54,6 +54,7 @@ class DoctorResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
+        """What is wrong, or worth a note."""
         return tuple(item for outcome in self.outcomes for item in outcome.findings)
 
     @property

@@ -67,6 +67,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ExplainResult:
+    """The answers in the order of the names; all logs share the last one."""
+
     answers: tuple[Answer, ...]
 
     @property

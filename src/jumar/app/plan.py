@@ -29,6 +29,7 @@ class PlanResult:
 
     @property
     def fits(self) -> bool:
+        """Do any versions fit together?"""
         return self.plan is not None
 
     @property
