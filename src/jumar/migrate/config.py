@@ -13,7 +13,7 @@ from jumar.core.nearest import did_you_mean
 from jumar.migrate.rule import all_rules, units
 from jumar.migrate.settings import Settings, Style
 from jumar.tables import chips, pages, torch_releases
-from jumar.tables.names import table_names
+from jumar.tables.load import table_names
 
 FILE = "jumar.toml"
 KEYS: dict[str, tuple[type, str]] = {
