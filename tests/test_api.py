@@ -93,6 +93,8 @@ def test_findings_are_those_of_the_document() -> None:
         assert [item.id for item in result.findings] == [row["id"] for row in result.to_json()["findings"]]
     perf = api.perf("profile")
     assert [item.id for item in perf.findings] == [item.id for item in perf.advice]
+    places = [f"{item.where.path}:{item.where.line}" if item.where else "" for item in perf.findings]
+    assert any(places) and places == [item.where for item in perf.advice]
 
 
 @pytest.mark.usefixtures("project")

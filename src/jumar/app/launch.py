@@ -75,12 +75,12 @@ def job(request: LaunchRequest) -> Job:
     from jumar.launch import local
     from jumar.launch.job import Job
 
-    nodes = request.nodes
+    cards, nodes = request.cards or "", request.nodes
     extra = [word for name in ("soc", "memory") if (value := getattr(request, name)) for word in (f"--{name}", value)]
     flags = {"--cuda": request.cuda, "--no-check": not request.check}
     return Job(
         words=request.words,
-        cards=int(request.cards) if (request.cards or "").isdecimal() and request.cards else 0,
+        cards=int(cards) if cards.isdecimal() else 0,
         folder=os.getcwd(),
         name=request.name,
         nodes=tuple(nodes.split(",")) if nodes and not nodes.isdecimal() else (),

@@ -28,12 +28,7 @@ class PerfResult:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The advice as findings, for programs that read those of every verb."""
-        from jumar.core.finding import Finding, Level
-
-        return tuple(
-            Finding(item.id, Level.WARNING, f"{item.name}: {item.message}", fix="\n".join(item.change), doc=item.name)
-            for item in self.advice
-        )
+        return tuple(_finding(item) for item in self.advice)
 
     def html(self) -> str:
         """One self-contained page with a timeline."""
@@ -95,3 +90,12 @@ def fix_trace(source: Path, out: Path) -> tuple[Fixed, str]:
     note = f"{len(found)} ranks are there: this is the trace of rank {found[0].rank}" if len(found) > 1 else ""
     path = found[0].path
     return fix(path / "trace_view.json" if path.is_dir() else path, out), note
+
+
+def _finding(item: Advice) -> Finding:
+    from jumar.core.finding import Finding, Level, Where
+
+    path, _, line = item.where.rpartition(":")
+    where = Where(path, int(line), 1, int(line), 1) if line.isdecimal() else None
+    message = f"{item.name}: {item.message}"
+    return Finding(item.id, Level.WARNING, message, where, fix="\n".join(item.change), doc=item.name)
