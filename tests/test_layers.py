@@ -25,7 +25,7 @@ VALUES = tuple(
 )
 """Modules of features with nothing but values, which reports may read."""
 HEAVY = {"torch", "torch_npu", "numpy", "mindspore", "obs", "boto3", "onnx", "onnxruntime"}
-HEAVY_PLACES = ("emulate", "compare", "cloud/store", "launch/backends", "export", "perf/record")
+HEAVY_PLACES = ("emulate", "compare", "cloud/store", "launch/backends", "export", "perf/record", "parallel/programs")
 
 
 def _modules() -> list[Path]:

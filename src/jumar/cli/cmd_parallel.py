@@ -12,7 +12,7 @@ import click
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
-    from jumar.parallel.space import Wish
+    from jumar.parallel.space import PlanRequest
 
 SPELLINGS = ("mindspore", "mindspore-old", "torch", "network")
 COUNT = click.IntRange(min=1)
@@ -170,12 +170,12 @@ def exit_code(fits: bool) -> int:
     return EXIT_OK if fits else EXIT_FINDINGS
 
 
-def wish(options: dict[str, Any]) -> Wish:
-    from jumar.parallel.space import Wish
+def wish(options: dict[str, Any]) -> PlanRequest:
+    from jumar.parallel.space import PlanRequest
 
     names = ("cards", "dp", "tp", "pp", "micro_batches", "shard", "recompute", "schedule", "sequence", "ep")
     equal = options["equal_stages"]
-    return Wish(
+    return PlanRequest(
         **{name: options[name] for name in names},
         layers=counts(options["layers"]),
         equal_stages=None if equal is None else equal / 100,

@@ -15,7 +15,7 @@ from jumar.parallel.network import Network
 from jumar.parallel.plan import Job
 from jumar.parallel.result import Result
 from jumar.parallel.search import Answer, Found, Search
-from jumar.parallel.space import Wish
+from jumar.parallel.space import PlanRequest
 
 KEEP = 20
 
@@ -74,7 +74,7 @@ def _head(search: Search, answer: Answer) -> list[str]:
     return [*lines, *net.notes]
 
 
-def _result(search: Search, answer: Answer, best: Found, wanted: Wish, top: int) -> Result:
+def _result(search: Search, answer: Answer, best: Found, wanted: PlanRequest, top: int) -> Result:
     fewest = advice.fewest(search, replace(wanted, micro_batches=None) if wanted.pp is None else wanted)
     fits = answer.best is not None
     answers: list[tuple[str, list[str]]] = []
