@@ -117,7 +117,10 @@ class _Sides:
         local = max(self._noise.at(a.number, first, second, self._unit, 0.0, between), beside)
         self._handed.put(first, error.relative)
         over = error.relative / expected
-        if not _judged(first, error_in):
+        if first.kind == "op" and (measure.is_masked(a, first) or measure.is_masked(b, second)):
+            self._handed.leave_out(first, second)
+            over = min(over, 1.0)
+        elif not _judged(first, error_in):
             over = min(over, 1.0)
         self._overs[first.index] = over
         over_in = max((self._overs.get(number, 0.0) for number in first.inputs), default=0.0)

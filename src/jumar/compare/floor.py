@@ -28,6 +28,9 @@ EXPECTED = {**UNIT, "float32": SIZES[-1], "float64": SIZES[-1]}
 _LOCAL = 4.0
 """Without measured noise: errors of the inputs may double, and some roundings are added."""
 
+_EACH = 0.25
+"""What operators that only one run calls add to that, times the square root of their number."""
+
 
 class Floor(NamedTuple):
     """Expected relative error by step and operator of the reference, for each rounding it was measured with."""
@@ -42,7 +45,7 @@ class Floor(NamedTuple):
         known = [(size, table[step, entry.index]) for size, table in sorted(self.errors.items())
                  if (step, entry.index) in table]  # fmt: skip
         if not known:
-            own = _LOCAL * unit * (1 + math.sqrt(alone))
+            own = _LOCAL * unit * (1 + _EACH * math.sqrt(alone))
             return max(least, (2 * handed if handed < math.inf else 0.0) + own)
         return max(least, between(known, unit))
 

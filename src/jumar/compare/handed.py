@@ -24,6 +24,11 @@ class Handed:
         self._pair_of = ({one.index: one.index for one, _ in matched}, {two.index: one.index for one, two in matched})
         self._errors: dict[int, float] = {}
 
+    def leave_out(self, first: Entry, second: Entry) -> None:
+        """A pair that says nothing itself hands on what came into it."""
+        self._pair_of[0].pop(first.index, None)
+        self._pair_of[1].pop(second.index, None)
+
     def put(self, first: Entry, error: float) -> None:
         self._errors[first.index] = error if any(out.dtype in UNIT for out in first.outs) else 0.0
 

@@ -71,7 +71,7 @@ def _believed(step: Stepped, limit: float) -> set[tuple[int, int]]:
     return {
         (one, other)
         for pair in step.pairs
-        if pair.error > limit * pair.local
+        if pair.error > _allowed(pair, limit) * pair.local
         for one, other in zip(pair.a.inputs, pair.b.inputs, strict=False)
     }
 
