@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from jumar.parallel import hardware, models, prove
-from jumar.parallel.network import BYTES, Network
+from jumar.parallel.architecture import BYTES
+from jumar.parallel.network import Network
 from jumar.parallel.plan import Job, Plan
 from jumar.parallel.search import Search
 from jumar.parallel.space import Wish

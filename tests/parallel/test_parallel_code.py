@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from jumar.core.errors import UserError
-from jumar.parallel import code, code_mindspore, code_torch, hardware, models, prove, prove_torch
+from jumar.parallel import code, code_mindspore, code_torch, hardware, models, programs, prove, prove_torch
 from jumar.parallel.plan import Job, Plan
 from jumar.parallel.search import Found, Search
-from jumar.tables.load import text
 
 TINY = models.preset("llama-7b").with_(
     layers=4, hidden=256, inner=512, heads=8, kv_heads=8, head_dim=32, vocab=1024, seq=64, input_bytes=512
@@ -56,7 +55,7 @@ def test_settings_are_those_of_the_plan(plan: Plan, spelling: str) -> None:
 def test_printed_program_compiles(mindspore: str, tmp_path: Path, plan: Plan, spelling: str) -> None:
     search, found = _found(plan)
     given = {**code.words(search.net, search.job, found), "recomputed": [], "stage_of": [0] * 4, "segment_of": [0] * 4}
-    cells = text("parallel_network.py.txt").decode().partition("def build(")[0]
+    cells = programs.source("network").partition("def build(")[0]
     kind = "StagedNetwork" if plan.pp > 1 else "Network"
     made = f"GIVEN = json.loads({json.dumps(given)!r})\n\n\ndef make_net(ways):\n    return {kind}(GIVEN)\n"
     (tmp_path / "network.py").write_text(cells + made)

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from jumar.parallel import hardware, models
+from jumar.parallel.architecture import BYTES
 from jumar.parallel.memory import Model
-from jumar.parallel.network import BYTES, Network
+from jumar.parallel.network import Network
 from jumar.parallel.plan import Job, Plan
 from jumar.parallel.search import Search
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jumar.core.errors import UserError
-from jumar.parallel import mindir, models, modules
+from jumar.parallel import configs, mindir, models, modules
 from program_files import program_text
 
 LLAMA2 = {
@@ -47,7 +47,7 @@ def test_config_and_preset_agree(tmp_path: Path) -> None:
 def test_odd_vocabulary_is_filled_up_and_told(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps({**LLAMA2, "vocab_size": 32001}))
-    net = models.from_config(path)
+    net = configs.read(path)
     assert net.vocab == 32128 and "filled up to 32128" in net.notes[0]
 
 
@@ -129,7 +129,7 @@ def test_configurations_of_the_hub_have_their_size(tmp_path: Path, name: str) ->
     data, billions, position = HUB[name]
     path = tmp_path / "config.json"
     path.write_text(json.dumps(data))
-    net = models.from_config(path)
+    net = configs.read(path)
     assert net.parameters / 1e9 == pytest.approx(billions, rel=0.02)
     assert net.position == position and net.seq <= 4096
 
@@ -150,14 +150,14 @@ def test_odd_configurations_are_told(tmp_path: Path, change: dict[str, object], 
     path = tmp_path / "config.json"
     path.write_text(json.dumps({**LLAMA2, **change}))
     with pytest.raises(UserError, match=re.escape(message)):
-        models.from_config(path)
+        configs.read(path)
 
 
 def test_experts_of_a_configuration_are_noted(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     moe = {"model_type": "qwen2_moe", "num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408}
     path.write_text(json.dumps({**LLAMA2, **moe, "shared_expert_intermediate_size": 5632}))
-    net = models.from_config(path)
+    net = configs.read(path)
     assert (net.experts, net.active_experts, net.inner) == (60, 4, 1408)
     assert "shared experts are not counted" in net.notes
 

@@ -46,6 +46,11 @@ class CompareResult:
         return self.comparison.verdict
 
     @property
+    def answer(self) -> str:
+        """`SAME`, `DIFFERENT` or `INCONCLUSIVE`."""
+        return self.verdict.answer
+
+    @property
     def differs(self) -> bool:
         """Do they differ by more than rounding?"""
         return self.verdict.differs

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jumar.parallel.network import Network
     from jumar.parallel.result import Result
     from jumar.parallel.search import Answer, Found, Search
-    from jumar.parallel.space import Wish
+    from jumar.parallel.space import PlanRequest
 
 KEEP = 20
 """Plans that a search keeps at least."""
@@ -151,14 +151,14 @@ def hardware(chip: str, constants: Mapping[str, float], memory: str | None = Non
     return known.find(chip, changes)
 
 
-def _searched(request: ParallelRequest) -> tuple[Search, Answer, Found, Wish]:
+def _searched(request: ParallelRequest) -> tuple[Search, Answer, Found, PlanRequest]:
     from jumar.parallel.plan import Job
     from jumar.parallel.search import Search
-    from jumar.parallel.space import Wish
+    from jumar.parallel.space import PlanRequest
 
     machine = hardware(request.chip, request.constants, request.memory)
     net = _network(request)
-    wish = Wish(**{name: getattr(request, name) for name in _FIXED})
+    wish = PlanRequest(**{name: getattr(request, name) for name in _FIXED})
     job = Job(request.global_batch or (wish.dp or wish.cards), request.optimizer)
     search = Search(net, job, machine)
     answer = search.run(wish, keep=max(KEEP, request.top, request.prove))
@@ -201,7 +201,7 @@ def _mebibytes(word: str) -> float:
         raise UserError(f"not a size of memory: `{word}`", "such as `32G`") from None
 
 
-def _result(search: Search, answer: Answer, best: Found, wish: Wish, top: int) -> Result:
+def _result(search: Search, answer: Answer, best: Found, wish: PlanRequest, top: int) -> Result:
     from jumar.parallel import advice
     from jumar.parallel import code as codes
     from jumar.parallel.result import Result

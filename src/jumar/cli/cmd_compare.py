@@ -7,11 +7,21 @@ from typing import Any
 
 import click
 
-from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
+from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN, UserError
 from jumar.core.write import replace
 
 _PATH = click.Path(path_type=Path)
 _PROGRAM = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+class _Floor(click.IntRange):
+    """A number of runs, or None for `auto`."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=20)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return None if value == "auto" else super().convert(value, param, ctx)
 
 
 class _Compare(click.Group):
@@ -48,8 +58,9 @@ def command() -> None:
 @click.option("-o", "--output", required=True, type=_PATH, metavar="REC", help="Folder of the record.")
 @click.option("--steps", type=click.IntRange(min=1), default=3, show_default=True, metavar="N",
               help="Steps to record whole; of later ones loss and gradient norm are kept.")  # fmt: skip
-@click.option("--floor", type=click.IntRange(min=0, max=20), default=0, show_default=True, metavar="N",
-              help="Also run it with rounding noise of three sizes, N times each: the noise floor.")  # fmt: skip
+@click.option("--floor", type=_Floor(), default="auto", show_default=True, metavar="N|auto",
+              help="Also run it with rounding noise of three sizes, N times each: the noise floor. `auto` does it once"
+              " up to the last recorded step, if that takes a minute or a tenth of the program's time.")  # fmt: skip
 @click.option("--stop", type=click.IntRange(min=1), metavar="N", help="End the program after N steps.")
 @click.option("--seed", type=int, metavar="N", help="Seed Python, NumPy and torch before the program starts.")
 @click.option("--tensors", multiple=True, metavar="OP", help="Save inputs and outputs of this operator, such as op42.")
@@ -88,7 +99,7 @@ def diff(first: Path, second: Path, as_json: bool, top: int, html: Path | None, 
          **options: Any) -> int:  # fmt: skip
     """Compare the record A, the reference, with B; dumps of the vendor's tool are read too.
 
-    Exit code 0 if they agree up to rounding, 1 if not.
+    Exit code 0 if they agree up to rounding, 1 if not, 3 if the records cannot tell.
     """
     from jumar.app import compare
     from jumar.report import compare as report
@@ -102,7 +113,7 @@ def diff(first: Path, second: Path, as_json: bool, top: int, html: Path | None, 
     click.echo(report.json(result.to_json()) if as_json else "\n".join(report.text(result.comparison, top)))
     for path in files:
         click.echo(f"wrote `{path}`", err=True)
-    return EXIT_FINDINGS if result.differs else EXIT_OK
+    return {"SAME": EXIT_OK, "DIFFERENT": EXIT_FINDINGS}.get(result.answer, EXIT_UNKNOWN)
 
 
 @command.command("ladder", context_settings=_PROGRAM)

@@ -15,7 +15,7 @@ from jumar.compare import native, precision, store
 from jumar.compare.recorder import Recorder
 
 
-def meta(recorder: Recorder, altered: str, complete: bool) -> dict[str, Any]:
+def meta(recorder: Recorder, altered: str) -> dict[str, Any]:
     npu = sys.modules.get("torch_npu")
     return {
         "format": store.FORMAT,
@@ -27,7 +27,6 @@ def meta(recorder: Recorder, altered: str, complete: bool) -> dict[str, Any]:
         "dtype": " ".join(sorted(recorder.dtypes & set(precision.UNIT))),
         "altered": altered,
         "cut": recorder.cut,
-        "complete": complete,
         "command": sys.argv,
         "torch": torch.__version__,
         "torch_npu": getattr(npu, "__version__", ""),

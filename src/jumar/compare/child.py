@@ -26,6 +26,7 @@ def begin(told: str) -> None:
         lazy=True,
         stop=wish.get("stop"),
         watch=wish.get("watch", False),
+        began=wish.get("began"),
     ).begin()
 
 

@@ -6,21 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jumar.compare import align, curve, diff, floor, reader, reproducer, verdict
+from jumar.compare import align, complete, curve, diff, floor, proof, reader, reproducer, verdict
 from jumar.compare.diff import Stepped
-from jumar.compare.floor import FLOORS, Floor
+from jumar.compare.floor import Floor
 from jumar.compare.result import Comparison, Curve, Side
 from jumar.compare.store import Rank
 from jumar.core.errors import UserError
 
 _FACTS = ("device", "dtype", "torch", "torch_npu", "numpy", "python", "machine", "threads", "default_dtype",
           "deterministic", "seed", "world")  # fmt: skip
+_COLLECTIVES = ("c10d.", "_c10d_functional.", "c10d_functional.")
+_NEAR = 3
+"""Operators between a collective and the first one that shows what it brought: copies, a division."""
 
 
 def compare(
-    first: Path, second: Path, floors: Sequence[Path] = (), precision: str = "", limit: float = verdict.LIMIT
-) -> Comparison:
-    """The rank whose difference comes first, or whose noise is largest."""
+    first: Path, second: Path, floors: Sequence[Path] = (), precision: str = "", limit: float = verdict.LIMIT,
+    *, common: bool = False,
+) -> Comparison:  # fmt: skip
+    """The rank whose difference comes first, or whose noise is largest; `common` looks at the steps of both only."""
     a, b = reader.ranks(first), reader.ranks(second)
     by_rank = {rank.number: rank for rank in b}
     both = [(rank, by_rank[rank.number]) for rank in a if rank.number in by_rank]
@@ -28,20 +32,42 @@ def compare(
         raise UserError(f"`{first}` and `{second}` have no rank in common", "compare records of the same ranks")
     found = [_rank(one, other, floors, precision, limit) for one, other in both]
     chosen = min(found, key=_urgency)
+    chosen.verdict = complete.judge(a, b, (first, second), floors, chosen.verdict, common=common)
     chosen.a, chosen.b = _side(first, a, chosen.rank), _side(second, b, chosen.rank)
     if len(a) != len(b):
         chosen.notes.append(f"{len(a)} ranks against {len(b)}: only the ranks of both were compared")
     if len(found) > 1:
-        bad = [str(one.rank) for one in found if one.verdict.differs]
-        chosen.notes.append(
-            f"ranks that differ: {', '.join(bad) or 'none'} of {len(found)}; rank {chosen.rank} is shown"
-        )
+        chosen.notes.append(f"{_differing(found)}; rank {chosen.rank} is shown")
     return chosen
 
 
-def _urgency(one: Comparison) -> tuple[bool, int, tuple[int, int], int]:
+def _urgency(one: Comparison) -> tuple[int, int, bool, tuple[int, int], int]:
+    """Differences first, of those the earliest step; what came over a collective has its cause on another rank."""
+    told, pair = one.verdict, one.verdict.pair
+    answer = ("DIFFERENT", "INCONCLUSIVE", "SAME").index(told.answer)
+    return answer, pair.step if pair else 0, _received(one), verdict.order(pair) if pair else (0, 0), one.rank
+
+
+def _received(one: Comparison) -> bool:
+    """Whether the first difference of a rank is what a collective brought."""
     pair = one.verdict.pair
-    return not one.verdict.differs, pair.step if pair else 0, verdict.order(pair) if pair else (0, 0), one.rank
+    if pair is None or not one.verdict.differs:
+        return False
+    known = {other.a.index: other.a for other in one.pairs if other.step == pair.step}
+    near = {pair.a.index}
+    for _ in range(_NEAR):
+        near |= {number for index in near if index in known for number in known[index].inputs}
+    return any(index in known and known[index].op.startswith(_COLLECTIVES) for index in near)
+
+
+def _differing(found: Sequence[Comparison]) -> str:
+    bad = [one for one in found if one.verdict.differs]
+    if not bad:
+        return f"ranks that differ: none of {len(found)}"
+    received = sum(map(_received, bad))
+    names = ", ".join(str(one.rank) for one in bad)
+    after = f", {received} of them only after a collective" if received else ""
+    return f"ranks that differ: {len(bad)} of {len(found)} ({names}){after}"
 
 
 def _rank(a: Rank, b: Rank, floors: Sequence[Path], precision: str, limit: float) -> Comparison:
@@ -54,13 +80,18 @@ def _rank(a: Rank, b: Rank, floors: Sequence[Path], precision: str, limit: float
         raise UserError(f"`{a.path}` and `{b.path}` have no step in common", "record the same steps")
     if not any(step.pairs for step in steps) and steps:
         raise UserError(f"`{a.path}` and `{b.path}` have no operator in common", "compare two runs of the same program")
-    others = [run.curve for run in _base_runs(a, floors)]
+    noisy = _base_runs(a, floors)
+    others = [run.curve for run in noisy]
+    expected = precision or _precision(a, b)
     told = verdict.judge(steps, limit, same_device=same_device)
     if not told.differs:
         told = curve.judge(a.curve, b.curve, others, limit) or told
+    if not told.differs and steps and steps[0].number == 0:
+        both = reader.step(a, 0), reader.step(b, 0)
+        told = proof.judge(a, b, both, steps[0], noisy, floor.EXPECTED[expected], limit) or told
     result = Comparison(
         _side(a.path, [a], a.number), _side(b.path, [b], b.number), a.number,
-        precision or _precision(a, b), noise.source, limit, told,
+        expected, noise.source, limit, told,
     )  # fmt: skip
     _fill(result, steps, a, b, others, noise)
     return result
@@ -94,8 +125,8 @@ def _fill(
 
 
 def _base_runs(a: Rank, floors: Sequence[Path]) -> list[Rank]:
-    paths = [*floors] or sorted(path for path in a.path.parent.glob(f"{FLOORS}*") if path.is_dir())
-    runs = [rank for path in paths for rank in reader.ranks(path) if rank.number == a.number]
+    given = [rank for path in floors for rank in reader.ranks(path) if rank.number == a.number]
+    runs = given if floors else floor.runs_beside(a)
     return [run for run in runs if run.curve]
 
 

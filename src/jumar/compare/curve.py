@@ -30,7 +30,8 @@ def judge(a: Sequence[Curve], b: Sequence[Curve], others: Sequence[Sequence[Curv
     for field in ("loss", "grad_norm"):
         first, second = _values(a, field), _values(b, field)
         room = envelope(a, others, field)
-        shared = sorted(set(first) & set(second))
+        noisy = [_values(run, field) for run in others]
+        shared = [step for step in sorted(set(first) & set(second)) if all(step in run for run in noisy)]
         outside = [step for step in shared if not abs(second[step] - first[step]) <= limit * room[step]]
         if len(outside) >= max(_FEWEST, len(shared) // 10):
             step = outside[0]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from jumar.compare import arguments, floor, measure, reader, spread
-from jumar.compare.align import align, left_over
+from jumar.compare.align import align, canonical, left_over
 from jumar.compare.floor import Floor
+from jumar.compare.handed import Handed
 from jumar.compare.precision import UNIT
 from jumar.compare.result import Pair, RecordEntry
 from jumar.compare.spread import Spread
 from jumar.compare.store import Rank, RecordedStep
+
+_CHOICES = ("arg", "sort", "topk", "max", "min", "mode", "median", "kthvalue", "unique", "multinomial")
 
 
 class Stepped(NamedTuple):
@@ -45,7 +49,7 @@ def step(
     precision = precision or floor.precision(a.entries, b.entries, rank.meta)
     matched = align(a.entries, b.entries)
     before = flips if flips is not None else {}
-    sides = _Sides(a, b, noise, floor.EXPECTED[precision], Spread(a, b, precision), before, _changes(a))
+    sides = _Sides(a, b, noise, floor.EXPECTED[precision], Spread(a, b, precision), before, _changes(a), matched)
     pairs = [pair for first, second in matched if (pair := sides.pair(first, second)) is not None]
     before.update({name: sides.update(name) for name in sides.changes})
     return Stepped(
@@ -78,17 +82,25 @@ class _Sides:
     """What all pairs of a step are judged with."""
 
     def __init__(self, a: RecordedStep, b: RecordedStep, noise: Floor, unit: float, spread: Spread,
-                 before: dict[str, float], changes: dict[str, tuple[float, int]]) -> None:  # fmt: skip
+                 before: dict[str, float], changes: dict[str, tuple[float, int]],
+                 matched: Sequence[tuple[RecordEntry, RecordEntry]]) -> None:  # fmt: skip
         self._a, self._b = a, b
         self._noise, self._unit, self._spread = noise, unit, spread
         self._before = before
         self.changes = changes
         self._overs: dict[int, float] = {}
+        self._handed = Handed(a, b, matched)
 
     def update(self, name: str) -> float:
         """The relative error that noise in its gradient may make in a weight."""
         change, numel = self.changes.get(name, (0.0, 1))
         return spread.update(change, numel, self._spread.gradients.get(name, 0.0))
+
+    def _small_gradient(self, entry: RecordEntry) -> float:
+        """Gradients that ought to be 0, such as those of the bias of keys, are the rounding of large ones."""
+        sizes = [measure.mean_size(self._a, one) for one in self._a.entries if one.kind == "grad"]
+        size = measure.mean_size(self._a, entry)
+        return self._unit * max(sizes) / size if size > 0 else 0.0
 
     def pair(self, first: RecordEntry, second: RecordEntry) -> Pair | None:
         a, b = self._a, self._b
@@ -104,18 +116,33 @@ class _Sides:
         beside = self._spread.at(first, second, error.relative, error_in, own)
         if not measured:
             beside = max(beside, spread.cancelled(a, first, self._unit))
-        expected = max(self._noise.at(a.number, first, second, self._unit, error_in), beside)
+        handed, between = self._handed.to(first, second)
+        if first.kind == "grad" and between and not measured:
+            beside = max(beside, self._small_gradient(first))
+        expected = max(self._noise.at(a.number, first, second, self._unit, handed, between), beside)
+        local = max(self._noise.at(a.number, first, second, self._unit, 0.0, between), beside)
+        self._handed.put(first, error.relative)
         over = error.relative / expected
-        if not _judged(first):
+        if first.kind == "op" and (measure.is_masked(a, first) or measure.is_masked(b, second)):
+            self._handed.leave_out(first, second)
+            over = min(over, 1.0)
+        elif not _judged(first, error_in):
             over = min(over, 1.0)
         self._overs[first.index] = over
         over_in = max((self._overs.get(number, 0.0) for number in first.inputs), default=0.0)
-        return Pair(a.number, first, second, error.relative, error.cosine, expected, error_in, over, over_in, changed)
+        return Pair(
+            a.number, first, second, error.relative, error.cosine, expected, error_in, over, over_in, changed, local
+        )
 
 
-def _judged(entry: RecordEntry) -> bool:
-    """Masks and indices flip where a value is close to a border; only those from outside must be equal."""
-    return entry.kind != "op" or any(out.dtype in UNIT for out in entry.outs)
+def _judged(entry: RecordEntry, error_in: float) -> bool:
+    """Masks and indices flip where a value is close to a border; out of equal values they must be equal.
+
+    Of equal values any may be the largest: a choice between them is not judged.
+    """
+    if entry.kind != "op" or any(out.dtype in UNIT for out in entry.outs):
+        return True
+    return error_in == 0 and not canonical(entry.op).startswith(_CHOICES)
 
 
 def _inputs(a: RecordedStep, first: RecordEntry, b: RecordedStep, second: RecordEntry) -> float:

@@ -28,6 +28,9 @@ EXPECTED = {**UNIT, "float32": SIZES[-1], "float64": SIZES[-1]}
 _LOCAL = 4.0
 """Without measured noise: errors of the inputs may double, and some roundings are added."""
 
+_EACH = 0.25
+"""What operators that only one run calls add to that, times the square root of their number."""
+
 
 class Floor(NamedTuple):
     """Expected relative error by step and operator of the reference, for each rounding it was measured with."""
@@ -36,16 +39,20 @@ class Floor(NamedTuple):
     errors: dict[float, dict[tuple[int, int], float]]
     """By size of the noise; 0 for base runs that differ by themselves: their error counts as it is."""
 
-    def at(self, step: int, entry: RecordEntry, other: RecordEntry, unit: float, error_in: float) -> float:
+    def at(
+        self, step: int, entry: RecordEntry, other: RecordEntry, unit: float, handed: float, alone: int = 0
+    ) -> float:
+        """`handed` is the largest error of what partners handed on, over `alone` operators that have no partner."""
         least = max(2 * _rounding(entry), 2 * _rounding(other), OWN)
         known = [(size, table[step, entry.index]) for size, table in sorted(self.errors.items())
                  if (step, entry.index) in table]  # fmt: skip
         if not known:
-            return max(least, (2 * error_in if error_in < math.inf else 0.0) + _LOCAL * unit)
-        return max(least, _between(known, unit))
+            own = _LOCAL * unit * (1 + _EACH * math.sqrt(alone))
+            return max(least, (2 * handed if handed < math.inf else 0.0) + own)
+        return max(least, between(known, unit))
 
 
-def _between(known: list[tuple[float, float]], unit: float) -> float:
+def between(known: list[tuple[float, float]], unit: float) -> float:
     """The error for a rounding between measured ones: on a line in the logarithms, beyond them in proportion."""
     if known[0][0] == 0:
         return known[0][1]
@@ -69,17 +76,23 @@ def find(base: Rank, given: Sequence[Path] = ()) -> Floor:
     runs = [_same_rank(path, base.number) for path in given]
     source = "base runs" if runs else ""
     if not runs:
-        folder = base.path.parent
-        runs = [_same_rank(path, base.number) for path in sorted(folder.glob(f"{FLOORS}*")) if path.is_dir()]
+        runs = runs_beside(base)
     if not runs:
         return Floor("none", {})
-    errors: dict[float, dict[tuple[int, int], float]] = {_noise(run): {} for run in runs}
+    errors: dict[float, dict[tuple[int, int], float]] = {noise_of(run): {} for run in runs}
     for number in base.steps:
         reference = reader.unscaled(reader.step(base, number))
         for run in runs:
             if number in run.steps:
-                _add(errors[_noise(run)], reference, reader.unscaled(reader.step(run, number)))
+                _add(errors[noise_of(run)], reference, reader.unscaled(reader.step(run, number)))
     return Floor(source or f"{len(runs)} runs with rounding noise", errors)
+
+
+def runs_beside(base: Rank) -> list[Rank]:
+    """The noise runs of a record that came to their end."""
+    places = [path for path in sorted(base.path.parent.glob(f"{FLOORS}*")) if any(path.glob("rank*/meta.json"))]
+    runs = [_same_rank(path, base.number) for path in places]
+    return [run for run in runs if run.meta.get("ended", "finished") == "finished"]
 
 
 def _same_rank(path: Path, number: int) -> Rank:
@@ -87,7 +100,8 @@ def _same_rank(path: Path, number: int) -> Rank:
     return next((rank for rank in found if rank.number == number), found[0])
 
 
-def _noise(run: Rank) -> float:
+def noise_of(run: Rank) -> float:
+    """The size of the noise in a run; 0 for a base run."""
     words = str(run.meta.get("altered", "")).split()
     try:
         return float(words[1]) if words[:1] == ["noise"] else 0.0

@@ -133,7 +133,7 @@ def _against(base: Path, reference: list[Rank], path: Path, own: Rank) -> Iterat
     steps = [verdict.settle(step) for step in diff.steps(a, own, noise)]
     if not steps:
         raise UserError(f"`{base}` has no step in common with the program", "record the reference with `--steps 2`")
-    told = compare(base, path).verdict if floor.find(a).errors else verdict.judge(steps)
+    told = compare(base, path, common=True).verdict if floor.find(a).errors else verdict.judge(steps)
     stages: dict[str, Callable[[Pair], bool]] = {
         "weights": lambda pair: pair.a.kind in ("weight", "buffer", "input"),
         "forward": lambda pair: pair.a.phase == "forward",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jumar.compare.folding import fold
-from jumar.compare.precision import UNIT
+from jumar.compare.precision import LARGEST, UNIT
 from jumar.compare.result import STATS, Error, RecordEntry
 from jumar.compare.store import RecordedStep
 
@@ -17,6 +17,7 @@ SMALLEST = 1e-30
 NOTHING = 1e-15
 """Tensors whose values are all about this small, such as squares of gradients that ought to be 0, are equal."""
 SAME = Error(0.0, 1.0)
+_MIN, _MAX = STATS.index("min"), STATS.index("max")
 
 
 def entries(
@@ -42,6 +43,12 @@ def mean_size(step: RecordedStep, entry: RecordEntry) -> float:
     if out is None or not out.numel:
         return 0.0
     return float(step.numbers[out.row][STATS.index("norm")]) / math.sqrt(out.numel)
+
+
+def is_masked(step: RecordedStep, entry: RecordEntry) -> bool:
+    """Whether places are filled with the lowest value of the dtype: beside it nothing else can be measured."""
+    rows = [(step.numbers[out.row], LARGEST.get(out.dtype, math.inf)) for out in entry.outs if out.row >= 0]
+    return any(max(-row[_MIN], row[_MAX]) > largest / 2 for row, largest in rows)
 
 
 def canonical_differs(first: RecordEntry, second: RecordEntry) -> bool:

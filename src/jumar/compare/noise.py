@@ -38,7 +38,7 @@ class Noise:
         done = func(*args, **kwargs)
         if kind:
             for value in done if isinstance(done, (tuple, list)) else (done,):
-                if _changeable(value):
+                if _changeable(value) and not _is_whole(value):
                     value.mul_(self._factor(value))
         return done
 
@@ -52,6 +52,7 @@ class Noise:
             self._generators[value.device] = generator
         noise = torch.empty(value.shape, dtype=torch.float32, device=value.device)
         noise.uniform_(1 - self._unit, 1 + self._unit, generator=generator)
+        noise.masked_fill_(value.abs() > torch.finfo(value.dtype).max / 2, 1.0)  # a mask must not become infinite
         return noise.to(value.dtype)
 
 
@@ -84,6 +85,11 @@ def _keep_bits(value: torch.Tensor, bits: int) -> torch.Tensor:
 def _moves(name: str) -> bool:
     plain = name.removesuffix("_").removeprefix("new_")
     return any(plain == move.removesuffix("_") or (name.startswith(move) and len(move) > 5) for move in _MOVES)
+
+
+def _is_whole(value: torch.Tensor) -> bool:
+    """Counts and places that are kept as real numbers: no device rounds them, and a program makes indices of them."""
+    return bool((value == value.round()).all())
 
 
 def _changeable(value: Any) -> bool:

@@ -91,6 +91,8 @@ class Pair:
     over_in: float
     arguments: tuple[str, ...] = ()
     """Arguments that differ, as `name: old -> new`."""
+    local: float = 0.0
+    """The floor without what errors of the inputs hand on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,8 @@ class Verdict:
     """The first thing that differs."""
 
     kind: str
-    """`same`, `within`, `weights`, `inputs`, `operator`, `arguments`, `random`, `overflow`, `order`, `curve`."""
+    """`same`, `within`, `weights`, `inputs`, `operator`, `arguments`, `random`, `overflow`, `order`, `loss`, `curve`;
+    `inconclusive` where the records cannot tell."""
     message: str
     meaning: str
     pair: Pair | None = None
@@ -107,7 +110,12 @@ class Verdict:
 
     @property
     def differs(self) -> bool:
-        return self.kind not in ("same", "within")
+        return self.kind not in ("same", "within", "inconclusive")
+
+    @property
+    def answer(self) -> str:
+        """The first word of a report."""
+        return "DIFFERENT" if self.differs else "INCONCLUSIVE" if self.kind == "inconclusive" else "SAME"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jumar.compare import overflow, reader
+from jumar.compare import overflow, reader, store
 from jumar.compare.floor import FLOORS, SIZES
 from jumar.compare.overflow import Overflow
 from jumar.compare.store import Rank
@@ -21,13 +22,20 @@ from jumar.runtime import process, variables
 _ALL = 1 << 30
 """Steps to look at: more than any program has."""
 
+SLOWER = 1.5
+"""A run with noise takes about this much longer."""
+SOON = 60.0
+"""Seconds that noise runs may take whatever the program took."""
+SHARE = 0.1
+"""Part of the program's own time that they may take otherwise."""
+
 
 class RecordRequest(NamedTuple):
     """What the user asked for beside the program."""
 
     steps: int = 3
-    floor: int = 0
-    """Runs with noise of each size."""
+    floor: int | None = 0
+    """Runs with noise of each size; None decides by what they cost."""
     seed: int | None = None
     stop: int | None = None
     tensors: tuple[int, ...] = ()
@@ -44,6 +52,7 @@ def record(
     words: Sequence[str], folder: Path, request: RecordRequest, tell: Callable[[str], None], quiet: bool = False
 ) -> int:
     """Run the program and record it; returns its exit code. Runs for the floor follow only where it went well."""
+    began = time.time()
     code = _run(words, folder, request, {}, quiet)
     if not any(folder.glob("rank*/meta.json")):
         shutil.rmtree(folder, ignore_errors=True)
@@ -53,16 +62,49 @@ def record(
             "nothing was recorded: no model ran",
             "the program must use torch of the environment that Jumar is installed in, and call a torch.nn.Module",
         )
+    store.amend(folder, exit_code=code)
     if code:
         return code
-    sizes = [size for size in SIZES for _ in range(request.floor)]
+    if request.floor is None:
+        count = _affordable(folder, time.time() - began, tell)
+        short = request._replace(floor=count, stop=min(request.steps, request.stop or request.steps))
+        _floor(words, folder, short, tell, must=False)
+    else:
+        _floor(words, folder, request, tell, must=True)
+    return code
+
+
+def _floor(
+    words: Sequence[str], folder: Path, request: RecordRequest, tell: Callable[[str], None], *, must: bool
+) -> None:
+    """The runs with noise; where nobody asked for them, one that fails takes the floor away and nothing else."""
+    sizes = [size for size in SIZES for _ in range(request.floor or 0)]
+    store.amend(folder, floor_planned=len(sizes))
     for number, size in enumerate(sizes, 1):
         tell(f"noise run {number} of {len(sizes)}")
-        noisy = _run(words, folder / f"{FLOORS}{number}", request, {"noise": size, "noise_seed": number}, quiet=True)
-        if noisy:
-            shutil.rmtree(folder / f"{FLOORS}{number}", ignore_errors=True)
-            raise Failed(f"the program ended with {noisy} in a run with noise", "the record itself is complete")
-    return code
+        place = folder / f"{FLOORS}{number}"
+        code = _run(words, place, request, {"noise": size, "noise_seed": number}, quiet=True)
+        if not code:
+            store.amend(place, exit_code=code)
+            continue
+        if must:
+            shutil.rmtree(place, ignore_errors=True)
+            raise Failed(f"the program ended with {code} in a run with noise", "the record itself is complete")
+        tell(f"no noise floor: the program ended with {code} in a run with noise")
+        for done in folder.glob(f"{FLOORS}*"):
+            shutil.rmtree(done, ignore_errors=True)
+        store.amend(folder, floor_planned=0)
+        return
+
+
+def _affordable(folder: Path, seconds: float, tell: Callable[[str], None]) -> int:
+    """Noise runs of each size: one if all of them together are a small part of the program, or done soon anyway."""
+    taken = [json.loads(path.read_bytes()).get("seconds") for path in folder.glob("rank*/meta.json")]
+    cost = SLOWER * len(SIZES) * max((one for one in taken if one), default=seconds)
+    if cost <= max(SOON, SHARE * seconds):
+        return 1
+    tell(f"no noise floor: it would take about {cost:.0f} s; `--floor 1` measures it")
+    return 0
 
 
 def watch(words: Sequence[str]) -> tuple[list[Overflow], list[Rank], int]:
@@ -78,7 +120,8 @@ def watch(words: Sequence[str]) -> tuple[list[Overflow], list[Rank], int]:
 
 def _run(words: Sequence[str], folder: Path, request: RecordRequest, more: dict[str, Any], quiet: bool = False) -> int:
     told = {"folder": str(folder.absolute()), "steps": request.steps, "seed": request.seed, "stop": request.stop,
-            "tensors": request.tensors, "rounded": request.rounded, "watch": request.watch, **more}  # fmt: skip
+            "tensors": request.tensors, "rounded": request.rounded, "watch": request.watch, "began": time.time(),
+            **more}  # fmt: skip
     environ = {**os.environ, variables.RECORD.name: json.dumps(told)}
     argv = [sys.executable if words[0] in ("python", "python3") else words[0], *words[1:]]
     if words[0].endswith(".py"):

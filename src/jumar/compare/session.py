@@ -24,6 +24,7 @@ from torch.optim.optimizer import (
 from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode
 
 from jumar.compare import about, noise, overflow, store, updates
+from jumar.compare.ending import Ending
 from jumar.compare.losses import Losses
 from jumar.compare.recorder import Recorder
 from jumar.core.errors import UserError
@@ -36,7 +37,7 @@ class Session:
 
     def __init__(self, folder: Path, steps: int = STEPS, *, noise_unit: float = 0.0, seed: int | None = None,
                  rounded: str = "", keep: tuple[int, ...] = (), lazy: bool = False, stop: int | None = None,
-                 watch: bool = False) -> None:  # fmt: skip
+                 watch: bool = False, began: float | None = None) -> None:  # fmt: skip
         if steps < 1:
             raise UserError(f"`steps={steps}`: at least one step must be recorded")
         self.folder = folder
@@ -50,6 +51,7 @@ class Session:
         self._stop = stop
         self._watch = watch
         """Look at every step, and keep only the first with an operator that makes inf or nan."""
+        self._ending = Ending(began)
         self._pid = os.getpid()
         self._thread = threading.get_ident()
         self._entered = self._popped = False
@@ -66,7 +68,7 @@ class Session:
             register_optimizer_step_pre_hook(self._before_optimizer).remove,
             register_optimizer_step_post_hook(self._after_optimizer).remove,
         ]
-        self._undo += self._losses.watch()
+        self._undo += [*self._losses.watch(), self._ending.watch()]
         warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global hooks", UserWarning)
         atexit.register(self.end)
         if not self._lazy:
@@ -78,6 +80,7 @@ class Session:
         if self._closed or os.getpid() != self._pid:
             return
         self._closed = True
+        self._ending.close()
         atexit.unregister(self.end)
         for undo in reversed(self._undo):
             undo()
@@ -85,12 +88,14 @@ class Session:
             self._finish_step()
         self._leave()
         if self.place is not None:
-            self._write_meta(complete=True)
+            self._write_meta()
 
     def __enter__(self) -> Session:
         return self.begin()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if kind is not None:
+            self._ending.failed(kind)
         self.end()
 
     def next_step(self) -> None:
@@ -175,8 +180,10 @@ class Session:
         with torch.no_grad(), _disable_current_modes():
             self._write_step(skipped)
         self.step += 1
-        if self.step == 1:
-            self._write_meta(complete=False)
+        if self.step == self.steps:
+            self._ending.recorded()
+        if self.step in (1, self.steps):
+            self._write_meta()
         if self.step >= self.steps:
             self._leave()
         if self._stop is not None and self.step >= self._stop and not self._closed:
@@ -223,9 +230,11 @@ class Session:
             self.place = place
         return self.place
 
-    def _write_meta(self, *, complete: bool) -> None:
+    def _write_meta(self) -> None:
         assert self.place is not None
-        store.write_json(self.place / "meta.json", about.meta(self.recorder, self._altered, complete))
+        told = about.meta(self.recorder, self._altered)
+        counted = {"steps": self.step, "recorded": min(self.step, self.steps)}
+        store.write_json(self.place / "meta.json", {**told, **counted, **self._ending.meta()})
 
 
 def _stance(name: str) -> None:

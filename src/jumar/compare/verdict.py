@@ -54,16 +54,26 @@ def settle(step: Stepped, limit: float = LIMIT, *, same_device: bool = False) ->
     """
     partner = {pair.a.index: pair.b.index for pair in step.pairs}
     flagged = [pair for pair in step.pairs if pair.over > _allowed(pair, limit) and pair.a.kind == "op"]
-    followed = {number for pair in flagged for number in pair.a.inputs}
+    followed = _believed(step, limit)
     chance = {
         pair.a.index
         for pair in flagged
-        if pair.a.index not in followed
+        if (pair.a.index, pair.b.index) not in followed
         and not pair.error_in <= limit * pair.floor
         and not (same_device and pair.a.phase == "forward" and _same_place(pair))
         and any(partner.get(one) != other for one, other in zip(pair.a.inputs, pair.b.inputs, strict=False))
     }
     return step._replace(pairs=[pair for pair in step.pairs if pair.a.index not in chance])
+
+
+def _believed(step: Stepped, limit: float) -> set[tuple[int, int]]:
+    """Producers of both runs whose consumers differ too, by more than noise of their own."""
+    return {
+        (one, other)
+        for pair in step.pairs
+        if pair.error > _allowed(pair, limit) * pair.local
+        for one, other in zip(pair.a.inputs, pair.b.inputs, strict=False)
+    }
 
 
 def _same_place(pair: Pair) -> bool:
@@ -124,11 +134,16 @@ def _operator(step: Stepped, limit: float) -> Verdict | None:
             "a range is exceeded: look at the smallest dtype on its way, and at loss scaling",
             first,
         )
-    between = _between(step, first)
+    alone = _unmatched(step, first)
+    between = tuple(f"only in {side}: {_place(entry)}" for side, entry in alone)
+    modules = dict.fromkeys(entry.module for _, entry in alone if entry.module)
+    where = " in " + " and ".join(f"`{module}`" for module in list(modules)[:3]) if modules else ""
     message = f"{name(first)} is the first operator whose inputs agree and whose output does not: {_numbers(first)}"
     meaning = _MEANING[first.a.phase if first.a.kind == "op" else first.a.kind]
     if between:
-        return Verdict("order", f"{message}; just before it the runs call other operators", meaning, first, between)
+        return Verdict(
+            "order", f"{message}; just before it the runs call other operators{where}", meaning, first, between
+        )
     return Verdict("operator", message, meaning, first)
 
 
@@ -176,19 +191,19 @@ def _onset(step: Stepped, found: Pair, limit: float) -> Pair:
         found = best
 
 
-def _between(step: Stepped, first: Pair) -> tuple[str, ...]:
+def _unmatched(step: Stepped, first: Pair) -> list[tuple[str, RecordEntry]]:
     """Operators without a partner since the last pair that agreed."""
     before = [pair for pair in step.pairs if pair.a.kind == "op" and order(pair) < order(first)]
     start = before[-1] if before else None
-    found = []
+    found: list[tuple[str, RecordEntry]] = []
     low = (start.a.index, start.b.index) if start else (-1, -1)
     for side, entries, after, until in (
         ("A", step.only_a, low[0], first.a.index),
         ("B", step.only_b, low[1], first.b.index),
     ):
         inside = [entry for entry in entries if after < entry.index < until and entry.kind == "op"]
-        found += [f"only in {side}: {_place(entry)}" for entry in inside[:5]]
-    return tuple(found)
+        found += [(side, entry) for entry in inside[:5]]
+    return found
 
 
 def _is_random(entry: RecordEntry) -> bool:

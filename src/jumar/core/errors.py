@@ -5,6 +5,7 @@ from __future__ import annotations
 EXIT_OK = 0
 EXIT_FINDINGS = 1
 EXIT_FAILED = 2
+EXIT_UNKNOWN = 3
 
 
 class UserError(Exception):

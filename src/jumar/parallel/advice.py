@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from jumar.parallel.memory import Memory
 from jumar.parallel.plan import Job, Plan
 from jumar.parallel.search import Found, Search
-from jumar.parallel.space import Wish
+from jumar.parallel.space import PlanRequest
 
 GIB = 1 << 30
 LARGEST = 4096
@@ -77,7 +78,7 @@ def knobs(search: Search, base: Found) -> list[Knob]:
     return sorted(rows, key=lambda row: (not row.fits, row.time if row.fits else row.peak))
 
 
-def plainest(search: Search, wanted: Wish, best: Found) -> Found:
+def plainest(search: Search, wanted: PlanRequest, best: Found) -> Found:
     """The plan with the same cards and no knob turned, to start from."""
     plan = best.plan._replace(
         shard=wanted.shard or 0,
@@ -143,17 +144,15 @@ def _largest_growth(old: tuple[Memory, ...], new: tuple[Memory, ...]) -> str:
     return max(names, key=lambda name: getattr(new[worst], name) - getattr(old[worst], name))
 
 
-def fewest(search: Search, wish: Wish) -> tuple[int, Found] | None:
+def fewest(search: Search, request: PlanRequest) -> tuple[int, Found] | None:
     """The fewest cards with a plan that fits, tried in powers of two and the number asked for."""
-    from dataclasses import replace
-
-    sizes = sorted({2**n for n in range(13)} | {wish.cards})
+    sizes = sorted({2**n for n in range(13)} | {request.cards})
     for cards in sizes:
-        if cards > LARGEST or (wish.dp or 1) * (wish.tp or 1) * (wish.pp or 1) > cards:
+        if cards > LARGEST or (request.dp or 1) * (request.tp or 1) * (request.pp or 1) > cards:
             continue
-        free = replace(wish, cards=cards)
+        free = replace(request, cards=cards)
         for plan in search.plans(free):
-            found = search.evaluate(plan, search.hardware.usable, wish.layers)
+            found = search.evaluate(plan, search.hardware.usable, request.layers)
             if found and found.fits:
                 return cards, found
     return None

@@ -7,10 +7,10 @@ import os
 from typing import Any
 
 from jumar.core.errors import UserError
+from jumar.parallel import programs
 from jumar.parallel.network import Network
 from jumar.parallel.plan import Job
 from jumar.parallel.search import Found
-from jumar.tables.load import text
 
 SCRIPT = "train.py"
 
@@ -56,13 +56,9 @@ def network(net: Network, job: Job, found: Found) -> str:
     if reason:
         raise UserError(reason, "`--code` still prints the settings for your own network")
     if net.family == "traced":
-        return text("parallel_own.py.txt").decode()
-    given = json.dumps(words(net, job, found))
-    return (
-        text("parallel_network.py.txt")
-        .decode()
-        .replace("json.loads(sys.argv[1])", f"json.loads(sys.argv[1] if sys.argv[1:] else {given!r})")
-    )
+        return programs.source("own_cell")
+    given = "".join(f"    {json.dumps(key)}: {value!r},\n" for key, value in words(net, job, found).items())
+    return programs.source("network").replace("GIVEN = {}\n", f"GIVEN = {{\n{given}}}\n")
 
 
 def launch(net: Network, found: Found, per_node: int) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from jumar.parallel.network import BYTES, Network
+from jumar.parallel.architecture import BYTES
+from jumar.parallel.network import Network
 from jumar.parallel.plan import Job
 from jumar.parallel.search import Found
 

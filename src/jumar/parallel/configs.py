@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from jumar.core.errors import UserError
-from jumar.parallel.network import BYTES, Network
+from jumar.parallel.architecture import BYTES
+from jumar.parallel.network import Network
 from jumar.tables.load import table
 
 LONGEST = 4096
@@ -29,7 +30,7 @@ def read(path: Path) -> Network:
     if isinstance(data.get("text_config"), dict):
         notes.append("only the text model (`text_config`) is counted")
         data = {**data["text_config"], "model_type": data["text_config"].get("model_type", data.get("model_type", ""))}
-    return _Config(path, data, notes).network()
+    return _Config(path, data, notes).network().padded()
 
 
 class _Config:

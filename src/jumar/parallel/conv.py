@@ -5,13 +5,8 @@ Layer sizes: He and others, Deep Residual Learning for Image Recognition, table 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from jumar.parallel.network import BYTES, Layer
-from jumar.parallel.tape import Tape
-
-if TYPE_CHECKING:
-    from jumar.parallel.network import Network
+from jumar.parallel.architecture import BYTES, Architecture
+from jumar.parallel.tape import Layer, Tape
 
 STAGES = ((3, 64, 56), (4, 128, 28), (6, 256, 14), (3, 512, 7))
 """Blocks, width and edge of the picture."""
@@ -19,7 +14,7 @@ CLASSES = 1000
 FLOAT = 4
 
 
-def parts(net: Network) -> tuple[Layer, ...]:
+def parts(net: Architecture) -> tuple[Layer, ...]:
     c = BYTES[net.computed]
     start = Tape()
     start.value(3 * 224 * 224 * FLOAT)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
+from jumar.parallel.architecture import BYTES
 from jumar.parallel.hardware import Hardware
 from jumar.parallel.liveness import repeated
 from jumar.parallel.memory import Model
-from jumar.parallel.network import BYTES
 from jumar.parallel.plan import Plan
 from jumar.parallel.setting import Setting, cards_of, is_sharded
 from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape, Value

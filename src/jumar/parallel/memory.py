@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import NamedTuple
 
-from jumar.parallel.network import BYTES, Network
+from jumar.parallel.architecture import BYTES
+from jumar.parallel.network import Network
 from jumar.parallel.plan import Job, Plan
 from jumar.parallel.profile import shape
 from jumar.parallel.setting import Profile, Setting, Shape

@@ -7,13 +7,13 @@ from typing import Any
 
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
+from jumar.parallel import configs, modules
 from jumar.parallel.network import Network
 from jumar.tables.load import table
 
 GPT = {"norm": "layer", "position": "learned", "activation": "gelu", "bias": True, "vocab": 50257, "tied": True}
 LLAMA = {"norm": "rms", "position": "rope", "activation": "swiglu", "bias": False}
 SEQUENCE = {"gpt": 2048, "llama": 2048}
-PADDING = 128
 PICTURE = 3 * 224 * 224 * 4
 
 
@@ -40,39 +40,20 @@ def preset(name: str) -> Network:
     words.setdefault("kv_heads", row["heads"])
     words.setdefault("head_dim", row["hidden"] // row["heads"])
     seq = SEQUENCE[family] if "pangu" not in name else 1024
-    return _padded(Network(name=name, family=family, seq=seq, input_bytes=seq * 8, **words))
-
-
-def _padded(net: Network) -> Network:
-    """A vocabulary that cards cannot share is filled up, as training frameworks do."""
-    if net.vocab % 8 == 0:
-        return net
-    wide = -(-net.vocab // PADDING) * PADDING
-    return net.with_(
-        vocab=wide, notes=(*net.notes, f"the vocabulary of {net.vocab} is filled up to {wide}, a multiple of {PADDING}")
-    )
-
-
-def from_config(path: Path) -> Network:
-    """A transformer from a config.json."""
-    from jumar.parallel import configs
-
-    return _padded(configs.read(path))
+    return Network(name=name, family=family, seq=seq, input_bytes=seq * 8, **words).padded()
 
 
 def find(word: str, interpreter: str, seq: int | None) -> Network:
     """The network that a word of the command line means."""
     if ".py:" in word:
-        from jumar.parallel import modules
-
         return modules.read(word, interpreter, seq)
     path = Path(word)
     if path.is_dir() and (path / "config.json").is_file():
-        return from_config(path / "config.json")
+        return configs.read(path / "config.json")
     if path.suffix == ".json" or path.is_file():
         if not path.exists():
             raise UserError(f"no such file: `{word}`")
-        return from_config(path)
+        return configs.read(path)
     if word.lower() in presets():
         return preset(word.lower())
     hint = did_you_mean(

@@ -10,11 +10,12 @@ from typing import Any
 
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
-from jumar.parallel import mindir
-from jumar.parallel.network import BYTES, Layer, Network
-from jumar.parallel.tape import Tape
+from jumar.parallel import configs, mindir, programs
+from jumar.parallel.architecture import BYTES
+from jumar.parallel.network import Network
+from jumar.parallel.tape import Layer, Tape
 from jumar.runtime import process
-from jumar.tables.load import table, text
+from jumar.tables.load import table
 
 BATCH = 2
 LIMIT = 300
@@ -34,11 +35,9 @@ def read(word: str, interpreter: str, seq: int | None) -> Network:
         result = _probe(path, function, interpreter, seq or 0, Path(folder))
         _refuse(result, path, function, interpreter)
         if result["kind"] == "config":
-            from jumar.parallel import models
-
             file = Path(folder, "config.json")
             file.write_text(json.dumps(result["config"]))
-            return models.from_config(file).with_(name=path.stem, source=word, framework="torch", attention="flash")
+            return configs.read(file).with_(name=path.stem, source=word, framework="torch", attention="flash")
         framework = "torch"
         if result["kind"] == "ir":
             result |= mindir.read(_graph(Path(folder)))
@@ -48,7 +47,7 @@ def read(word: str, interpreter: str, seq: int | None) -> Network:
 
 def _probe(path: Path, function: str, interpreter: str, seq: int, folder: Path) -> dict[str, Any]:
     script = folder / "probe.py"
-    script.write_bytes(text("parallel_probe.py.txt"))
+    script.write_text(programs.source("probe"), encoding="utf-8")
     graphs = {"MS_DEV_SAVE_GRAPHS": "1", "MS_DEV_SAVE_GRAPHS_PATH": str(folder / "graphs"), "GLOG_v": "3"}
     words = [interpreter, str(script), str(path.absolute()), function, str(BATCH), str(seq), str(folder)]
     environment = {**os.environ, **graphs, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}

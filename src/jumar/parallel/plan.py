@@ -1,4 +1,4 @@
-"""A plan: how the cards are used; and the wishes that a plan must meet."""
+"""A plan: how the cards are used."""
 
 from __future__ import annotations
 

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jumar.core.errors import UserError
-from jumar.parallel import code, code_torch
+from jumar.parallel import code, code_torch, programs
 from jumar.parallel.network import Network
 from jumar.parallel.plan import Job
 from jumar.parallel.prove import GIB, SPARE, Proof, Proven, available, reason_in, watched
 from jumar.parallel.search import Found, Search
-from jumar.tables.load import text
 
 MOST = 8
 """Processes on this machine: one for each card."""
@@ -24,6 +23,8 @@ EACH = 600 << 20
 WORK = 2e10
 """Operations of all cards in a step that a CPU does within seconds."""
 DEPTHS = (2, 4)
+PLAN, MEASURED = "jumar_plan.py", "jumar_measured.py"
+"""Names that no model of a user has: his folder is on the path too."""
 SAMPLES = 2
 """Samples of a data-parallel rank at most."""
 
@@ -112,8 +113,8 @@ def _run(search: Search, found: Found, starter: Sequence[str], limit: float) -> 
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="jumar-prove-") as name:
         folder = Path(name)
-        program = code_torch.program(net, search.job, found) + text("parallel_torch_step.py.txt").decode()
-        (folder / code.SCRIPT).write_text(program, encoding="utf-8")
+        (folder / PLAN).write_text(code_torch.program(net, search.job, found), encoding="utf-8")
+        (folder / MEASURED).write_text(programs.source("torch_step"), encoding="utf-8")
         given = {**code.words(net, search.job, found), "module": "model", "family": net.family, "dp": plan.dp,
                  "computed": net.computed, "kept": net.kept}  # fmt: skip
         variables = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // plan.cards))}
@@ -123,9 +124,9 @@ def _run(search: Search, found: Found, starter: Sequence[str], limit: float) -> 
             places = [os.path.dirname(path), os.environ.get("PYTHONPATH", "")]
             variables["PYTHONPATH"] = os.pathsep.join(filter(None, places))
         else:
-            (folder / "model.py").write_bytes(text("parallel_torch_model.py.txt"))
+            (folder / "model.py").write_text(programs.source("torch_model"), encoding="utf-8")
         (folder / "words.json").write_text(json.dumps(given))
-        words = [*starter, "--cards", str(plan.cards), "--bind", "none", "--logs", str(folder / "logs"), code.SCRIPT]
+        words = [*starter, "--cards", str(plan.cards), "--bind", "none", "--logs", str(folder / "logs"), MEASURED]
         output = watched(words, folder, variables, limit, available() - SPARE)
         ranks = [json.loads(path.read_text()) for path in sorted(folder.glob("rank_*.json"))]
     if len(ranks) < plan.cards:

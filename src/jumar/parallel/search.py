@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from jumar.core.errors import UserError
-from jumar.parallel import balance, wishes
+from jumar.parallel import balance, conflicts
 from jumar.parallel.cost import Clock, Time
 from jumar.parallel.hardware import Hardware
 from jumar.parallel.memory import Memory, Model
 from jumar.parallel.network import Network
 from jumar.parallel.plan import Job, Plan
-from jumar.parallel.space import Group, Space, Wish
+from jumar.parallel.space import Group, PlanRequest, Space
 
 
 class Found(NamedTuple):
@@ -80,8 +80,8 @@ class Search:
         self.depth = net.parts[self.model.block].count
         self.space = Space(net, self.depth, job.global_batch, hardware["cards_per_node"])
 
-    def plans(self, wish: Wish) -> Iterator[Plan]:
-        for group in self.space.groups(wish):
+    def plans(self, request: PlanRequest) -> Iterator[Plan]:
+        for group in self.space.groups(request):
             yield from group.plans()
 
     def cap(self, plan: Plan, stage: int, limit: int) -> int:
@@ -123,28 +123,30 @@ class Search:
             layers = balance.split(self.depth, fixed, each, caps)
         return first
 
-    def run(self, wish: Wish, *, keep: int = 20) -> Answer:
+    def run(self, request: PlanRequest, *, keep: int = 20) -> Answer:
         """Look at every plan, the fastest first; those that a bound rules out are counted, not computed."""
-        wishes.check(self.space, self.net, wish)
+        conflicts.check(self.space, self.net, request)
         answer = Answer(None, None, [])
         closest = 1.0
-        ordered = sorted(((self.quickest(group), group) for group in self.space.groups(wish)), key=lambda row: row[0])
+        ordered = sorted(
+            ((self.quickest(group), group) for group in self.space.groups(request)), key=lambda row: row[0]
+        )
         for time, group in ordered:
             answer.looked += group.size
-            for plan in self._hopeful(group, time, answer, keep, wish):
-                found = self.evaluate(plan, self.hardware.usable, wish.layers)
+            for plan in self._hopeful(group, time, answer, keep, request):
+                found = self.evaluate(plan, self.hardware.usable, request.layers)
                 if found is None:
                     continue
-                if wish.equal_stages is not None:
+                if request.equal_stages is not None:
                     closest = min(closest, 1 - min(found.stages) / max(found.stages))
-                    if min(found.stages) < (1 - wish.equal_stages) * max(found.stages):
+                    if min(found.stages) < (1 - request.equal_stages) * max(found.stages):
                         continue
                 answer.add(found, keep)
         if answer.looked == 0:
-            raise UserError(*wishes.impossible(self.space, wish))
-        if answer.leanest is None and wish.equal_stages is not None:
+            raise UserError(*conflicts.impossible(self.space, request))
+        if answer.leanest is None and request.equal_stages is not None:
             raise UserError(
-                f"no plan has stages within {100 * wish.equal_stages:g} % of each other: the closest differ by "
+                f"no plan has stages within {100 * request.equal_stages:g} % of each other: the closest differ by "
                 f"{100 * closest:.1f} %",
                 "embedding and head take time too: allow more, or take another number of stages",
             )
@@ -158,9 +160,9 @@ class Search:
         each = -(-self.depth // plan.pp) * sum(self.clock.layer(self.model.block, at))
         return max(each, whole / plan.pp) * (plan.micro_batches + (plan.pp - 1) / chunks)
 
-    def _hopeful(self, group: Group, time: float, answer: Answer, keep: int, wish: Wish) -> list[Plan]:
+    def _hopeful(self, group: Group, time: float, answer: Answer, keep: int, request: PlanRequest) -> list[Plan]:
         """The plans that can be among the fastest that fit, on the front, or the leanest if none fits."""
-        if wish.equal_stages is not None:
+        if request.equal_stages is not None:
             return list(group.plans())
         limit = self.hardware.usable
         if len(answer.fitting) >= keep and time > answer.fitting[-1].time.total:

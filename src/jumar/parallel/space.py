@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Wish:
+class PlanRequest:
     """What the user fixes; None is free."""
 
     cards: int
@@ -60,50 +60,50 @@ class Space:
         """MindSpore 2.10 takes `gpipe` and keeps the order of 1F1B, as its dry runs show."""
         return SCHEDULES if self.net.framework == "torch" else ("1f1b", "interleaved")
 
-    def groups(self, wish: Wish) -> Iterator[Group]:
-        for tp in _choices(wish.tp, divisors(wish.cards)):
-            if wish.cards % tp or not self.can_split(tp) or (tp > self.per_node and wish.tp is None):
+    def groups(self, request: PlanRequest) -> Iterator[Group]:
+        for tp in _choices(request.tp, divisors(request.cards)):
+            if request.cards % tp or not self.can_split(tp) or (tp > self.per_node and request.tp is None):
                 continue
-            for pp in _choices(wish.pp, divisors(wish.cards // tp)):
-                dp, rest = divmod(wish.cards, tp * pp)
-                if rest or pp > self.depth or (wish.dp and wish.dp != dp) or self.global_batch % dp:
+            for pp in _choices(request.pp, divisors(request.cards // tp)):
+                dp, rest = divmod(request.cards, tp * pp)
+                if rest or pp > self.depth or (request.dp and request.dp != dp) or self.global_batch % dp:
                     continue
-                yield from self._of(wish, dp, tp, pp)
+                yield from self._of(request, dp, tp, pp)
 
-    def _of(self, wish: Wish, dp: int, tp: int, pp: int) -> Iterator[Group]:
+    def _of(self, request: PlanRequest, dp: int, tp: int, pp: int) -> Iterator[Group]:
         net = self.net
         split, woven = tp > 1 and bool(net.heads), self.depth >= 2 * pp
-        names = _choices(wish.schedule, self.schedules if pp > 1 else SCHEDULES[:1])
+        names = _choices(request.schedule, self.schedules if pp > 1 else SCHEDULES[:1])
         schedules = [(name, 2 if name == "interleaved" and pp > 1 else 1) for name in names]
         schedules = [row for row in schedules if row[1] == 1 or woven]
         spread = [n for n in divisors(dp) if net.experts and net.experts % n == 0] or [1]
         for m, recompute, sequence, ep in product(
-            self._micro_batches(wish, dp, pp), self._recompute(wish),
-            _choices(wish.sequence, (False, True) if split else (False,)), _choices(wish.ep, spread),
+            self._micro_batches(request, dp, pp), self._recompute(request),
+            _choices(request.sequence, (False, True) if split else (False,)), _choices(request.ep, spread),
         ):  # fmt: skip
-            shards = [self._shards(wish, recompute), [0]][dp == 1]
+            shards = [self._shards(request, recompute), [0]][dp == 1]
             plan = Plan(dp, tp, pp, m, recompute=recompute, sequence=sequence and tp > 1, ep=ep)
             if schedules:
                 yield Group(plan, tuple(shards), tuple(schedules))
 
-    def _micro_batches(self, wish: Wish, dp: int, pp: int) -> list[int]:
+    def _micro_batches(self, request: PlanRequest, dp: int, pp: int) -> list[int]:
         rows = self.global_batch // dp
         if pp == 1:
-            return [1] if wish.micro_batches in (None, 1) else []
-        if wish.micro_batches is not None:
-            return [] if rows % wish.micro_batches else [wish.micro_batches]
+            return [1] if request.micro_batches in (None, 1) else []
+        if request.micro_batches is not None:
+            return [] if rows % request.micro_batches else [request.micro_batches]
         return [m for m in divisors(rows) if m >= pp]
 
-    def _recompute(self, wish: Wish) -> list[str]:
+    def _recompute(self, request: PlanRequest) -> list[str]:
         net = self.net
         can_select = bool(net.heads) and net.attention != "flash"
-        found = _choices(wish.recompute, ["none", "selective", "full"])
+        found = _choices(request.recompute, ["none", "selective", "full"])
         return [name for name in found if name != "selective" or can_select]
 
-    def _shards(self, wish: Wish, recompute: str) -> list[int]:
+    def _shards(self, request: PlanRequest, recompute: str) -> list[int]:
         """MindSpore gathers weights a second time only together with recompute."""
         again = self.net.framework == "torch" or recompute == "full"
-        return _choices(wish.shard, [0, 1, 3] if again else [0, 1])
+        return _choices(request.shard, [0, 1, 3] if again else [0, 1])
 
     def can_split(self, tp: int) -> bool:
         net = self.net

@@ -98,3 +98,12 @@ class Tape:
 
     def elements(self) -> int:
         return sum(weight.elements for weight in self.weights)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One or more equal layers in a row."""
+
+    name: str
+    tape: Tape
+    count: int = 1

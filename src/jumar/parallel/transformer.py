@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from jumar.parallel.network import BYTES, Layer
-from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape
-
-if TYPE_CHECKING:
-    from jumar.parallel.network import Network
+from jumar.parallel.architecture import BYTES, Architecture
+from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Layer, Tape
 
 FLOAT = 4
 FLASH_STATISTICS = 8
 """The fused attention keeps a maximum and a sum of 8 floats for each row of the scores."""
 
 
-def parts(net: Network) -> tuple[Layer, ...]:
+def parts(net: Architecture) -> tuple[Layer, ...]:
     """Embedding, blocks, and norm with head and loss."""
     return (Layer("start", _start(net)), Layer("block", _block(net), net.layers), Layer("end", _end(net)))
 
 
-def stack(net: Network) -> tuple[Layer, ...]:
+def stack(net: Architecture) -> tuple[Layer, ...]:
     """Blocks of two products, and the mean of squares."""
     tape = Tape()
     x = tape.value(net.hidden * BYTES[net.computed])
@@ -28,7 +23,7 @@ def stack(net: Network) -> tuple[Layer, ...]:
     return (Layer("block", tape, net.layers), Layer("end", _squares(net)))
 
 
-def _squares(net: Network) -> Tape:
+def _squares(net: Architecture) -> Tape:
     tape, size = Tape(), net.hidden * BYTES[net.computed]
     x = tape.value(size)
     tape.op("square", (x,), size, keeps=(x,), extra=size)
@@ -36,7 +31,7 @@ def _squares(net: Network) -> Tape:
     return tape
 
 
-def _start(net: Network) -> Tape:
+def _start(net: Architecture) -> Tape:
     tape = Tape()
     tape.value(0)
     table = tape.weight("table", net.vocab * net.hidden, split=True, kept=False, cast=False)
@@ -55,7 +50,7 @@ def _start(net: Network) -> Tape:
 
 
 def _linear(
-    tape: Tape, net: Network, x: int, name: str, inner: int, outer: int, way: str, *, rows: int | None = None
+    tape: Tape, net: Architecture, x: int, name: str, inner: int, outer: int, way: str, *, rows: int | None = None
 ) -> int:
     """A product; `way` is "out" for columns on the cards, "in" for rows, "" for the whole weight everywhere."""
     rows = net.seq if rows is None else rows
@@ -71,7 +66,7 @@ def _linear(
     return y
 
 
-def _norm(tape: Tape, net: Network, x: int, name: str) -> int:
+def _norm(tape: Tape, net: Architecture, x: int, name: str) -> int:
     size = net.seq * net.hidden * BYTES[net.computed]
     weights = [tape.weight(f"{name}.gamma", net.hidden)]
     if net.norm != "rms":
@@ -80,7 +75,7 @@ def _norm(tape: Tape, net: Network, x: int, name: str) -> int:
     return tape.op("norm", (x,), size, SEQUENCE, keeps=(x, statistics), weights=tuple(weights), wide=True)
 
 
-def _block(net: Network) -> Tape:
+def _block(net: Architecture) -> Tape:
     tape = Tape()
     size = net.seq * net.hidden * BYTES[net.computed]
     x = tape.value(size, SEQUENCE, wide=True)
@@ -92,7 +87,7 @@ def _block(net: Network) -> Tape:
     return tape
 
 
-def _attention(tape: Tape, net: Network, x: int) -> int:
+def _attention(tape: Tape, net: Architecture, x: int) -> int:
     c, s = BYTES[net.computed], net.seq
     queries, groups = net.heads * net.head_dim, net.kv_heads * net.head_dim
     made = []
@@ -121,7 +116,7 @@ def _rotate(tape: Tape, x: int, size: int) -> int:
     return tape.op("add", (one, two), size, TENSOR)
 
 
-def _plain(tape: Tape, net: Network, q: int, k: int, v: int) -> int:
+def _plain(tape: Tape, net: Architecture, q: int, k: int, v: int) -> int:
     """Scores as a matrix: the product in the computed dtype, the softmax in float32."""
     c, squares = BYTES[net.computed], net.heads * net.seq * net.seq
     flops = 2 * net.seq * net.seq * net.heads * net.head_dim
@@ -137,7 +132,7 @@ def _plain(tape: Tape, net: Network, q: int, k: int, v: int) -> int:
     return tape.op("context", (y, v), size, TENSOR, keeps=(y, v), flops=flops, again=True)
 
 
-def _flash(tape: Tape, net: Network, q: int, k: int, v: int) -> int:
+def _flash(tape: Tape, net: Architecture, q: int, k: int, v: int) -> int:
     size = net.seq * net.heads * net.head_dim * BYTES[net.computed]
     rows = net.heads * net.seq * FLASH_STATISTICS * FLOAT * 2
     statistics = tape.op("statistics", (), rows, TENSOR, own=True)
@@ -145,7 +140,7 @@ def _flash(tape: Tape, net: Network, q: int, k: int, v: int) -> int:
     return tape.op("flash", (q, k, v), size, TENSOR, keeps=(q, k, v, statistics), own=True, flops=flops)
 
 
-def _feed_forward(tape: Tape, net: Network, x: int, split: str, prefix: str = "") -> int:
+def _feed_forward(tape: Tape, net: Architecture, x: int, split: str, prefix: str = "") -> int:
     size = net.seq * net.inner * BYTES[net.computed]
     if net.activation == "swiglu":
         gate = _linear(tape, net, x, f"{prefix}gate", net.hidden, net.inner, "out")
@@ -158,7 +153,7 @@ def _feed_forward(tape: Tape, net: Network, x: int, split: str, prefix: str = ""
     return _linear(tape, net, y, f"{prefix}down", net.inner, net.hidden, "in")
 
 
-def _experts(tape: Tape, net: Network, x: int) -> int:
+def _experts(tape: Tape, net: Architecture, x: int) -> int:
     """Each token goes to some experts: their tokens are gathered, computed and scattered; all experts hold weights."""
     c, active = BYTES[net.computed], net.active_experts
     size = net.seq * net.hidden * c
@@ -183,13 +178,13 @@ def _experts(tape: Tape, net: Network, x: int) -> int:
     return tape.op("combine", (y,), size, SEQUENCE, keeps=(y,))
 
 
-def _expert_weight(tape: Tape, name: str, net: Network) -> int:
+def _expert_weight(tape: Tape, name: str, net: Architecture) -> int:
     index = tape.weight(f"experts.{name}", net.experts * net.hidden * net.inner, split=True)
     tape.weights[index] = tape.weights[index]._replace(expert=True)
     return index
 
 
-def _end(net: Network) -> Tape:
+def _end(net: Architecture) -> Tape:
     """Norm, head and cross entropy, all of the loss in float32."""
     tape = Tape()
     x = tape.value(net.seq * net.hidden * BYTES[net.computed], SEQUENCE, wide=True)

@@ -22,7 +22,8 @@ VERSION = 1
 def text(result: Comparison, top: int = 10) -> Iterator[str]:
     """The verdict first, then what supports it."""
     verdict = result.verdict
-    yield f"{'DIFFERENT' if verdict.differs else 'SAME'} ({verdict.kind}): {verdict.message}"
+    kind = f" ({verdict.kind})" if verdict.kind != "inconclusive" else ""
+    yield f"{verdict.answer}{kind}: {verdict.message}"
     for line in verdict.between:
         yield f"  {line}"
     yield f"  what to do: {verdict.meaning}"
@@ -66,6 +67,7 @@ def document(result: Comparison) -> dict[str, Any]:
         "tool": {"name": "jumar", "version": __version__},
         "verdict": {
             "kind": verdict.kind,
+            "answer": verdict.answer,
             "differs": verdict.differs,
             "message": verdict.message,
             "meaning": verdict.meaning,

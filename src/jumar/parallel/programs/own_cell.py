@@ -1,6 +1,6 @@
-"""Trains a user's MindSpore cell with a data-parallel plan, for the dry run: `jumar parallel file.py:make_model --prove 1`.
+"""Trains a user's MindSpore cell with a data-parallel plan, for the dry run.
 
-Written by Jumar (Apache-2.0). One argument: the plan as JSON.
+Written by Jumar (Apache-2.0) for `jumar parallel file.py:make_model --prove 1`. One argument: the plan as JSON.
 """
 
 import importlib.util
@@ -21,6 +21,7 @@ def load(path):
     sys.path.insert(0, os.path.dirname(path))
     name = os.path.splitext(os.path.basename(path))[0]
     spec = importlib.util.spec_from_file_location(name, path)
+    assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
@@ -50,7 +51,10 @@ def main():
     with no_init_parameters():
         net = getattr(module, given["function"])()
         kinds = {
-            "adam": nn.Adam, "adamw": nn.AdamWeightDecay, "momentum": lambda p: nn.Momentum(p, 0.1, 0.9), "sgd": lambda p: nn.SGD(p, 0.1),
+            "adam": nn.Adam,
+            "adamw": nn.AdamWeightDecay,
+            "momentum": lambda p: nn.Momentum(p, 0.1, 0.9),
+            "sgd": lambda p: nn.SGD(p, 0.1),
         }
         optimizer = kinds[given["optimizer"]](net.trainable_params())
     if given["recompute"]:
@@ -65,4 +69,5 @@ def main():
     parallel(*inputs_of(module, net, given["global_batch"], given["seq"]))
 
 
-main()
+if __name__ == "__main__":
+    main()

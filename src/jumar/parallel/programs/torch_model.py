@@ -31,7 +31,9 @@ class Attention(nn.Module):
 
     def rotated(self, x):
         length = x.shape[-2]
-        angles = torch.arange(length, device=x.device)[:, None] / 10000 ** torch.linspace(0, 1, self.width // 2, device=x.device)
+        angles = torch.arange(length, device=x.device)[:, None] / 10000 ** torch.linspace(
+            0, 1, self.width // 2, device=x.device
+        )
         cos, sin = (torch.cat([f(angles), f(angles)], -1).to(x.dtype) for f in (torch.cos, torch.sin))
         low, high = x.chunk(2, dim=-1)
         return x * cos + torch.cat((-high, low), dim=-1) * sin

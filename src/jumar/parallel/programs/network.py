@@ -1,6 +1,7 @@
 """A network of the families that `jumar parallel` knows, as MindSpore cells with a sharding strategy on every operator.
 
-Written by Jumar (Apache-2.0). `python train.py '{"family": "llama", ...}'`; the words are those of `jumar parallel --json`.
+Written by Jumar (Apache-2.0). `python train.py '{"family": "llama", ...}'` trains another network than that of GIVEN;
+the words are those of `jumar parallel --json`.
 """
 
 import json
@@ -16,6 +17,7 @@ from mindspore.nn.wrap.cell_wrapper import _TrainGradAccuStepCell
 from mindspore.ops.auto_generate import RmsNorm, SiLU
 from mindspore.parallel.auto_parallel import AutoParallel
 
+GIVEN = {}
 KINDS = {"float32": ms.float32, "bfloat16": ms.bfloat16, "float16": ms.float16}
 
 
@@ -114,7 +116,13 @@ class Attention(nn.Cell):
             self.context = ops.BatchMatMul().shard((four, four))
             if given["selective"]:
                 for again in (
-                    self.scores, self.scale, self.to_float, self.hide, self.softmax, self.from_float, self.context,
+                    self.scores,
+                    self.scale,
+                    self.to_float,
+                    self.hide,
+                    self.softmax,
+                    self.from_float,
+                    self.context,
                 ):
                     again.recompute()
 
@@ -134,7 +142,11 @@ class Attention(nn.Cell):
         return ops.reshape(wide, (batch, heads * times, length, width))
 
     def construct(self, x):
-        q, k, v = self.split(self.q(x), self.heads), self.split(self.k(x), self.groups), self.split(self.v(x), self.groups)
+        q, k, v = (
+            self.split(self.q(x), self.heads),
+            self.split(self.k(x), self.groups),
+            self.split(self.v(x), self.groups),
+        )
         if self.rope:
             q, k = self.rotated(q), self.rotated(k)
         if self.heads != self.groups:
@@ -310,14 +322,19 @@ def build(given):
     init()
     if given["pp"] > 1:
         ms.set_auto_parallel_context(
-            parallel_mode="semi_auto_parallel", pipeline_stages=given["pp"], full_batch=True,
+            parallel_mode="semi_auto_parallel",
+            pipeline_stages=given["pp"],
+            full_batch=True,
             enable_parallel_optimizer=bool(given["optimizer_shard"]),
             pipeline_config={"pipeline_interleave": given["schedule"] == "interleaved", "pipeline_scheduler": "1f1b"},
         )
     with no_init_parameters():
         net = nn.PipelineCell(StagedNetwork(given), given["micro_batches"]) if given["pp"] > 1 else Network(given)
         kinds = {
-            "adam": nn.Adam, "adamw": nn.AdamWeightDecay, "momentum": lambda p: nn.Momentum(p, 0.1, 0.9), "sgd": lambda p: nn.SGD(p, 0.1),
+            "adam": nn.Adam,
+            "adamw": nn.AdamWeightDecay,
+            "momentum": lambda p: nn.Momentum(p, 0.1, 0.9),
+            "sgd": lambda p: nn.SGD(p, 0.1),
         }
         optimizer = kinds[given["optimizer"]](net.trainable_params())
         one_step = _TrainGradAccuStepCell if given["pp"] > 1 else nn.TrainOneStepCell
@@ -333,11 +350,14 @@ def build(given):
         parallel.no_init_parameters_in_compile()
     batch = given["global_batch"]
     if given["family"] == "mlp":
-        return parallel, (Tensor(np.zeros((batch, given["hidden"])), KINDS[given["computed"]]), Tensor(np.zeros((batch,), np.int32)))
+        return parallel, (
+            Tensor(np.zeros((batch, given["hidden"])), KINDS[given["computed"]]),
+            Tensor(np.zeros((batch,), np.int32)),
+        )
     ids = Tensor(np.zeros((batch, given["seq"]), np.int32))
     return parallel, (ids, ids)
 
 
 if __name__ == "__main__":
-    step, inputs = build(json.loads(sys.argv[1]))
+    step, inputs = build(json.loads(sys.argv[1]) if sys.argv[1:] else GIVEN)
     step(*inputs)
