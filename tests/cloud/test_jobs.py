@@ -100,12 +100,14 @@ def test_stop(jumar: Jumar, project: Path) -> None:
     id_ = jobs_.all()[0].id
     while "up" not in jumar("cloud", "logs").out:
         time.sleep(0.1)
+    assert "a running job cannot be deleted" in jumar("cloud", "rm-job").err
     assert jumar("cloud", "stop").code == 0
     assert jumar("cloud", "logs", "-f").code == 143
     assert jobs_.get(id_).state is State.TERMINATED
     done = jumar("cloud", "stop", id_)
     assert done.code == 2
     assert "the job has ended already: Terminated" in done.err
+    assert jumar("cloud", "rm-job", id_, "--json").out.count(id_) == 1
 
 
 V1 = """
@@ -258,8 +260,9 @@ def test_a_killed_runner_takes_its_processes_with_it(jumar: Jumar, project: Path
     again = jumar("cloud", "stop")
     assert again.code == 2 and "has ended already: Abnormal" in again.err
     assert home.get(id_).lost, "it is still known why"
-    home.delete(id_)
+    assert jumar("cloud", "rm-job").code == 0
     assert home.all() == []
+    assert "no such job" in jumar("cloud", "rm-job", id_).err
 
 
 def test_stop_ends_a_job_whose_watchdog_was_killed_too(jumar: Jumar, project: Path) -> None:
