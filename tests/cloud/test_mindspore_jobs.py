@@ -64,7 +64,8 @@ def fake(tmp_path: Path) -> Path:
 
 
 def _use(fake: Path, **variables: str) -> str:
-    mapping = Path(interpreter.__file__).parent / "ms"
+    folders = interpreter.search_path(fake.parent / "path", fake)
+    mapping = next(folder for folder in folders if (Path(folder) / "sitecustomize.py").is_file())
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{mapping}:{fake}", **variables}
     done = subprocess.run([sys.executable, "-c", USES], env=environment, capture_output=True, text=True, check=False)
     return done.stdout.strip() or done.stderr
