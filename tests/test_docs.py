@@ -9,11 +9,12 @@ from types import ModuleType
 
 import pytest
 
-from jumar.migrate.rule import FAMILIES, Unit, all_rules
+from jumar.migrate.rule import LANGUAGES, OWN, Unit, all_rules
 from jumar.tables import pages
 
 ROOT = Path(__file__).parents[1]
 RULES = all_rules()
+PASSES = ROOT / "src" / "jumar" / "migrate" / "passes"
 PAGES = sorted((ROOT / "docs" / "rules").rglob("*.md"))
 
 
@@ -48,11 +49,10 @@ def test_ids_and_names_are_used_once_and_well_formed() -> None:
 
 
 def test_rule_files_are_named_after_their_rules() -> None:
-    for family in FAMILIES:
-        folder = ROOT / "src" / "jumar" / "migrate" / "rules" / family
-        stems = {path.stem for path in folder.glob("*.py") if "RULE = Rule(" in path.read_text()}
-        names = {unit.rule.name.replace("-", "_") for unit in RULES if unit.family == family}
-        assert stems == names
+    places = [path.relative_to(PASSES) for path in PASSES.rglob("*.py") if "RULE = Rule(" in path.read_text()]
+    assert all(len(place.parts) == 3 and place.parts[1] in LANGUAGES for place in places)
+    names = {(unit.owner.name, unit.rule.name.replace("-", "_")) for unit in RULES if unit.rule not in OWN}
+    assert {(place.parts[0], place.stem) for place in places} == names
 
 
 def test_renamed_ids_lead_to_pages_and_are_not_used_again() -> None:
@@ -65,24 +65,6 @@ def test_reference_pages_are_current() -> None:
     for name, text in _tool("generate").generated().items():
         path = ROOT / "docs" / "reference" / name
         assert path.read_text(encoding="utf-8") == text, f"{name}: run `python tools/generate.py`"
-
-
-def test_new_rule_skeleton_is_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "src/jumar/migrate/rules/python").mkdir(parents=True)
-    (tmp_path / "src/jumar/data").mkdir()
-    (tmp_path / "src/jumar/migrate/rules/python/a_b.py").write_text('RULE = Rule(id="PT107")\n# PT900\n')
-    (tmp_path / "src/jumar/data/renamed_ids.toml").write_text('[ids]\nPT109 = "PT107"\n')
-    new = _tool("new")
-    assert new.main(["rule", "cuda-thing"], tmp_path) == 0
-    code = (tmp_path / "src/jumar/migrate/rules/python/cuda_thing.py").read_text()
-    compile(code, "cuda_thing.py", "exec")
-    assert 'id="PT110"' in code
-    assert (tmp_path / "docs/rules/python/cuda-thing.md").read_text().startswith("# PT110 cuda-thing\n")
-    with pytest.raises(SystemExit):
-        new.main(["rule", "cuda-thing"], tmp_path)
-    assert "exists" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        new.main(["rule", "CudaThing"], tmp_path)
 
 
 def test_links_in_guides_lead_somewhere() -> None:

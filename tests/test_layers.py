@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,25 +17,51 @@ LOWER = {
     "core": {"core"},
     "data": {"data"},
     "tables": {"tables", "core", "data"},
+    "runtime": {"runtime", "tables", "core", "data"},
     "report": {"report", "tables", "core"},
-    "cli": {"cli", "report", "tables", "core", "data", *FEATURES},
-    **{feature: {feature, "tables", "core", "data"} for feature in FEATURES},
+    "app": {"app", "report", "runtime", "tables", "core", "data", *FEATURES},
+    "cli": {"cli", "app", "report", "runtime", "tables", "core", "data", *FEATURES},
+    "api": {"app", "core", *FEATURES},
+    **{feature: {feature, "runtime", "tables", "core", "data"} for feature in FEATURES},
 }
 """What each part may import."""
+TERMINAL = {"click", "rich"}
+"""For people at a terminal: loaded by `cli`, and by the reports that draw tables."""
 VALUES = tuple(
     f"jumar.{name}.result." for name in ("compare", "migrate", "machine.explain", "machine.smi", "parallel", "perf")
 )
 """Modules of features with nothing but values, which reports may read."""
+STARTERS = {
+    "runtime/process.py": "the place for it",
+    "emulate/glue/compiler.py": "keeps the compiler, run with `-I -S`: nothing of jumar is there",
+    "launch/backends/rank.py": "each rank's first program, run with `-I -S`: nothing of jumar is there",
+    "cloud/standin/enter.py": "enters the job's folders, run with `-I -S`: nothing of jumar is there",
+    "runtime/hooks/mindspore.py": "runs in an interpreter of the user's, without jumar",
+}
+"""Modules that may start processes, and why."""
+STARTS = ("subprocess", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.system", "os.popen")
 HEAVY = {"torch", "torch_npu", "numpy", "mindspore", "obs", "boto3", "onnx", "onnxruntime"}
-HEAVY_PLACES = ("emulate", "compare", "cloud/store", "launch/backends", "export", "perf/record")
+HEAVY_PLACES = ("emulate", "migrate/copied", "compare", "cloud/store", "launch/backends", "export", "perf/record")
 
 
 def _modules() -> list[Path]:
     return sorted(SOURCES.rglob("*.py"))
 
 
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_bytes())
+
+
+@functools.cache
+def _names() -> dict[str, Path]:
+    """Every module of ours by its name."""
+    return {".".join(("jumar", *path.relative_to(SOURCES).with_suffix("").parts)).removesuffix(".__init__"): path
+            for path in _modules()}  # fmt: skip
+
+
 def _imports(path: Path, *, types_too: bool) -> Iterator[tuple[int, str]]:
-    tree = ast.parse(path.read_bytes())
+    tree = _tree(path)
     only_types = {
         inner
         for node in ast.walk(tree)
@@ -51,8 +79,17 @@ def _imports(path: Path, *, types_too: bool) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
+def _named(path: Path) -> Iterator[tuple[int, str]]:
+    """Texts that are the name of a module of ours: it is imported later, here or in another process."""
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
+            yield from [(node.lineno, f"{node.value}.")] if node.value in _names() else []
+
+
 def _part(path: Path) -> str:
-    return path.relative_to(SOURCES).parts[0] if path.parent != SOURCES else ""
+    if path.parent != SOURCES:
+        return path.relative_to(SOURCES).parts[0]
+    return "api" if path.name == "api.py" else ""
 
 
 @pytest.mark.parametrize("path", _modules(), ids=lambda path: path.relative_to(SOURCES).as_posix())
@@ -61,7 +98,7 @@ def test_imports_point_down(path: Path) -> None:
     if not part:
         return
     assert part in LOWER, f"`{part}` has no place in the layers: add it to tests/test_layers.py and STYLE"
-    for line, name in _imports(path, types_too=part != "report"):
+    for line, name in (*_imports(path, types_too=part != "report"), *_named(path)):
         words = name.split(".")
         if words[0] != "jumar" or len(words) < 2 or words[1] == "__version__":
             continue
@@ -87,6 +124,115 @@ def test_heavy_packages_stay_where_they_are_needed(path: Path) -> None:
 def test_only_the_command_line_prints(path: Path) -> None:
     if _part(path) in ("cli", "emulate"):
         return
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             assert node.func.id != "print", f"{path}:{node.lineno}: only `cli` prints"
+
+
+def test_only_the_command_line_knows_a_terminal() -> None:
+    for path in _modules():
+        if _part(path) not in ("cli", "report"):
+            for line, name in _imports(path, types_too=False):
+                assert name.split(".")[0] not in TERMINAL, f"{path}:{line}: `{name}` is for `cli`"
+
+
+STILL_WORKING = ("cloud_", "cmd_cloud", "cmd_emulate")
+"""Commands whose work has not moved to `app` yet."""
+
+
+def test_commands_leave_the_work_to_app() -> None:
+    """Of a feature a command builds the request and nothing else."""
+    for path in sorted((SOURCES / "cli").glob("*.py")):
+        if path.name.startswith(STILL_WORKING):
+            continue
+        for line, name in _imports(path, types_too=False):
+            words = name.split(".")
+            request = words[-1].endswith(("Request", "Options"))
+            feature = words[0] == "jumar" and words[1] in FEATURES
+            assert request or not feature, f"{path}:{line}: ask `app`, not `{name}`"
+
+
+def test_tables_name_no_modules() -> None:
+    for path in sorted((SOURCES / "data").rglob("*.toml")):
+        named = set(re.findall(r"\bjumar(?:\.\w+)+", path.read_text(encoding="utf-8"))) & set(_names())
+        assert not named, f"{path}: names {sorted(named)}"
+
+
+CYCLES: set[frozenset[str]] = {
+    frozenset({"jumar.parallel.conv", "jumar.parallel.network", "jumar.parallel.transformer"}),
+    frozenset({"jumar.parallel.models", "jumar.parallel.modules"}),
+    frozenset(
+        f"jumar.migrate.multicard.{name}" for name in ["entry", "metrics", "models", "preamble", "script", "uses"]
+    ),
+}
+"""Circles that are still there; none may be added."""
+
+
+def test_imports_do_not_go_in_circles() -> None:
+    """At module level and in functions; what only a type checker reads does not count."""
+    found = {frozenset(group) for group in _groups({name: _needs(name) for name in _names()})}
+    assert not found - CYCLES, "\n".join(" ".join(sorted(group)) for group in found - CYCLES)
+    assert not CYCLES - found, f"take out of CYCLES: {[sorted(group) for group in CYCLES - found]}"
+
+
+def _needs(name: str) -> set[str]:
+    """The modules that one imports; the package `jumar` itself has nothing but the version and a lazy name."""
+    found = set()
+    for _, target in _imports(_names()[name], types_too=False):
+        words = target.split(".")
+        while words and ".".join(words) not in _names():
+            words.pop()
+        found.add(".".join(words))
+    return found - {name, "", "jumar"}
+
+
+def _groups(graph: dict[str, set[str]]) -> Iterator[set[str]]:
+    """Modules that reach each other: what is left when those that need none of the rest are taken away, both ways."""
+    left = dict(graph)
+    while left:
+        names = set(left)
+        needed = set().union(*left.values())
+        ends = {name for name in names if not left[name] & names} | (names - needed)
+        if not ends:
+            break
+        left = {name: needs for name, needs in left.items() if name not in ends}
+    reach = {name: _reached(left, name) for name in left}
+    seen: set[str] = set()
+    for name in left:
+        group = {other for other in reach[name] if name in reach[other]}
+        if group and name not in seen:
+            seen |= group
+            yield group
+
+
+def _reached(graph: dict[str, set[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    todo = [start]
+    while todo:
+        new = graph[todo.pop()] & set(graph) - found
+        found |= new
+        todo += new
+    return found
+@pytest.mark.parametrize("path", _modules(), ids=lambda path: path.relative_to(SOURCES).as_posix())
+def test_only_runtime_starts_processes(path: Path) -> None:
+    starts = sorted(_starts(ast.parse(path.read_bytes())))
+    if path.relative_to(SOURCES).as_posix() in STARTERS:
+        assert starts, f"{path} starts no process any more: take it out of STARTERS"
+    else:
+        assert not starts, f"{path}:{starts[0][0]}: `{starts[0][1]}`: start processes through jumar.runtime.process"
+
+
+def _starts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Attribute):
+            names = [ast.unparse(node)]
+        for name in names:
+            if name.startswith(
+                ("subprocess", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.system", "os.popen")
+            ):
+                yield node.lineno, name

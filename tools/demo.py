@@ -46,8 +46,10 @@ def say(title: str) -> None:
     print(f"\n\033[1m{title}\033[0m" if sys.stdout.isatty() else f"\n{title}", flush=True)
 
 
-def environment() -> dict[str, str]:
-    return {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"}
+def environment(cpu: bool = False) -> dict[str, str]:
+    # torch of the plain CPU run needs no card, and torch_npu cannot be loaded without one.
+    plain = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"} if cpu else {}
+    return {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}", **plain}
 
 
 def run(*command: str) -> None:
@@ -61,7 +63,9 @@ def losses(*command: str, at_first_epoch: Callable[[], None] | None = None) -> l
     """Run a training, show what it prints, and return the loss of each epoch as it was printed."""
     print("$", *command, flush=True)
     found = []
-    with subprocess.Popen(command, cwd=TOP, env=environment(), stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=TOP, env=environment(cpu=command[0] == "python"), stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         for line in process.stdout:
             print(line, end="", flush=True)

@@ -1,26 +1,34 @@
-"""Writes the reference pages under docs/reference from the code; `--check` only tells whether they are current."""
+"""Writes the reference and results pages, and the tested versions where they are named; `--check` writes nothing."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import inspect
+import os
 import sys
 from pathlib import Path
 
 import click
 
+import stamps
+from jumar import api
 from jumar.cli.main import VERBS, jumar
 from jumar.cloud import target
 from jumar.core.finding import State
 from jumar.emulate import coverage
-from jumar.machine.plan.render import data as plan_data
 from jumar.migrate import config
 from jumar.migrate.rule import FAMILIES, units
 from jumar.migrate.settings import Settings
-from jumar.report import json
+from jumar.report import json, plan_json
+from jumar.runtime import variables
 from jumar.tables import pages, torch_releases
 from jumar.tables.load import table
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+import results  # noqa: E402  a tool beside this one, also when this file is loaded by its path
+
 REFERENCE = ROOT / "docs" / "reference"
 NOTE = "<!-- written by tools/generate.py: do not edit -->\n"
 TITLES = {"mindspore": "MindSpore"}
@@ -29,13 +37,63 @@ TITLES = {"mindspore": "MindSpore"}
 def generated() -> dict[str, str]:
     """The text of every page by file name."""
     return {
+        "api.md": api_page(),
         "cli.md": cli_page(),
         "emulator-coverage.md": coverage.page(coverage.read()),
         "jumar-toml.md": config_page(),
         "json.md": json_page(),
         "plan-json.md": plan_json_page(),
         "rules.md": rules_page(),
+        "variables.md": variables_page(),
+        **{f"../results/{name}": text for name, text in results.generated().items()},
     }
+
+
+def api_page() -> str:
+    """Functions with their signatures, and results with their properties, from `jumar.api` itself."""
+    parts = [f"# `jumar.api`\n\n{NOTE}", f"{inspect.cleandoc(api.__doc__ or '')}\n", "## Functions\n"]
+    functions = [(name, value) for name in api.__all__ if inspect.isfunction(value := getattr(api, name))]
+    for name, function in functions:
+        signature = inspect.signature(function)
+        shown = ",\n".join(f"    {param}" for param in _starred(signature))
+        result = str(signature.return_annotation)
+        parts.append(f"### {name}\n\n```python\n{name}(\n{shown},\n) -> {result}\n```\n\n{inspect.getdoc(function)}\n")
+    parts.append("## Results\n")
+    for name in api.__all__:
+        kind = getattr(api, name)
+        if inspect.isclass(kind):
+            parts.append(f"### {name}\n\n{inspect.getdoc(kind)}\n\n{_members(kind)}".rstrip() + "\n")
+    return "\n".join(parts)
+
+
+def _starred(signature: inspect.Signature) -> list[str]:
+    """The parameters as they are written, with the star before those that need a name."""
+    rows: list[str] = []
+    kinds = [param.kind for param in signature.parameters.values()]
+    for at, param in enumerate(signature.parameters.values()):
+        first = param.kind is param.KEYWORD_ONLY and (at == 0 or kinds[at - 1] is param.POSITIONAL_OR_KEYWORD)
+        star = "*" if param.kind is param.VAR_POSITIONAL else ""
+        default = "" if param.default is param.empty else f" = {_quoted(param.default)}"
+        rows += [*(["*"] if first else []), f"{star}{param.name}: {param.annotation}{default}"]
+    return rows
+
+
+def _quoted(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _members(kind: type) -> str:
+    """Fields, then properties and methods with the first line of what they say."""
+    fields = {row.name: row.type for row in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else {}
+    rows = [f"| `{name}` | `{type_}` |".replace(" | None`", " or None`") for name, type_ in fields.items()]
+    for name, value in vars(kind).items():
+        if name.startswith("_") or name in fields:
+            continue
+        if isinstance(value, property) or inspect.isfunction(value):
+            call = "" if isinstance(value, property) else "()"
+            told = (inspect.getdoc(value) or "").partition("\n")[0]
+            rows.append(f"| `{name}{call}` | {told} |")
+    return "| member | meaning |\n| --- | --- |\n" + "\n".join(rows) if rows else ""
 
 
 def cli_page() -> str:
@@ -59,7 +117,7 @@ def cli_page() -> str:
 
 
 def plan_json_page() -> str:
-    rows = "\n".join(f"| `{name}` | {text} |" for name, text in plan_data.FIELDS.items())
+    rows = "\n".join(f"| `{name}` | {text} |" for name, text in plan_json.FIELDS.items())
     head = f"# JSON of `jumar plan`\n\n{NOTE}\n`--json` and `--format json` print one object.\n\n"
     return f"{head}| field | meaning |\n| --- | --- |\n{rows}\n"
 
@@ -135,13 +193,34 @@ def config_page() -> str:
     )
 
 
+def variables_page() -> str:
+    rows = [variables.ROWS[name] for name in sorted(variables.ROWS)]
+    parts = [
+        f"# Variables\n\n{NOTE}",
+        "A variable that is empty counts as not set. A value that cannot be read is refused.\n",
+    ]
+    for title, setter in (
+        ("For you to set", variables.USER),
+        ("Set by Jumar for its own processes", variables.INTERNAL),
+    ):
+        lines = "\n".join(_variable(row) for row in rows if row.setter == setter)
+        parts.append(f"## {title}\n\n| variable | value | default | meaning |\n| --- | --- | --- | --- |\n{lines}\n")
+    return "\n".join(parts)
+
+
+def _variable(row: variables.Variable[object]) -> str:
+    default = {True: "1", False: "0"}.get(row.default, row.default) if isinstance(row.default, bool) else row.default
+    shown = f"`{default}`" if default not in ("", None, 0) or isinstance(row.default, bool) else ""
+    return f"| `{row.name}` | {row.kind.words} | {shown} | {row.does} |"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a page is not current")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is not current")
     check = parser.parse_args().check
     stale = []
-    for name, text in generated().items():
-        path = REFERENCE / name
+    pages = {Path(os.path.normpath(REFERENCE / name)): text for name, text in generated().items()}
+    for path, text in {**pages, **dict(stamps.stamped())}.items():
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(path.relative_to(ROOT).as_posix())

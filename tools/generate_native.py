@@ -16,6 +16,9 @@ _ROOT = Path(__file__).resolve().parent.parent
 _API = _ROOT / "native" / "api"
 _SOCS = _ROOT / "src" / "jumar" / "data" / "emulated_socs.json"
 _STATES = ("works", "noop", "refused")
+# What a parameter of an operator call may be; native/aclnn/call.h has the first six.
+_TYPES = ("In", "Out", "Number", "Ints", "Flags", "Tensors", "bool", "char*", "double", "float", "int", "int8_t",
+          "int32_t", "int64_t", "uint64_t")  # fmt: skip
 # The libraries are built with hidden visibility: only API functions are exported.
 _OPEN = '#pragma GCC visibility push(default)\nextern "C" {'
 _CLOSE = "}\n#pragma GCC visibility pop"
@@ -30,6 +33,8 @@ def main(out: str) -> None:
     _write(target / "api.h", _declarations(tables))
     _write(target / "refusals.cpp", _bodies(tables))
     _write(target / "operators.cpp", _operators(tables.values()))
+    _write(target / "parameters.h", _parameters(tables))
+    _write(target / "faults.h", _faults(tables["hccl"]["faults"]))
     _write(target / "symbols.cpp", _symbols(tables))
     _write(target / "socs.inc", _chips())
     print(";".join(sorted(libraries["linked"] + libraries["opened"] + libraries["mindspore"])))
@@ -102,6 +107,47 @@ def _operators(tables: Collection[dict[str, Any]]) -> str:
             for symbol in (name, name + "GetWorkspaceSize"):
                 lines.append(f'int32_t {symbol}() {{ return jumar::refuse("{symbol}", jumar::{table["refusal"]}); }}')
     return "\n".join([*lines, _CLOSE, ""])
+
+
+def _parameters(tables: dict[str, dict[str, Any]]) -> str:
+    """The parameters of each operator call that works, as OPERATOR of native/aclnn/call.h takes them."""
+    lines = [_HEAD, "#pragma once"]
+    for library, table in tables.items():
+        works = table.get("works", ())
+        for name in works if isinstance(works, dict) else ():
+            check_parameters(f"{library}.toml: {name}", works[name])
+            lines.append(f"#define JUMAR_PARAMETERS_{name} {works[name]}")
+    return "\n".join([*lines, ""])
+
+
+def check_parameters(where: str, text: str) -> None:
+    """Refuses a type nobody defined, a parameter without a name, and one that is there twice."""
+    names = []
+    for parameter in text.split(", "):
+        kind, _, name = parameter.partition(" ")
+        if kind not in _TYPES:
+            raise SystemExit(f"{where}: unknown type `{kind}` in `{parameter}`; known: {', '.join(_TYPES)}")
+        if not name.isidentifier():
+            raise SystemExit(f"{where}: `{parameter}` is not `TYPE name`")
+        names.append(name)
+    if len(names) != len(set(names)):
+        raise SystemExit(f"{where}: a parameter is there twice: {text}")
+
+
+def _faults(rows: dict[str, dict[str, str]]) -> str:
+    """The faults of HCCL as an enum, and as a list of rows for hccl/fault.cpp."""
+    lines = [
+        _HEAD,
+        "#pragma once",
+        "#include <cstdint>",
+        "namespace jumar::hccl {",
+        "enum class Fault : uint32_t {",
+        "  kNone,",
+    ]
+    lines += [f"  k{name},  // {row['meaning']}" for name, row in rows.items()]
+    lines += ["};", "}  // namespace jumar::hccl", "#define JUMAR_FAULTS(ROW) \\", '  ROW(kNone, HCCL_SUCCESS, "") \\']
+    listed = [f'  ROW(k{name}, {row["code"]}, "{row.get("number", "")}")' for name, row in rows.items()]
+    return "\n".join([*lines, " \\\n".join(listed), ""])
 
 
 def _symbols(tables: dict[str, dict[str, Any]]) -> str:

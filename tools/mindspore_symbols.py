@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,10 @@ _NOT_A_FUNCTION = re.compile(
 )
 _SYSTEM = re.compile(r"ld-linux|lib(c|dl|gcc_s|gomp|m|pthread|rt|stdc\+\+)\.so\.")
 _FUNCTIONS = {"aclnnInit": "nnopbase", "aclnnFinalize": "nnopbase"}
+_PARAMETERS = (
+    "# What works (native/aclnn; the others refuse), with its parameters in the order of the vendor's call. In and Out",
+    "# are tensors, Number is a scalar, Ints and Flags are arrays, Tensors is a list. The build makes the signatures.",
+)
 _PLACES = (
     (r"_Z", "graph"),
     (r"aclnn", "opapi"),
@@ -162,13 +166,21 @@ def _render(place: str, table: Mapping[str, Any], versions: str) -> str:
         lines += [f'refusal = "{common["refusal"]}"', ""]
     if operators := table.get("operators"):
         lines += ["operators = [", *(f'  "{name}",' for name in operators), "]"]
-    if works := table.get("works"):
-        lines += ["", "# Written out in native/aclnn and native/aclop; the others refuse."]
-        lines += ["works = [", *(f'  "{name}",' for name in works), "]"]
+    lines += _works(table.get("works", ()))
     for part in ("functions", "symbols"):
         if rows := table.get(part):
             lines += ["", f"[{part}]", *(f"{name} = {_row(row)}" for name, row in sorted(rows.items()))]
     return re.sub(r"\n{3,}", "\n\n", "\n".join([*lines, ""]))
+
+
+def _works(works: Sequence[str] | Mapping[str, str]) -> list[str]:
+    """Operator calls have parameters, which the build reads; operators by type have none."""
+    if isinstance(works, Mapping):
+        return ["", *_PARAMETERS, "[works]", *(f'{name} = "{text}"' for name, text in sorted(works.items()))]
+    if not works:
+        return []
+    note = "# Written out in native/aclop; the others refuse."
+    return ["", note, "works = [", *(f'  "{name}",' for name in works), "]"]
 
 
 def _row(row: Mapping[str, Any]) -> str:

@@ -39,6 +39,9 @@ def main(arguments: list[str]) -> int:
 
 def states() -> dict[str, list[str]]:
     """Names by state, as `jumar.emulate.coverage.OPERATORS` explains them."""
+    from jumar import start
+
+    start.emulate()
     import torch_npu  # noqa: F401
 
     from jumar.emulate.glue import load

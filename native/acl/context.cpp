@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api.h"
+#include "machine/announce.h"
 #include "machine/error.h"
 #include "machine/ledger.h"
 #include "machine/profile.h"
@@ -73,7 +74,10 @@ int32_t aclFinalize() {
 int32_t aclrtSetDevice(int32_t device) {
   if (!is_device(device)) return bad_device("aclrtSetDevice", device);
   current = &contexts[device];
-  if (!current->active.exchange(true)) ledger::attach(card_of(device));
+  if (!current->active.exchange(true)) {
+    announce();
+    ledger::attach(card_of(device));
+  }
   return ACL_SUCCESS;
 }
 

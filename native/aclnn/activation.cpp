@@ -11,9 +11,9 @@
 using namespace jumar::aclnn;
 using namespace jumar::kernels;
 
-#define CURVE(NAME, VALUE) OPERATOR(aclnn##NAME, (In self, Out out), map(view(out), VALUE, view(self)))
+#define CURVE(NAME, VALUE) OPERATOR(aclnn##NAME, map(view(out), VALUE, view(self)))
 #define SLOPE(NAME, OF)                     \
-  OPERATOR(aclnn##NAME, (In grad, In self, Out out), \
+  OPERATOR(aclnn##NAME, \
            map(view(out), [](double g, double x) { return g * OF(x); }, view(grad), view(self)))
 
 CURVE(Gelu, gelu_tanh)
@@ -26,43 +26,41 @@ SLOPE(HardsigmoidBackward, hard_sigmoid_slope)
 SLOPE(HardswishBackward, hard_swish_slope)
 SLOPE(MishBackward, mish_slope)
 
-OPERATOR(aclnnSelu, (In self, Out out), map(view(out), [](double x) { return kSelu.value(x); }, view(self)))
-OPERATOR(aclnnSeluBackward, (In grad, In result, Out out),
+OPERATOR(aclnnSelu, map(view(out), [](double x) { return kSelu.value(x); }, view(self)))
+OPERATOR(aclnnSeluBackward,
          map(view(out), [](double g, double y) { return g * kSelu.slope_at_value(y); }, view(grad), view(result)))
-OPERATOR(aclnnGeluV2, (In self, int64_t approximate, Out out),
-         map(view(out), approximate != 0 ? gelu_tanh : gelu_erf, view(self)))
-OPERATOR(aclnnGeluBackwardV2, (In grad, In self, char* approximate, Out out), {
+OPERATOR(aclnnGeluV2, map(view(out), approximate != 0 ? gelu_tanh : gelu_erf, view(self)))
+OPERATOR(aclnnGeluBackwardV2, {
   const auto slope = std::strcmp(approximate, "tanh") == 0 ? gelu_tanh_slope : gelu_erf_slope;
   map(view(out), [slope](double g, double x) { return g * slope(x); }, view(grad), view(self));
 })
-OPERATOR(aclnnElu, (In self, Number alpha, Number scale, Number input_scale, Out out), {
+OPERATOR(aclnnElu, {
   const Elu elu{value(alpha, 1), value(scale, 1), value(input_scale, 1)};
   map(view(out), [elu](double x) { return elu.value(x); }, view(self));
 })
-OPERATOR(aclnnEluBackward,
-         (In grad, Number alpha, Number scale, Number input_scale, bool of_value, In self, Out out), {
+OPERATOR(aclnnEluBackward, {
            const Elu elu{value(alpha, 1), value(scale, 1), value(input_scale, 1)};
            map(view(out), [elu, of_value](double g, double x) { return g * (of_value ? elu.slope_at_value(x) : elu.slope(x)); },
                view(grad), view(self));
          })
-OPERATOR(aclnnLeakyRelu, (In self, Number slope, Out out), {
+OPERATOR(aclnnLeakyRelu, {
   const double below = value(slope, 0.01);
   map(view(out), [below](double x) { return x > 0 ? x : below * x; }, view(self));
 })
-OPERATOR(aclnnLeakyReluBackward, (In grad, In self, Number slope, bool, Out out), {
+OPERATOR(aclnnLeakyReluBackward, {
   const double below = value(slope, 0.01);
   map(view(out), [below](double g, double x) { return x > 0 ? g : below * g; }, view(grad), view(self));
 })
-OPERATOR(aclnnSoftplus, (In self, Number beta, Number threshold, Out out), {
+OPERATOR(aclnnSoftplus, {
   const Softplus curve{value(beta, 1), value(threshold, 20)};
   map(view(out), [curve](double x) { return curve.value(x); }, view(self));
 })
-OPERATOR(aclnnSoftplusBackward, (In grad, In self, Number beta, Number threshold, Out out), {
+OPERATOR(aclnnSoftplusBackward, {
   const Softplus curve{value(beta, 1), value(threshold, 20)};
   map(view(out), [curve](double g, double x) { return g * curve.slope(x); }, view(grad), view(self));
 })
-OPERATOR(aclnnLogSigmoidForward, (In self, Out out, Out), map(view(out), log_sigmoid, view(self)))
-OPERATOR(aclnnLogSigmoidBackward, (In grad, In self, In, Out out),
+OPERATOR(aclnnLogSigmoidForward, map(view(out), log_sigmoid, view(self)))
+OPERATOR(aclnnLogSigmoidBackward,
          map(view(out), [](double g, double x) { return g * sigmoid(-x); }, view(grad), view(self)))
 
 namespace {
@@ -74,10 +72,10 @@ View slopes(const View& weight, size_t rank) {
 
 }  // namespace
 
-OPERATOR(aclnnPrelu, (In self, In weight, Out out),
+OPERATOR(aclnnPrelu,
          map(view(out), [](double x, double w) { return x > 0 ? x : w * x; }, view(self),
              slopes(view(weight), self->dims.size())))
-OPERATOR(aclnnPreluBackward, (In grad, In self, In weight, Out to_self, Out to_weight), {
+OPERATOR(aclnnPreluBackward, {
   const View x = view(self);
   const View slope = slopes(view(weight), x.dims.size());
   map(view(to_self), [](double g, double v, double w) { return v > 0 ? g : w * g; }, view(grad), x, slope);
@@ -90,13 +88,13 @@ OPERATOR(aclnnPreluBackward, (In grad, In self, In weight, Out to_self, Out to_w
   reduce(Reduce::kSum, {kDouble, x.dims, packed_strides(x.dims), shares.data()}, axes, view(to_weight));
 })
 
-OPERATOR(aclnnSwiGlu, (In self, int64_t dim, Out out), {
+OPERATOR(aclnnSwiGlu, {
   const View x = view(self);
   const int64_t half = x.dims.at(static_cast<size_t>(axis_of(dim, x.dims.size()))) / 2;
   map(view(out), [](double a, double b) { return a * sigmoid(a) * b; }, sliced(x, dim, 0, half, 1),
       sliced(x, dim, half, 2 * half, 1));
 })
-OPERATOR(aclnnSwiGluGrad, (In grad, In self, int64_t dim, Out out), {
+OPERATOR(aclnnSwiGluGrad, {
   const View x = view(self);
   const View to = view(out);
   const int64_t half = x.dims.at(static_cast<size_t>(axis_of(dim, x.dims.size()))) / 2;

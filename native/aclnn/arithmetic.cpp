@@ -8,21 +8,21 @@
 using namespace jumar::aclnn;
 using namespace jumar::kernels;
 
-OPERATOR(aclnnAddcmul, (In self, In left, In right, Number factor, Out out), {
+OPERATOR(aclnnAddcmul, {
   const double f = value(factor, 1);
   map(view(out), [f](double x, double a, double b) { return x + f * a * b; }, view(self), view(left), view(right));
 })
-OPERATOR(aclnnAddcdiv, (In self, In left, In right, Number factor, Out out), {
+OPERATOR(aclnnAddcdiv, {
   const double f = value(factor, 1);
   map(view(out), [f](double x, double a, double b) { return x + f * a / b; }, view(self), view(left), view(right));
 })
-OPERATOR(aclnnLerp, (In self, In end, In weight, Out out),
+OPERATOR(aclnnLerp,
          map(view(out), [](double x, double y, double w) { return x + w * (y - x); }, view(self), view(end), view(weight)))
-OPERATOR(aclnnLerps, (In self, In end, Number weight, Out out), {
+OPERATOR(aclnnLerps, {
   const double w = value(weight, 0);
   map(view(out), [w](double x, double y) { return x + w * (y - x); }, view(self), view(end));
 })
-OPERATOR(aclnnNanToNum, (In self, float nan, float high, float low, Out out),
+OPERATOR(aclnnNanToNum,
          map(view(out),
              [=](double x) { return std::isnan(x) ? nan : std::isinf(x) ? (x > 0 ? high : low) : x; }, view(self)))
 
@@ -40,4 +40,4 @@ double inverse_erf(double y) {
 
 }  // namespace
 
-OPERATOR(aclnnErfinv, (In self, Out out), map(view(out), inverse_erf, view(self)))
+OPERATOR(aclnnErfinv, map(view(out), inverse_erf, view(self)))

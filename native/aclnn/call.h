@@ -7,6 +7,7 @@
 
 #include "acl/nnop.h"
 #include "kernels/view.h"
+#include "parameters.h"  // generated
 
 namespace jumar::aclnn {
 
@@ -40,13 +41,13 @@ class Maybe {
 
 }  // namespace jumar::aclnn
 
-#define JUMAR_PLAIN(...) __VA_ARGS__
-// Both halves of the operator NAME with its parameters in parentheses; the last argument is what it does.
-#define OPERATOR(NAME, PARAMETERS, ...)                                                                           \
-  extern "C" __attribute__((visibility("default"))) int32_t NAME##GetWorkspaceSize(JUMAR_PLAIN PARAMETERS,         \
+// Both halves of the operator NAME. Its parameters are those of its row in native/api: the body, which is the last
+// argument, uses them by name.
+#define OPERATOR(NAME, ...)                                                                                    \
+  extern "C" __attribute__((visibility("default"))) int32_t NAME##GetWorkspaceSize(JUMAR_PARAMETERS_##NAME,     \
                                                                                    uint64_t* bytes_, void** run_) { \
-    return jumar::aclnn::prepare(#NAME, bytes_, run_, [=] { __VA_ARGS__; });                                       \
-  }                                                                                                               \
-  extern "C" __attribute__((visibility("default"))) int32_t NAME(void*, uint64_t, void* run_, void* stream_) {     \
-    return jumar::aclnn::execute(#NAME, run_, stream_);                                                            \
+    return jumar::aclnn::prepare(#NAME, bytes_, run_, [=] { __VA_ARGS__; });                                    \
+  }                                                                                                            \
+  extern "C" __attribute__((visibility("default"))) int32_t NAME(void*, uint64_t, void* run_, void* stream_) {  \
+    return jumar::aclnn::execute(#NAME, run_, stream_);                                                         \
   }

@@ -17,17 +17,17 @@ Binary quotient(int how) { return how == 1 ? Binary::kTruncDiv : how == 2 ? Bina
 }  // namespace
 
 #define UNARY(NAME, WHAT) \
-  OPERATOR(aclnn##NAME, (In self, Out out), unary(Unary::WHAT, view(self), view(out)))
+  OPERATOR(aclnn##NAME, unary(Unary::WHAT, view(self), view(out)))
 #define UNARY_IN_PLACE(NAME, WHAT) \
-  OPERATOR(aclnnInplace##NAME, (Out self), unary(Unary::WHAT, view(self), view(self)))
+  OPERATOR(aclnnInplace##NAME, unary(Unary::WHAT, view(self), view(self)))
 #define BINARY(NAME, WHAT) \
-  OPERATOR(aclnn##NAME, (In self, In other, Out out), binary(Binary::WHAT, view(self), view(other), view(out)))
+  OPERATOR(aclnn##NAME, binary(Binary::WHAT, view(self), view(other), view(out)))
 #define BINARY_IN_PLACE(NAME, WHAT) \
-  OPERATOR(aclnnInplace##NAME, (Out self, In other), binary(Binary::WHAT, view(self), view(other), view(self)))
+  OPERATOR(aclnnInplace##NAME, binary(Binary::WHAT, view(self), view(other), view(self)))
 #define WITH_NUMBER(NAME, WHAT) \
-  OPERATOR(aclnn##NAME, (In self, Number other, Out out), binary(Binary::WHAT, view(self), value(other, 0), view(out)))
+  OPERATOR(aclnn##NAME, binary(Binary::WHAT, view(self), value(other, 0), view(out)))
 #define WITH_NUMBER_IN_PLACE(NAME, WHAT) \
-  OPERATOR(aclnnInplace##NAME, (Out self, Number other), binary(Binary::WHAT, view(self), value(other, 0), view(self)))
+  OPERATOR(aclnnInplace##NAME, binary(Binary::WHAT, view(self), value(other, 0), view(self)))
 
 UNARY(Abs, kAbs)
 UNARY(Acos, kAcos)
@@ -120,63 +120,42 @@ WITH_NUMBER(XLogYScalarOther, kXLogY)
 WITH_NUMBER_IN_PLACE(Divs, kDiv)
 WITH_NUMBER_IN_PLACE(Muls, kMul)
 
-OPERATOR(aclnnPowScalarTensor, (Number self, In other, Out out),
-         binary(Binary::kPow, value(self, 0), view(other), view(out)))
+OPERATOR(aclnnPowScalarTensor, binary(Binary::kPow, value(self, 0), view(other), view(out)))
 
-OPERATOR(aclnnXLogYScalarSelf, (Number self, In other, Out out),
-         binary(Binary::kXLogY, value(self, 0), view(other), view(out)))
+OPERATOR(aclnnXLogYScalarSelf, binary(Binary::kXLogY, value(self, 0), view(other), view(out)))
 // Quotients: as they are, cut, or rounded down.
-OPERATOR(aclnnDivMod, (In self, In other, int how, Out out),
-         binary(quotient(how), view(self), view(other), view(out)))
-OPERATOR(aclnnDivMods, (In self, Number other, int how, Out out),
-         binary(quotient(how), view(self), value(other, 1), view(out)))
+OPERATOR(aclnnDivMod, binary(quotient(how), view(self), view(other), view(out)))
+OPERATOR(aclnnDivMods, binary(quotient(how), view(self), value(other, 1), view(out)))
 
-OPERATOR(aclnnAdd, (In self, In other, Number alpha, Out out),
-         scaled_add(view(self), view(other), value(alpha, 1), view(out)))
-OPERATOR(aclnnSub, (In self, In other, Number alpha, Out out),
-         scaled_add(view(self), view(other), -value(alpha, 1), view(out)))
-OPERATOR(aclnnInplaceAdd, (Out self, In other, Number alpha),
-         scaled_add(view(self), view(other), value(alpha, 1), view(self)))
-OPERATOR(aclnnInplaceSub, (Out self, In other, Number alpha),
-         scaled_add(view(self), view(other), -value(alpha, 1), view(self)))
-OPERATOR(aclnnAdds, (In self, Number other, Number alpha, Out out),
-         binary(Binary::kAdd, view(self), value(other, 0) * value(alpha, 1), view(out)))
-OPERATOR(aclnnSubs, (In self, Number other, Number alpha, Out out),
-         binary(Binary::kSub, view(self), value(other, 0) * value(alpha, 1), view(out)))
-OPERATOR(aclnnInplaceAdds, (Out self, Number other, Number alpha),
-         binary(Binary::kAdd, view(self), value(other, 0) * value(alpha, 1), view(self)))
-OPERATOR(aclnnInplaceSubs, (Out self, Number other, Number alpha),
-         binary(Binary::kSub, view(self), value(other, 0) * value(alpha, 1), view(self)))
+OPERATOR(aclnnAdd, scaled_add(view(self), view(other), value(alpha, 1), view(out)))
+OPERATOR(aclnnSub, scaled_add(view(self), view(other), -value(alpha, 1), view(out)))
+OPERATOR(aclnnInplaceAdd, scaled_add(view(self), view(other), value(alpha, 1), view(self)))
+OPERATOR(aclnnInplaceSub, scaled_add(view(self), view(other), -value(alpha, 1), view(self)))
+OPERATOR(aclnnAdds, binary(Binary::kAdd, view(self), value(other, 0) * value(alpha, 1), view(out)))
+OPERATOR(aclnnSubs, binary(Binary::kSub, view(self), value(other, 0) * value(alpha, 1), view(out)))
+OPERATOR(aclnnInplaceAdds, binary(Binary::kAdd, view(self), value(other, 0) * value(alpha, 1), view(self)))
+OPERATOR(aclnnInplaceSubs, binary(Binary::kSub, view(self), value(other, 0) * value(alpha, 1), view(self)))
 
-OPERATOR(aclnnThresholdBackward, (In grad, In self, Number threshold, Out out),
-         threshold_backward(view(grad), view(self), value(threshold, 0), view(out)))
-OPERATOR(aclnnSigmoidBackward, (In grad, In result, Out out),
-         backward(Backward::kSigmoid, view(grad), view(result), view(out)))
-OPERATOR(aclnnTanhBackward, (In grad, In result, Out out),
-         backward(Backward::kTanh, view(grad), view(result), view(out)))
-OPERATOR(aclnnSiluBackward, (In grad, In self, Out out), backward(Backward::kSilu, view(grad), view(self), view(out)))
+OPERATOR(aclnnThresholdBackward, threshold_backward(view(grad), view(self), value(threshold, 0), view(out)))
+OPERATOR(aclnnSigmoidBackward, backward(Backward::kSigmoid, view(grad), view(result), view(out)))
+OPERATOR(aclnnTanhBackward, backward(Backward::kTanh, view(grad), view(result), view(out)))
+OPERATOR(aclnnSiluBackward, backward(Backward::kSilu, view(grad), view(self), view(out)))
 
-OPERATOR(aclnnClamp, (In self, Number low, Number high, Out out),
+OPERATOR(aclnnClamp,
          constexpr double all = std::numeric_limits<double>::infinity();
          clamp(view(self), value(low, -all), value(high, all), view(out)))
-OPERATOR(aclnnClampMax, (In self, Number high, Out out),
-         clamp(view(self), -std::numeric_limits<double>::infinity(), value(high, 0), view(out)))
-OPERATOR(aclnnClampMin, (In self, Number low, Out out),
-         clamp(view(self), value(low, 0), std::numeric_limits<double>::infinity(), view(out)))
-OPERATOR(aclnnClampMinTensor, (In self, In low, Out out), binary(Binary::kMaximum, view(self), view(low), view(out)))
-OPERATOR(aclnnClampMaxTensor, (In self, In high, Out out), binary(Binary::kMinimum, view(self), view(high), view(out)))
-OPERATOR(aclnnClampTensor, (In self, In low, In high, Out out), {
+OPERATOR(aclnnClampMax, clamp(view(self), -std::numeric_limits<double>::infinity(), value(high, 0), view(out)))
+OPERATOR(aclnnClampMin, clamp(view(self), value(low, 0), std::numeric_limits<double>::infinity(), view(out)))
+OPERATOR(aclnnClampMinTensor, binary(Binary::kMaximum, view(self), view(low), view(out)))
+OPERATOR(aclnnClampMaxTensor, binary(Binary::kMinimum, view(self), view(high), view(out)))
+OPERATOR(aclnnClampTensor, {
   const View to = view(out);
   low != nullptr ? binary(Binary::kMaximum, view(self), view(low), to) : copy(view(self), to);
   if (high != nullptr) binary(Binary::kMinimum, to, view(high), to);
 })
-OPERATOR(aclnnSWhere, (In condition, In self, In other, Out out),
-         choose(view(condition), view(self), view(other), view(out)))
-OPERATOR(aclnnSelectV2, (In condition, In self, In other, Out out),
-         choose(view(condition), view(self), view(other), view(out)))
-OPERATOR(aclnnInplaceMaskedFillScalar, (Out self, In mask, Number number),
-         masked_fill(view(self), view(mask), value(number, 0)))
-OPERATOR(aclnnInplaceMaskedFillTensor, (Out self, In mask, In number),
-         masked_fill(view(self), view(mask), load<double>(view(number)).at(0)))
+OPERATOR(aclnnSWhere, choose(view(condition), view(self), view(other), view(out)))
+OPERATOR(aclnnSelectV2, choose(view(condition), view(self), view(other), view(out)))
+OPERATOR(aclnnInplaceMaskedFillScalar, masked_fill(view(self), view(mask), value(number, 0)))
+OPERATOR(aclnnInplaceMaskedFillTensor, masked_fill(view(self), view(mask), load<double>(view(number)).at(0)))
 // MindSpore's own: called for one tensor after the other with the same output, which it clears before.
-OPERATOR(aclnnAllFinite, (In self, Out overflow), if (!all_finite(view(self))) fill(view(overflow), 1))
+OPERATOR(aclnnAllFinite, if (!all_finite(view(self))) fill(view(overflow), 1))

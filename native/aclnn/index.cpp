@@ -34,31 +34,22 @@ struct Indices {
 
 }  // namespace
 
-OPERATOR(aclnnGather, (In self, int64_t dim, In index, Out out), gather(view(self), dim, view(index), view(out)))
-OPERATOR(aclnnGatherNd, (In self, In index, bool, Out out), gather_nd(view(self), view(index), view(out)))
-OPERATOR(aclnnScatter, (In self, int64_t dim, In index, In source, int64_t how, Out out),
-         scatter(write_of(how), view(self), dim, view(index), view(source), view(out)))
-OPERATOR(aclnnScatterValue, (In self, int64_t dim, In index, Number number, int64_t how, Out out),
-         scatter(write_of(how), view(self), dim, view(index), single(number), view(out)))
-OPERATOR(aclnnInplaceScatter, (Out self, int64_t dim, In index, In source, int64_t how),
-         scatter(write_of(how), view(self), dim, view(index), view(source), view(self)))
-OPERATOR(aclnnInplaceScatterValue, (Out self, int64_t dim, In index, Number number, int64_t how),
-         scatter(write_of(how), view(self), dim, view(index), single(number), view(self)))
-OPERATOR(aclnnScatterAdd, (In self, int64_t dim, In index, In source, Out out),
-         scatter(Write::kAdd, view(self), dim, view(index), view(source), view(out)))
-OPERATOR(aclnnTfScatterAdd, (Out self, In index, In source),
-         scatter_nd(Write::kAdd, view(self), view(index), view(source), view(self)))
-OPERATOR(aclnnScatterNdUpdate, (Out self, In index, In source),
-         scatter_nd(Write::kReplace, view(self), view(index), view(source), view(self)))
-OPERATOR(aclnnIndexSelect, (In self, int64_t dim, In index, Out out), select(view(self), dim, view(index), view(out)))
-OPERATOR(aclnnIndexAdd, (In self, int64_t dim, In index, In source, Number factor, Out out),
-         add_slices(view(self), dim, view(index), view(source), value(factor, 1), view(out)))
-OPERATOR(aclnnIndex, (In self, Tensors indices, Out out), {
+OPERATOR(aclnnGather, gather(view(self), dim, view(index), view(out)))
+OPERATOR(aclnnGatherNd, gather_nd(view(self), view(index), view(out)))
+OPERATOR(aclnnScatter, scatter(write_of(how), view(self), dim, view(index), view(source), view(out)))
+OPERATOR(aclnnScatterValue, scatter(write_of(how), view(self), dim, view(index), single(number), view(out)))
+OPERATOR(aclnnInplaceScatter, scatter(write_of(how), view(self), dim, view(index), view(source), view(self)))
+OPERATOR(aclnnInplaceScatterValue, scatter(write_of(how), view(self), dim, view(index), single(number), view(self)))
+OPERATOR(aclnnScatterAdd, scatter(Write::kAdd, view(self), dim, view(index), view(source), view(out)))
+OPERATOR(aclnnTfScatterAdd, scatter_nd(Write::kAdd, view(self), view(index), view(source), view(self)))
+OPERATOR(aclnnScatterNdUpdate, scatter_nd(Write::kReplace, view(self), view(index), view(source), view(self)))
+OPERATOR(aclnnIndexSelect, select(view(self), dim, view(index), view(out)))
+OPERATOR(aclnnIndexAdd, add_slices(view(self), dim, view(index), view(source), value(factor, 1), view(out)))
+OPERATOR(aclnnIndex, {
   if (count(out->dims) != 0) lookup(view(self), Indices(indices).chosen, view(out));
 })
-OPERATOR(aclnnIndexPutImpl, (Out self, Tensors indices, In source, bool add, bool),
-         put(add ? Write::kAdd : Write::kReplace, view(self), Indices(indices).chosen, view(source)))
-OPERATOR(aclnnEmbedding, (In weight, In index, Out out), select(view(weight), 0, view(index), view(out)))
-OPERATOR(aclnnEmbeddingDenseBackward, (In grad, In index, uint64_t rows, uint64_t ignored, bool by_frequency, Out out),
+OPERATOR(aclnnIndexPutImpl, put(add ? Write::kAdd : Write::kReplace, view(self), Indices(indices).chosen, view(source)))
+OPERATOR(aclnnEmbedding, select(view(weight), 0, view(index), view(out)))
+OPERATOR(aclnnEmbeddingDenseBackward,
          if (by_frequency) throw Unsupported("scaling by frequency is not emulated");
          embedding_gradient(view(grad), view(index), static_cast<int64_t>(rows), static_cast<int64_t>(ignored), view(out)))

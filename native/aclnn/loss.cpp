@@ -84,10 +84,10 @@ void weighted_gradient(In grad, In weight, int64_t how, const View& out, F&& slo
 }  // namespace
 
 #define LOSS(NAME, VALUE)                                          \
-  OPERATOR(aclnn##NAME, (In self, In target, int64_t how, Out out), \
+  OPERATOR(aclnn##NAME, \
            loss(view(self), view(target), how, view(out), VALUE))
 #define LOSS_GRADIENT(NAME, SLOPE)                                          \
-  OPERATOR(aclnn##NAME, (In grad, In self, In target, int64_t how, Out out), \
+  OPERATOR(aclnn##NAME, \
            loss_gradient(view(grad), view(self), view(target), how, view(out), SLOPE))
 
 LOSS(MseLoss, squared)
@@ -95,39 +95,37 @@ LOSS_GRADIENT(MseLossBackward, squared_slope)
 LOSS(L1Loss, absolute)
 LOSS_GRADIENT(L1LossBackward, absolute_slope)
 
-OPERATOR(aclnnSmoothL1Loss, (In self, In target, int64_t how, float beta, Out out), {
+OPERATOR(aclnnSmoothL1Loss, {
   const SmoothL1 curve{beta};
   loss(view(self), view(target), how, view(out), [curve](double x, double y) { return curve.value(x, y); });
 })
-OPERATOR(aclnnSmoothL1LossBackward, (In grad, In self, In target, int64_t how, float beta, Out out), {
+OPERATOR(aclnnSmoothL1LossBackward, {
   const SmoothL1 curve{beta};
   loss_gradient(view(grad), view(self), view(target), how, view(out),
                 [curve](double x, double y) { return curve.slope(x, y); });
 })
-OPERATOR(aclnnKlDiv, (In self, In target, int64_t how, bool of_logarithm, Out out),
-         loss(view(self), view(target), how, view(out), of_logarithm ? log_divergence : divergence))
+OPERATOR(aclnnKlDiv, loss(view(self), view(target), how, view(out), of_logarithm ? log_divergence : divergence))
 
-OPERATOR(aclnnBinaryCrossEntropy, (In self, In target, In weight, int64_t how, Out out), {
+OPERATOR(aclnnBinaryCrossEntropy, {
   const View x = view(self);
   auto losses = mapped(size_of(x), entropy, load<double>(x), load<double>(view(target), x.dims));
   scale(losses, weights(weight, x.dims));
   store_reduced(how, losses, view(out));
 })
-OPERATOR(aclnnBinaryCrossEntropyBackward, (In grad, In self, In target, In weight, int64_t how, Out out), {
+OPERATOR(aclnnBinaryCrossEntropyBackward, {
   const View x = view(self);
   weighted_gradient(grad, weight, how, view(out), [&] {
     return mapped(size_of(x), entropy_slope, load<double>(x), load<double>(view(target), x.dims));
   });
 })
-OPERATOR(aclnnBinaryCrossEntropyWithLogits, (In self, In target, In weight, In positive, int64_t how, Out out), {
+OPERATOR(aclnnBinaryCrossEntropyWithLogits, {
   const View x = view(self);
   auto losses = mapped(size_of(x), logits_entropy, load<double>(x), load<double>(view(target), x.dims),
                        weights(positive, x.dims));
   scale(losses, weights(weight, x.dims));
   store_reduced(how, losses, view(out));
 })
-OPERATOR(aclnnBinaryCrossEntropyWithLogitsBackward,
-         (In grad, In self, In target, In weight, In positive, int64_t how, Out out), {
+OPERATOR(aclnnBinaryCrossEntropyWithLogitsBackward, {
            const View x = view(self);
            weighted_gradient(grad, weight, how, view(out), [&] {
              return mapped(size_of(x), logits_entropy_slope, load<double>(x), load<double>(view(target), x.dims),

@@ -61,19 +61,16 @@ Window reaching(Window w, bool round_up) {
 
 }  // namespace
 
-OPERATOR(aclnnMatmul, (In self, In other, Out out, int8_t), matmul(view(self), view(other), view(out)))
-OPERATOR(aclnnMm, (In self, In other, Out out, int8_t), matmul(view(self), view(other), view(out)))
-OPERATOR(aclnnBatchMatMul, (In self, In other, Out out, int8_t), matmul(view(self), view(other), view(out)))
-OPERATOR(aclnnMv, (In self, In other, Out out, int8_t), matmul(view(self), view(other), view(out)))
-OPERATOR(aclnnDot, (In self, In other, Out out), matmul(view(self), view(other), view(out)))
-OPERATOR(aclnnAddmm, (In self, In left, In right, Number beta, Number alpha, Out out, int8_t),
-         matmul(view(left), view(right), view(out), Maybe(self), value(alpha, 1), value(beta, 1)))
-OPERATOR(aclnnBaddbmm, (In self, In left, In right, Number beta, Number alpha, Out out, int8_t),
-         matmul(view(left), view(right), view(out), Maybe(self), value(alpha, 1), value(beta, 1)))
+OPERATOR(aclnnMatmul, matmul(view(self), view(other), view(out)))
+OPERATOR(aclnnMm, matmul(view(self), view(other), view(out)))
+OPERATOR(aclnnBatchMatMul, matmul(view(self), view(other), view(out)))
+OPERATOR(aclnnMv, matmul(view(self), view(other), view(out)))
+OPERATOR(aclnnDot, matmul(view(self), view(other), view(out)))
+OPERATOR(aclnnAddmm, matmul(view(left), view(right), view(out), Maybe(self), value(alpha, 1), value(beta, 1)))
+OPERATOR(aclnnBaddbmm, matmul(view(left), view(right), view(out), Maybe(self), value(alpha, 1), value(beta, 1)))
 
 // What goes in and what comes out change places where the convolution is turned round (transposed).
-OPERATOR(aclnnConvolution,
-         (In x, In weight, In bias, Ints step, Ints padding, Ints gap, bool turned, Ints, int64_t groups, Out out, int8_t), {
+OPERATOR(aclnnConvolution, {
            const Window w = filter_window(weight, step, padding, gap);
            if (!turned) return convolution(view(x), view(weight), Maybe(bias), w, groups, view(out));
            const View to = view(out);
@@ -81,9 +78,7 @@ OPERATOR(aclnnConvolution,
            if (bias != nullptr) binary(Binary::kAdd, to, along_channels(view(bias), to.dims.size()), to);
          })
 
-OPERATOR(aclnnConvolutionBackward,
-         (In grad, In x, In weight, Ints, Ints step, Ints padding, Ints gap, bool turned, Ints, int, Flags mask, int8_t,
-          Out to_x, Out to_weight, Out to_bias), {
+OPERATOR(aclnnConvolutionBackward, {
            const Window w = filter_window(weight, step, padding, gap);
            const int64_t groups = (turned ? grad : x)->dims.at(1) / weight->dims.at(1);
            if (wanted(mask, 0) && turned) convolution(view(grad), view(weight), nullptr, w, groups, view(to_x));
@@ -94,23 +89,17 @@ OPERATOR(aclnnConvolutionBackward,
          })
 
 // The mask is the client's to hand back, nothing more: the gradient looks for the largest values itself.
-OPERATOR(aclnnMaxPool2dWithMask, (In self, Ints kernel, Ints step, Ints padding, Ints gap, bool round_up, Out out, Out),
+OPERATOR(aclnnMaxPool2dWithMask,
          max_pool(view(self), reaching(pool_window(kernel, step, padding, gap), round_up), view(out), nullptr))
 OPERATOR(aclnnMaxPool2dWithMaskBackward,
-         (In grad, In self, In, Ints kernel, Ints step, Ints padding, Ints gap, bool round_up, Out out),
          max_pool_gradient(view(grad), view(self), reaching(pool_window(kernel, step, padding, gap), round_up), view(out)))
 OPERATOR(aclnnMaxPool2dWithIndices,
-         (In self, Ints kernel, Ints step, Ints padding, Ints gap, bool round_up, Out out, Out indices),
          max_pool(view(self), reaching(pool_window(kernel, step, padding, gap), round_up), view(out), Maybe(indices)))
 OPERATOR(aclnnMaxPool2dWithIndicesBackward,
-         (In grad, In self, In, Ints kernel, Ints step, Ints padding, Ints gap, bool round_up, Out out),
          max_pool_gradient(view(grad), view(self), reaching(pool_window(kernel, step, padding, gap), round_up), view(out)))
 OPERATOR(aclnnAvgPool2d,
-         (In self, Ints kernel, Ints step, Ints padding, bool round_up, bool count_padding, int64_t fixed, int8_t, Out out),
          if (round_up) throw Unsupported("average pooling with ceil_mode is not emulated");
          average_pool(view(self), pool_window(kernel, step, padding, nullptr), count_padding, fixed, view(out)))
 OPERATOR(aclnnAvgPool2dBackward,
-         (In grad, In, Ints kernel, Ints step, Ints padding, bool round_up, bool count_padding, int64_t fixed, int8_t,
-          Out out),
          if (round_up) throw Unsupported("average pooling with ceil_mode is not emulated");
          average_pool_gradient(view(grad), pool_window(kernel, step, padding, nullptr), count_padding, fixed, view(out)))

@@ -48,24 +48,18 @@ void masked_select(In self, In mask, Out out) {
 
 }  // namespace
 
-OPERATOR(aclnnSort, (In self, bool, int64_t dim, bool descending, Out values, Out places),
-         sort(view(self), dim, descending, Maybe(values), Maybe(places)))
-OPERATOR(aclnnArgsort, (In self, int64_t dim, bool descending, Out places),
-         sort(view(self), dim, descending, nullptr, Maybe(places)))
-OPERATOR(aclnnTopk, (In self, int64_t, int64_t dim, bool largest, bool, Out values, Out places),
-         sort(view(self), dim, largest, Maybe(values), Maybe(places)))
-OPERATOR(aclnnCumsum, (In self, int64_t dim, int32_t, Out out),
-         running(Running::kSum, view(self), dim, false, false, view(out)))
-OPERATOR(aclnnCumprod, (In self, Number dim, int32_t, Out out),
+OPERATOR(aclnnSort, sort(view(self), dim, descending, Maybe(values), Maybe(places)))
+OPERATOR(aclnnArgsort, sort(view(self), dim, descending, nullptr, Maybe(places)))
+OPERATOR(aclnnTopk, sort(view(self), dim, largest, Maybe(values), Maybe(places)))
+OPERATOR(aclnnCumsum, running(Running::kSum, view(self), dim, false, false, view(out)))
+OPERATOR(aclnnCumprod,
          running(Running::kProduct, view(self), static_cast<int64_t>(value(dim, 0)), false, false, view(out)))
-OPERATOR(aclnnCummax, (In self, int64_t dim, Out values, Out places),
-         running_extreme(true, view(self), dim, view(values), view(places)))
-OPERATOR(aclnnCummin, (In self, int64_t dim, Out values, Out places),
-         running_extreme(false, view(self), dim, view(values), view(places)))
-OPERATOR(aclnnNonzero, (In self, Out out), nonzero(self, out, false))
-OPERATOR(aclnnNonzeroV2, (In self, Out out), nonzero(self, out, true))
-OPERATOR(aclnnMaskedSelect, (In self, In mask, Out out), masked_select(self, mask, out))
-OPERATOR(aclnnMedian, (In self, Out out), {
+OPERATOR(aclnnCummax, running_extreme(true, view(self), dim, view(values), view(places)))
+OPERATOR(aclnnCummin, running_extreme(false, view(self), dim, view(values), view(places)))
+OPERATOR(aclnnNonzero, nonzero(self, out, false))
+OPERATOR(aclnnNonzeroV2, nonzero(self, out, true))
+OPERATOR(aclnnMaskedSelect, masked_select(self, mask, out))
+OPERATOR(aclnnMedian, {
   // The smaller one of the two in the middle.
   const View x = view(self);
   const View flat{x.type, {count(x.dims)}, {1}, x.data};

@@ -15,15 +15,11 @@ Resize linear(bool align_corners) { return {Resize::How::kLinear, align_corners,
 
 }  // namespace
 
-OPERATOR(aclnnUpsampleNearest2d, (In self, Ints, Out out), resize(view(self), kNearest, view(out)))
-OPERATOR(aclnnUpsampleNearest2dV2, (In self, Ints, float, float, Out out), resize(view(self), kNearest, view(out)))
-OPERATOR(aclnnUpsampleNearest2dBackward, (In grad, Ints, Ints, double, double, Out out),
-         resize_gradient(view(grad), kNearest, view(out)))
-OPERATOR(aclnnUpsampleBilinear2d, (In self, Ints, bool corners, double, double, Out out),
-         resize(view(self), linear(corners), view(out)))
-OPERATOR(aclnnUpsampleBilinear2dBackward, (In grad, Ints, Ints, bool corners, double, double, Out out),
-         resize_gradient(view(grad), linear(corners), view(out)))
-OPERATOR(aclnnUpsampleBilinear2dBackwardV2, (In grad, Ints, Ints, bool corners, double, double, Out out),
-         resize_gradient(view(grad), linear(corners), view(out)))
-OPERATOR(aclnnAdaptiveAvgPool2d, (In self, Ints, Out out), resize(view(self), kAverage, view(out)))
-OPERATOR(aclnnAdaptiveAvgPool2dBackward, (In grad, In, Out out), resize_gradient(view(grad), kAverage, view(out)))
+OPERATOR(aclnnUpsampleNearest2d, resize(view(self), kNearest, view(out)))
+OPERATOR(aclnnUpsampleNearest2dV2, resize(view(self), kNearest, view(out)))
+OPERATOR(aclnnUpsampleNearest2dBackward, resize_gradient(view(grad), kNearest, view(out)))
+OPERATOR(aclnnUpsampleBilinear2d, resize(view(self), linear(corners), view(out)))
+OPERATOR(aclnnUpsampleBilinear2dBackward, resize_gradient(view(grad), linear(corners), view(out)))
+OPERATOR(aclnnUpsampleBilinear2dBackwardV2, resize_gradient(view(grad), linear(corners), view(out)))
+OPERATOR(aclnnAdaptiveAvgPool2d, resize(view(self), kAverage, view(out)))
+OPERATOR(aclnnAdaptiveAvgPool2dBackward, resize_gradient(view(grad), kAverage, view(out)))

@@ -72,12 +72,8 @@ void check_average(const View& value, const View& average, const View& gradient,
 }  // namespace
 
 OPERATOR(aclnnSilentCheck,
-         (In value, Out, Out seen, Out step, int32_t least, float fault, float fault_jump, float warning,
-          float warning_jump, int32_t detect, Out result),
          check_jumps(view(value), view(seen), view(step), least, {fault, warning}, {fault_jump, warning_jump}, detect,
                      view(result)))
 OPERATOR(aclnnSilentCheckV2,
-         (In value, In, Out average, Out gradient, Out step, Ints, Ints, Ints, float fault, float warning, float beta,
-          int32_t detect, Out result),
          check_average(view(value), view(average), view(gradient), view(step), {fault, warning}, beta, detect,
                        view(result)))

@@ -26,33 +26,33 @@ struct Start {
     if (comm == nullptr) {
       code = HCCL_E_PARA;
     } else if (type_size(type) == 0) {
-      code = fail(HCCL_E_PARA, "EI0003: %s: unknown data type %d", function, type);
-    } else if (const int32_t broken = comm->async_error(&text)) {
-      code = fail(broken, "%s: %s", function, text.c_str());
+      code = fail_with(Fault::kArgument, "%s: unknown data type %d", function, type);
+    } else if (const Fault fault = comm->fault(&text); fault != Fault::kNone) {
+      code = fail(code_of(fault), "%s: %s", function, text.c_str());
     }
   }
 
   void check_op(const char* function, int32_t type, int32_t op) {
     if (code != HCCL_SUCCESS) return;
     if (op_name(op) == nullptr) {
-      code = fail(HCCL_E_PARA, "EI0003: In [%s], value [%d] for parameter [op] is invalid", function, op);
+      code = fail_with(Fault::kArgument, "In [%s], value [%d] for parameter [op] is invalid", function, op);
     } else if (!can_reduce(type)) {
-      code = fail(HCCL_E_NOT_SUPPORT, "EI0003: %s: %s cannot be reduced", function, type_name(type));
+      code = fail_with(Fault::kType, "%s: %s cannot be reduced", function, type_name(type));
     }
   }
 
   void check_rank(const char* function, uint32_t rank) {
     if (code == HCCL_SUCCESS && rank >= comm->ranks)
-      code = fail(HCCL_E_PARA, "EI0003: %s: rank %u of %u", function, rank, comm->ranks);
+      code = fail_with(Fault::kArgument, "%s: rank %u of %u", function, rank, comm->ranks);
   }
 
   void check_data(const char* function, const void* data, uint64_t count) {
     if (code == HCCL_SUCCESS && data == nullptr && count > 0)
-      code = fail(HCCL_E_PTR, "EI0003: %s: a buffer is null", function);
+      code = fail_with(Fault::kNull, "%s: a buffer is null", function);
   }
 
   void check_counts(const char* function, const void* counts) {
-    if (code == HCCL_SUCCESS && counts == nullptr) code = fail(HCCL_E_PTR, "EI0003: %s: counts are null", function);
+    if (code == HCCL_SUCCESS && counts == nullptr) code = fail_with(Fault::kNull, "%s: counts are null", function);
   }
 
   template <class Body>
@@ -182,7 +182,7 @@ int32_t HcclAlltoAll(const void* send, uint64_t send_count, int32_t type, const 
                      int32_t receive_type, void* comm, void* stream) {
   Start start("HcclAlltoAll", comm, type);
   if (start.code == HCCL_SUCCESS && (send_count != receive_count || type != receive_type))
-    return fail(HCCL_E_PARA, "EI0003: HcclAlltoAll: sends %lu %s, receives %lu %s", send_count, type_name(type),
+    return fail_with(Fault::kArgument, "HcclAlltoAll: sends %lu %s, receives %lu %s", send_count, type_name(type),
                 receive_count, type_name(receive_type));
   start.check_data("HcclAlltoAll", send, send_count);
   start.check_data("HcclAlltoAll", receive, send_count);
@@ -201,7 +201,7 @@ int32_t HcclAlltoAllV(const void* send, const void* send_counts, const void* sen
     start.check_counts("HcclAlltoAllV", array);
   if (start.code != HCCL_SUCCESS) return start.code;
   if (type != receive_type)
-    return fail(HCCL_E_PARA, "EI0003: HcclAlltoAllV: sends %s, receives %s", type_name(type), type_name(receive_type));
+    return fail_with(Fault::kArgument, "HcclAlltoAllV: sends %s, receives %s", type_name(type), type_name(receive_type));
   const uint32_t ranks = start.comm->ranks;
   return start.queue(stream, [=, send_counts = numbers(send_counts, ranks), send_places = numbers(send_places, ranks),
                               receive_counts = numbers(receive_counts, ranks),
@@ -217,7 +217,7 @@ int32_t HcclAlltoAllVC(const void* send, const void* matrix, int32_t type, const
   start.check_counts("HcclAlltoAllVC", matrix);
   if (start.code != HCCL_SUCCESS) return start.code;
   if (type != receive_type)
-    return fail(HCCL_E_PARA, "EI0003: HcclAlltoAllVC: sends %s, receives %s", type_name(type), type_name(receive_type));
+    return fail_with(Fault::kArgument, "HcclAlltoAllVC: sends %s, receives %s", type_name(type), type_name(receive_type));
   const uint32_t ranks = start.comm->ranks, own = start.comm->rank;
   const auto* cells = static_cast<const uint64_t*>(matrix);
   const Counts sent(cells + own * ranks, cells + (own + 1) * ranks);

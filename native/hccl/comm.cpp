@@ -32,12 +32,15 @@ std::string made_up_name(uint64_t id) {
   return text;
 }
 
-std::string list_missing(Comm& comm, uint64_t step) {
+// The ranks that have not come to a step; whether one of them is stopped.
+std::string list_missing(Comm& comm, uint64_t step, bool* stopped) {
   std::string text;
   for (uint32_t rank = 0; rank < comm.ranks; ++rank) {
     if (comm.memory.slot(rank).step >= step) continue;
-    const std::string fate = comm.fate(rank);
-    text += (text.empty() ? "" : ", ") + comm.describe(rank) + (fate.empty() ? "" : ", which " + fate);
+    const Fate fate = comm.fate(rank);
+    *stopped |= fate == Fate::kStopped;
+    text += (text.empty() ? "" : ", ") + comm.describe(rank);
+    if (fate != Fate::kMayCome) text += std::string(", which ") + words(fate);
   }
   return text.empty() ? "a rank" : text;
 }
@@ -56,11 +59,11 @@ Comm::~Comm() = default;
 
 bool Comm::enter(int fd) {
   if (!memory.map(fd, ranks))
-    throw Broken{HCCL_E_MEMORY, std::string("no shared memory for the communicator: ") + std::strerror(errno)};
+    throw broken(Fault::kMemory, std::string("no shared memory for the communicator: ") + std::strerror(errno));
   uint32_t others = 0;
   if (!memory.header().ranks.compare_exchange_strong(others, ranks) && others != ranks)
-    throw break_with(HCCL_E_PARA, "EI0005: rank " + std::to_string(rank) + " says the communicator has " +
-                                      std::to_string(ranks) + " ranks, others say " + std::to_string(others));
+    throw break_with(Fault::kMismatch, "rank " + std::to_string(rank) + " says the communicator has " +
+                                           std::to_string(ranks) + " ranks, others say " + std::to_string(others));
   memory.header().magic = kMagic;
   Slot& slot = memory.slot(rank);
   uint32_t empty = kEmpty;
@@ -82,14 +85,14 @@ void Comm::wait_for_all() {
     check_whole();
     std::string missing;
     for (uint32_t other = 0; other < ranks; ++other) {
-      const std::string end = fate(other);
-      if (!end.empty() && end != "is stopped") throw break_with(HCCL_E_REMOTE, "EI0006: " + describe(other) + " " + end);
+      const Fate end = fate(other);
+      if (is_gone(end)) throw break_with(Fault::kMissing, describe(other) + " " + words(end));
       if (memory.slot(other).state == kEmpty) missing += (missing.empty() ? "" : ", ") + std::to_string(other);
     }
     if (Clock::now() - since > std::chrono::seconds(settings.connect_timeout))
-      throw break_with(HCCL_E_TIMEOUT, "EI0006: after " + std::to_string(settings.connect_timeout) +
-                                           " s (HCCL_CONNECT_TIMEOUT) these ranks of " + std::to_string(ranks) +
-                                           " have not come: " + missing);
+      throw break_with(Fault::kConnect, "after " + std::to_string(settings.connect_timeout) +
+                                            " s (HCCL_CONNECT_TIMEOUT) these ranks of " + std::to_string(ranks) +
+                                            " have not come: " + missing);
     sleep_on(present, seen, kSlice);
   }
   check_whole();
@@ -108,14 +111,14 @@ std::string Comm::describe(uint32_t other) {
   return text + "pid " + std::to_string(slot.pid) + ", card " + std::to_string(slot.card) + ")";
 }
 
-std::string Comm::fate(uint32_t other) {
+Fate Comm::fate(uint32_t other) {
   const Slot& slot = memory.slot(other);
   const uint32_t state = slot.state;
-  if (state == kLeft) return "has left the communicator";
-  if (state != kPresent) return "";
+  if (state == kLeft) return Fate::kLeft;
+  if (state != kPresent) return Fate::kMayCome;
   const char letter = process_state(slot.pid, slot.started);
-  if (letter == '\0') return "is dead";
-  return letter == 'T' || letter == 't' ? "is stopped" : "";
+  if (letter == '\0') return Fate::kDead;
+  return letter == 'T' || letter == 't' ? Fate::kStopped : Fate::kMayCome;
 }
 
 bool Comm::is_late(Clock::time_point since) const {
@@ -159,16 +162,17 @@ void Comm::look_for_missing(Kind kind, Clock::time_point since, bool* told) {
   const std::string call = std::string(kind_name(kind)) + " on `" + name + "`";
   for (uint32_t other = 0; other < ranks; ++other) {
     if (memory.slot(other).step >= steps_) continue;
-    const std::string end = fate(other);
-    if (end == "is dead" || end == "has left the communicator")
-      throw break_with(HCCL_E_REMOTE, "EI0002: " + describe(other) + " " + end + ", " + call + " cannot end");
+    const Fate end = fate(other);
+    if (is_gone(end)) throw break_with(Fault::kPeerLost, describe(other) + " " + words(end) + ", " + call + " cannot end");
   }
-  if (is_late(since))
-    throw break_with(HCCL_E_TIMEOUT, "EI0002: " + call + " timed out after " + std::to_string(settings.exec_timeout) +
-                                         " s (HCCL_EXEC_TIMEOUT) waiting for " + list_missing(*this, steps_));
-  if (*told) return;
-  const std::string missing = list_missing(*this, steps_);
-  *told = notice(since, missing.find("is stopped") != std::string::npos, "in " + call + " for " + missing);
+  const bool late = is_late(since);
+  if (*told && !late) return;
+  bool stopped = false;
+  const std::string missing = list_missing(*this, steps_, &stopped);
+  if (late)
+    throw break_with(Fault::kTimeout, call + " timed out after " + std::to_string(settings.exec_timeout) +
+                                          " s (HCCL_EXEC_TIMEOUT) waiting for " + missing);
+  *told = notice(since, stopped, "in " + call + " for " + missing);
 }
 
 bool Comm::notice(Clock::time_point since, bool stopped, const std::string& where) {
@@ -208,19 +212,31 @@ void Comm::finish() {
   std::unique_lock<std::mutex> lock(mutex_);
   if (turn_changed_.wait_for(lock, kGrace, [this] { return turn_ == tickets_; })) return;
   lock.unlock();
-  break_with(HCCL_E_INTERNAL, describe(rank) + " destroyed the communicator `" + name + "` before its work was done");
+  break_with(Fault::kInternal, describe(rank) + " destroyed the communicator `" + name + "` before its work was done");
+}
+
+Broken broken(Fault fault, const std::string& text) { return {fault, message(fault, text)}; }
+
+const char* words(Fate fate) {
+  switch (fate) {
+    case Fate::kMayCome: return "may come";
+    case Fate::kStopped: return "is stopped";
+    case Fate::kDead: return "is dead";
+    case Fate::kLeft: return "has left the communicator";
+  }
+  return "";
 }
 
 Failure as_failure(const Broken& broken) {
-  return {broken.code == HCCL_E_PARA ? ACL_ERROR_RT_INTERNAL_ERROR : ACL_ERROR_RT_FFTS_PLUS_TIMEOUT, broken.text};
+  return {code_of(broken.fault) == HCCL_E_PARA ? ACL_ERROR_RT_INTERNAL_ERROR : ACL_ERROR_RT_FFTS_PLUS_TIMEOUT, broken.text};
 }
 
-Broken Comm::break_with(int32_t code, const std::string& text) {
+Broken Comm::break_with(Fault fault, const std::string& text) {
   Header& header = memory.header();
   uint32_t whole = kWhole;
   if (header.broken.compare_exchange_strong(whole, kBreaking)) {
-    header.code = code;
-    std::snprintf(header.reason, sizeof header.reason, "jumar: HCCL: %s", text.c_str());
+    header.fault = fault;
+    std::snprintf(header.reason, sizeof header.reason, "jumar: HCCL: %s", message(fault, text).c_str());
     header.broken = kBroken;
     std::fprintf(stderr, "%s\n", header.reason);
   }
@@ -231,26 +247,26 @@ Broken Comm::break_with(int32_t code, const std::string& text) {
     wake(memory.slot(other).bell.value);
   }
   std::string reason;
-  const int32_t known = async_error(&reason);
+  const Fault known = this->fault(&reason);
   return {known, reason};
 }
 
 void Comm::check_whole() {
   std::string text;
-  if (const int32_t code = async_error(&text)) throw Broken{code, text};
+  if (const Fault found = fault(&text); found != Fault::kNone) throw Broken{found, text};
 }
 
-int32_t Comm::async_error(std::string* text) {
+Fault Comm::fault(std::string* text) {
   Header& header = memory.header();
-  if (header.broken == kWhole) return HCCL_SUCCESS;
+  if (header.broken == kWhole) return Fault::kNone;
   // Whoever breaks it is writing the reason; it may be killed while doing so.
   for (int turn = 0; header.broken == kBreaking && turn < 100; ++turn) usleep(1000);
   if (header.broken != kBroken) {
     *text = "jumar: HCCL: the communicator `" + name + "` is broken";
-    return HCCL_E_INTERNAL;
+    return Fault::kInternal;
   }
   *text = header.reason;
-  return header.code;
+  return header.fault;
 }
 
 Peer2Peer& Comm::peers() {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "acl/queue.h"
+#include "hccl/fault.h"
 #include "hccl/segment.h"
 
 namespace jumar::hccl {
@@ -18,9 +19,17 @@ using Clock = std::chrono::steady_clock;
 
 // Thrown inside a collective; the communicator is of no use afterwards, on any rank.
 struct Broken {
-  int32_t code;  // an HcclResult
+  Fault fault;
   std::string text;
 };
+
+Broken broken(Fault fault, const std::string& text);  // with the vendor's number in front
+
+// What is known about a rank that others wait for.
+enum class Fate { kMayCome, kStopped, kDead, kLeft };
+
+const char* words(Fate fate);  // "is dead"
+inline bool is_gone(Fate fate) { return fate == Fate::kDead || fate == Fate::kLeft; }
 
 struct Settings {
   std::string name;  // from the config; empty: made up
@@ -53,12 +62,12 @@ class Comm {
   void finish();
 
   // Breaks the communicator for all ranks, unless somebody did before; what to throw.
-  Broken break_with(int32_t code, const std::string& text);
+  Broken break_with(Fault fault, const std::string& text);
   void check_whole();  // throws Broken
-  int32_t async_error(std::string* text);
+  Fault fault(std::string* text);  // kNone, or what broke it and the words for it
 
   std::string describe(uint32_t rank);            // "rank 1 (RANK 3, pid 4711, card 3)"
-  std::string fate(uint32_t rank);                // why it will not come; empty: it may
+  Fate fate(uint32_t rank);
   bool is_late(Clock::time_point since) const;    // past HCCL_EXEC_TIMEOUT
   // Tells the user where this rank waits, when it has done so for long enough; true when it did.
   bool notice(Clock::time_point since, bool stopped, const std::string& where);

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "hccl/reduce.h"
-#include "machine/codes.h"
 
 namespace jumar::hccl {
 namespace {
@@ -58,10 +57,10 @@ class Steps {
     for (uint32_t other = 1; other < comm_.ranks; ++other) {
       const Call& call = comm_.memory.slot(other).call[at_ & 1];
       if (same(zero, call)) continue;
-      throw comm_.break_with(HCCL_E_PARA, "EI0005: the arguments for collective communication are inconsistent between "
-                                          "ranks: in call " + std::to_string(zero.number) + " on `" + comm_.name +
-                                              "`, " + comm_.describe(0) + " calls " + spell(zero) + " and " +
-                                              comm_.describe(other) + " calls " + spell(call));
+      throw comm_.break_with(Fault::kMismatch,
+                             "the arguments for collective communication are inconsistent between ranks: in call " +
+                                 std::to_string(zero.number) + " on `" + comm_.name + "`, " + comm_.describe(0) +
+                                 " calls " + spell(zero) + " and " + comm_.describe(other) + " calls " + spell(call));
     }
   }
 
@@ -114,9 +113,9 @@ std::vector<Counts> tell_counts(Comm& comm, Steps& steps, const Counts& own) {
 }
 
 Broken disagree(Comm& comm, const Call& call, uint32_t from, uint64_t sent, uint32_t to, uint64_t expected) {
-  return comm.break_with(HCCL_E_PARA, std::string("EI0005: in ") + kind_name(call.kind) + " on `" + comm.name + "`, " +
-                                          comm.describe(from) + " has " + std::to_string(sent) + " elements and " +
-                                          comm.describe(to) + " expects " + std::to_string(expected));
+  return comm.break_with(Fault::kMismatch, std::string("in ") + kind_name(call.kind) + " on `" + comm.name + "`, " +
+                                               comm.describe(from) + " has " + std::to_string(sent) + " elements and " +
+                                               comm.describe(to) + " expects " + std::to_string(expected));
 }
 
 }  // namespace

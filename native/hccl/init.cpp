@@ -38,13 +38,13 @@ int32_t attempt(const char* function, Body body) {
     body();
     return HCCL_SUCCESS;
   } catch (const Broken& broken) {
-    return fail(broken.code, "%s: %s", function, broken.text.c_str());
+    return fail(code_of(broken.fault), "%s: %s", function, broken.text.c_str());
   } catch (const std::exception& error) {
     return fail(HCCL_E_INTERNAL, "%s: %s", function, error.what());
   }
 }
 
-int32_t no_pointer(const char* function) { return fail(HCCL_E_PTR, "EI0003: %s: a pointer is null", function); }
+int32_t no_pointer(const char* function) { return fail_with(Fault::kNull, "%s: a pointer is null", function); }
 
 int32_t give_root(const char* function, void* info) {
   constexpr size_t kRoom = 4108;
@@ -92,7 +92,7 @@ std::shared_ptr<Comm> find_comm(const char* function, void* handle) {
   std::lock_guard<std::mutex> guard(kept().mutex);
   const auto found = kept().comms.find(handle);
   if (found != kept().comms.end()) return found->second;
-  fail(HCCL_E_PARA, "EI0003: %s: not a communicator, or one that was destroyed", function);
+  fail_with(Fault::kArgument, "%s: not a communicator, or one that was destroyed", function);
   return nullptr;
 }
 
@@ -116,7 +116,7 @@ int32_t HcclCommInitRootInfoConfig(uint32_t ranks, const void* info, uint32_t ra
 // The other roots share the work of bringing many ranks together; on one machine the first one does it alone.
 int32_t HcclCommInitRootInfoScalable(uint32_t ranks, uint32_t roots, const void* infos, uint32_t rank, uint32_t,
                                      const void* config, void** comm) {
-  if (roots == 0) return fail(HCCL_E_PARA, "EI0003: HcclCommInitRootInfoScalable: no root");
+  if (roots == 0) return fail_with(Fault::kArgument, "HcclCommInitRootInfoScalable: no root");
   return init_root("HcclCommInitRootInfoScalable", ranks, infos, rank, config, comm);
 }
 
@@ -125,7 +125,7 @@ int32_t HcclCommInitAll(uint32_t count, int32_t* devices, void** comms) {
   std::set<int32_t> different;
   for (uint32_t i = 0; i < count; ++i)
     if (!is_device(devices[i]) || !different.insert(devices[i]).second)
-      return fail(HCCL_E_PARA, "EI0003: HcclCommInitAll: device %d does not exist or is there twice", devices[i]);
+      return fail_with(Fault::kArgument, "HcclCommInitAll: device %d does not exist or is there twice", devices[i]);
   return attempt("HcclCommInitAll", [&] {
     const auto made = make_all(count);
     for (uint32_t i = 0; i < count; ++i) comms[i] = keep(made[i]);
@@ -162,11 +162,11 @@ int32_t HcclCreateSubCommConfig(void** comm, uint32_t count, uint32_t* ranks, ui
   std::string key = "sub " + machine_name() + " " + std::to_string(parent->id) + " " + std::to_string(id);
   for (uint32_t i = 0; i < count; ++i) {
     if (ranks[i] >= parent->ranks)
-      return fail(HCCL_E_PARA, "EI0003: %s: rank %u of %u", kName, ranks[i], parent->ranks);
+      return fail_with(Fault::kArgument, "%s: rank %u of %u", kName, ranks[i], parent->ranks);
     key += " " + std::to_string(ranks[i]);
   }
   if (rank >= count || ranks[rank] != parent->rank)
-    return fail(HCCL_E_PARA, "EI0003: %s: place %u of the list is not this process's rank %u", kName, rank,
+    return fail_with(Fault::kArgument, "%s: place %u of the list is not this process's rank %u", kName, rank,
                 parent->rank);
   return attempt(kName, [&] { *sub = keep(join_named(key, count, rank, settings_from(config))); });
 }
@@ -186,7 +186,7 @@ int32_t HcclGetCommAsyncError(void* handle, int32_t* error) {
   const std::shared_ptr<Comm> comm = find_comm("HcclGetCommAsyncError", handle);
   if (comm == nullptr) return HCCL_E_PARA;
   std::string text;
-  *error = comm->async_error(&text);
+  *error = code_of(comm->fault(&text));
   if (*error != HCCL_SUCCESS) fail(*error, "%s", text.c_str());  // clients ask for the words afterwards
   return HCCL_SUCCESS;
 }
@@ -228,14 +228,14 @@ std::atomic<int32_t> settings[2];
 }  // namespace
 
 int32_t HcclSetConfig(int32_t which, int32_t value) {
-  if (which < 0 || which > 1) return fail(HCCL_E_PARA, "EI0003: HcclSetConfig: unknown setting %d", which);
+  if (which < 0 || which > 1) return fail_with(Fault::kArgument, "HcclSetConfig: unknown setting %d", which);
   settings[which] = value;
   return HCCL_SUCCESS;
 }
 
 int32_t HcclGetConfig(int32_t which, void* value) {
   if (value == nullptr) return no_pointer("HcclGetConfig");
-  if (which < 0 || which > 1) return fail(HCCL_E_PARA, "EI0003: HcclGetConfig: unknown setting %d", which);
+  if (which < 0 || which > 1) return fail_with(Fault::kArgument, "HcclGetConfig: unknown setting %d", which);
   *static_cast<int32_t*>(value) = settings[which];
   return HCCL_SUCCESS;
 }

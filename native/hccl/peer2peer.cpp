@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "hccl/futex.h"
-#include "machine/codes.h"
 
 namespace jumar::hccl {
 namespace {
@@ -140,9 +139,9 @@ bool Peer2Peer::pull(Transfer& transfer) {
     at += sizeof head;
     transfer.announced = true;
     if (head.count != transfer.count || head.type != transfer.type)
-      throw comm_.break_with(HCCL_E_PARA, "EI0005: " + comm_.describe(transfer.peer) + " sends " +
-                                              amount(head.count, head.type) + ", " + comm_.describe(comm_.rank) +
-                                              " receives " + amount(transfer.count, transfer.type));
+      throw comm_.break_with(Fault::kMismatch, comm_.describe(transfer.peer) + " sends " + amount(head.count, head.type) +
+                                                   ", " + comm_.describe(comm_.rank) + " receives " +
+                                                   amount(transfer.count, transfer.type));
   }
   const size_t size = std::min<uint64_t>(limit - at, transfer.bytes - transfer.moved);
   if (size > 0) copy_from_ring(ring, at, transfer.data + transfer.moved, size);
@@ -155,18 +154,18 @@ void Peer2Peer::look_for_missing(const std::vector<std::shared_ptr<Transfer>>& h
   comm_.check_whole();
   for (const auto& head : heads) {
     const std::string call = std::string(head->send ? "Send to " : "Recv from ") + comm_.describe(head->peer);
-    const std::string end = comm_.fate(head->peer);
+    const Fate fate = comm_.fate(head->peer);
+    const bool may_come = fate == Fate::kMayCome;
     // What a rank wrote before it ended can still be read.
     const Pipe& pipe = comm_.memory.pipe(head->peer, comm_.rank);
     if (!head->send && pipe.written != pipe.read) continue;
-    if (end == "is dead" || end == "has left the communicator")
-      throw comm_.break_with(HCCL_E_REMOTE, "EI0002: " + call + " cannot end, it " + end);
+    const std::string end = words(fate);
+    if (is_gone(fate)) throw comm_.break_with(Fault::kPeerLost, call + " cannot end, it " + end);
     if (comm_.is_late(head->since))
-      throw comm_.break_with(HCCL_E_TIMEOUT, "EI0002: " + call + " timed out after " +
-                                                 std::to_string(comm_.settings.exec_timeout) +
-                                                 " s (HCCL_EXEC_TIMEOUT)" + (end.empty() ? "" : ", it " + end));
+      throw comm_.break_with(Fault::kTimeout, call + " timed out after " + std::to_string(comm_.settings.exec_timeout) +
+                                                  " s (HCCL_EXEC_TIMEOUT)" + (may_come ? "" : ", it " + end));
     if (!head->told)
-      head->told = comm_.notice(head->since, !end.empty(), "in " + call + (end.empty() ? "" : ", which " + end));
+      head->told = comm_.notice(head->since, !may_come, "in " + call + (may_come ? "" : ", which " + end));
   }
 }
 

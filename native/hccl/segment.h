@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hccl/fault.h"
 #include "hccl/types.h"
 
 namespace jumar::hccl {
@@ -58,7 +59,7 @@ struct Header {
   alignas(64) std::atomic<uint32_t> generation;  // steps all ranks have come to
   std::atomic<uint32_t> sleepers;
   alignas(64) std::atomic<uint32_t> broken;
-  int32_t code;
+  Fault fault;
   char reason[768];
 };
 

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "hccl/meet.h"
-#include "machine/codes.h"
 #include "machine/process.h"
 
 namespace jumar::hccl {
@@ -43,21 +42,21 @@ int seconds(const char* variable, int otherwise) {
   char* end = nullptr;
   const long number = std::strtol(value, &end, 10);
   if (*end == '\0' && number >= 0 && number <= 2147483) return static_cast<int>(number);
-  throw Broken{HCCL_E_PARA,
-               std::string("EI0001: ") + variable + "=" + value + " is not a number of seconds from 0 to 2147483"};
+  throw broken(Fault::kSetting,
+               std::string(variable) + "=" + value + " is not a number of seconds from 0 to 2147483");
 }
 
 Broken too_late(const Settings& settings, const std::string& text) {
-  return {HCCL_E_TIMEOUT, "jumar: HCCL: EI0006: after " + std::to_string(settings.connect_timeout) +
-                              " s (HCCL_CONNECT_TIMEOUT) " + text};
+  const std::string limit = std::to_string(settings.connect_timeout) + " s (HCCL_CONNECT_TIMEOUT) ";
+  return {Fault::kConnect, "jumar: HCCL: " + message(Fault::kConnect, "after " + limit + text)};
 }
 
 void check_numbers(uint32_t rank, uint32_t ranks) {
   if (ranks == 0 || ranks > kMaxRanks)
-    throw Broken{HCCL_E_PARA, "EI0003: " + std::to_string(ranks) + " ranks: one emulated machine takes 1 to " +
-                                  std::to_string(kMaxRanks)};
+    throw broken(Fault::kArgument,
+                 std::to_string(ranks) + " ranks: one emulated machine takes 1 to " + std::to_string(kMaxRanks));
   if (rank >= ranks)
-    throw Broken{HCCL_E_PARA, "EI0003: rank " + std::to_string(rank) + " of " + std::to_string(ranks)};
+    throw broken(Fault::kArgument, "rank " + std::to_string(rank) + " of " + std::to_string(ranks));
 }
 
 std::shared_ptr<Comm> wait_for_all(std::shared_ptr<Comm> comm, const std::string& name) {
@@ -96,7 +95,7 @@ Settings settings_from(const void* config) {
 RootInfo make_root() {
   RootInfo root{kMagic, getpid(), start_time(getpid()), 0, "", ""};
   if (getrandom(&root.id, sizeof root.id, 0) != sizeof root.id)
-    throw Broken{HCCL_E_SYSCALL, "no random number for a root info"};
+    throw broken(Fault::kSystem, "no random number for a root info");
   read_line("/proc/sys/kernel/random/boot_id", root.boot, sizeof root.boot);
   gethostname(root.host, sizeof root.host - 1);
   const int memory = make_memory();
@@ -104,24 +103,24 @@ RootInfo make_root() {
   const int reason = errno;
   if (memory >= 0) close(memory);
   if (!offered)
-    throw Broken{HCCL_E_MEMORY, std::string("no shared memory for a communicator: ") + std::strerror(reason)};
+    throw broken(Fault::kMemory, std::string("no shared memory for a communicator: ") + std::strerror(reason));
   return root;
 }
 
 std::shared_ptr<Comm> join_root(const RootInfo& root, uint32_t ranks, uint32_t rank, Settings settings) {
   check_numbers(rank, ranks);
-  if (root.magic != kMagic) throw Broken{HCCL_E_PARA, "EI0003: this root info was not made by HcclGetRootInfo"};
+  if (root.magic != kMagic) throw broken(Fault::kArgument, "this root info was not made by HcclGetRootInfo");
   char boot[sizeof root.boot] = "";
   read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
   if (std::strncmp(boot, root.boot, sizeof boot) != 0)
-    throw Broken{HCCL_E_NOT_SUPPORT, std::string("the communicator was opened on another machine, `") + root.host +
-                                         "`: emulated cards of several machines cannot be joined"};
+    throw broken(Fault::kOtherMachine, std::string("the communicator was opened on another machine, `") + root.host +
+                                           "`: emulated cards of several machines cannot be joined");
   const auto comm = std::make_shared<Comm>(root.id, rank, ranks, std::move(settings));
   const Clock::time_point until = Clock::now() + std::chrono::seconds(comm->settings.connect_timeout);
   int memory = -1;
   while ((memory = take(hex(root.id))) < 0) {
     const std::string opener = "pid " + std::to_string(root.pid) + ", which opened the communicator,";
-    if (process_state(root.pid, root.started) == '\0') throw Broken{HCCL_E_REMOTE, "EI0006: " + opener + " is dead"};
+    if (process_state(root.pid, root.started) == '\0') throw broken(Fault::kMissing, opener + " is dead");
     if (Clock::now() > until) throw too_late(comm->settings, opener + " does not answer");
     std::this_thread::sleep_for(kRetry);
   }
@@ -134,7 +133,7 @@ std::shared_ptr<Comm> join_root(const RootInfo& root, uint32_t ranks, uint32_t r
     throw;
   }
   close(memory);
-  if (!entered) throw Broken{HCCL_E_PARA, "EI0003: rank " + std::to_string(rank) + " is in the communicator already"};
+  if (!entered) throw broken(Fault::kArgument, "rank " + std::to_string(rank) + " is in the communicator already");
   return wait_for_all(comm, hex(root.id));
 }
 
@@ -161,7 +160,7 @@ std::shared_ptr<Comm> join_named(const std::string& key, uint32_t ranks, uint32_
 std::vector<std::shared_ptr<Comm>> make_all(uint32_t ranks) {
   check_numbers(0, ranks);
   const int memory = make_memory();
-  if (memory < 0) throw Broken{HCCL_E_MEMORY, "no shared memory for a communicator"};
+  if (memory < 0) throw broken(Fault::kMemory, "no shared memory for a communicator");
   uint64_t id = 0;
   if (getrandom(&id, sizeof id, 0) != sizeof id) id = static_cast<uint64_t>(getpid());
   std::vector<std::shared_ptr<Comm>> comms;

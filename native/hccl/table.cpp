@@ -9,14 +9,13 @@
 #include "acl/context.h"
 #include "hccl/comm.h"
 #include "hccl/json.h"
-#include "machine/codes.h"
 #include "machine/profile.h"
 
 namespace jumar::hccl {
 namespace {
 
-[[noreturn]] void wrong(const std::string& what, const std::string& why, int32_t code = HCCL_E_PARA) {
-  throw Broken{code, "EI0004: " + what + ": " + why};
+[[noreturn]] void wrong(const std::string& what, const std::string& why, Fault fault = Fault::kTable) {
+  throw broken(fault, what + ": " + why);
 }
 
 uint32_t number(const std::string& what, const Json& row, const char* key) {
@@ -45,7 +44,7 @@ const std::vector<Json>& list(const std::string& what, const Json& owner, const 
 void refuse_machines(const std::string& what, size_t machines) {
   if (machines > 1)
     wrong(what, "it names " + std::to_string(machines) + " machines; emulated cards of several machines cannot be joined",
-          HCCL_E_NOT_SUPPORT);
+          Fault::kTableMachines);
 }
 
 // 1.0 and 1.2: servers with their devices; the super pods of 1.2 say nothing about one machine.
@@ -99,7 +98,7 @@ RankTable parse_table(const std::string& what, const std::string& text) {
 
 RankTable read_table_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Broken{HCCL_E_OPEN_FILE_FAILURE, "EI0004: " + path + " is not a valid real path"};
+  if (!file) throw broken(Fault::kTableFile, path + " is not a valid real path");
   return parse_table(path, std::string(std::istreambuf_iterator<char>(file), {}));
 }
 

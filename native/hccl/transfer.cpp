@@ -25,15 +25,16 @@ int32_t queue_transfers(const char* function, const Item* items, uint32_t count,
   const std::shared_ptr<Comm> comm = find_comm(function, handle);
   if (comm == nullptr) return HCCL_E_PARA;
   std::string text;
-  if (const int32_t broken = comm->async_error(&text)) return fail(broken, "%s: %s", function, text.c_str());
+  if (const Fault fault = comm->fault(&text); fault != Fault::kNone)
+    return fail(code_of(fault), "%s: %s", function, text.c_str());
   Transfers transfers;
   std::vector<Span> spans;
   for (const Item* item = items; item != items + count; ++item) {
     const size_t size = type_size(item->type);
-    if (size == 0) return fail(HCCL_E_PARA, "EI0003: %s: unknown data type %d", function, item->type);
+    if (size == 0) return fail_with(Fault::kArgument, "%s: unknown data type %d", function, item->type);
     if (item->peer >= comm->ranks)
-      return fail(HCCL_E_PARA, "EI0003: %s: rank %u of %u", function, item->peer, comm->ranks);
-    if (item->data == nullptr && item->count > 0) return fail(HCCL_E_PTR, "EI0003: %s: a buffer is null", function);
+      return fail_with(Fault::kArgument, "%s: rank %u of %u", function, item->peer, comm->ranks);
+    if (item->data == nullptr && item->count > 0) return fail_with(Fault::kNull, "%s: a buffer is null", function);
     auto transfer = std::make_shared<Transfer>();
     transfer->send = item->direction == 0;
     transfer->peer = item->peer;
@@ -74,7 +75,7 @@ int32_t HcclRecv(void* data, uint64_t count, int32_t type, uint32_t peer, void* 
 }
 
 int32_t HcclBatchSendRecv(void* items, uint32_t count, void* comm, void* stream) {
-  if (items == nullptr) return fail(HCCL_E_PTR, "EI0003: HcclBatchSendRecv: no items");
+  if (items == nullptr) return fail_with(Fault::kNull, "HcclBatchSendRecv: no items");
   return queue_transfers("HcclBatchSendRecv", static_cast<const Item*>(items), count, comm, stream);
 }
 
@@ -85,7 +86,7 @@ int32_t HcclGroupStart() {
 }
 
 int32_t HcclGroupEnd() {
-  if (open_groups == 0) return fail(HCCL_E_PARA, "EI0003: HcclGroupEnd: no group was started by this thread");
+  if (open_groups == 0) return fail_with(Fault::kArgument, "HcclGroupEnd: no group was started by this thread");
   --open_groups;
   return HCCL_SUCCESS;
 }

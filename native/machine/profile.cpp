@@ -11,7 +11,7 @@ const Chip kChips[] = {
 #include "socs.inc"
 };
 constexpr const char* kDefaultChip = "Ascend910B3";
-constexpr const char* kDefaultCann = "9.2.0";
+constexpr const char* kDefaultCann = JUMAR_TESTED_CANN;
 constexpr int kMaxCards = 64;
 
 const char* setting(const char* name) {

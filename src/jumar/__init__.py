@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False
+"""As in `typing`, whose import is worth more time than all of this."""
 if TYPE_CHECKING:
+    from typing import Any
+
     from jumar.compare.api import record as record
+
+
+def is_emulated() -> bool:
+    """Whether the NPUs of this process are emulated: those it uses, or would use once it imports torch_npu."""
+    from jumar.runtime import standins
+
+    return standins.are_used()
 
 
 def __getattr__(name: str) -> Any:

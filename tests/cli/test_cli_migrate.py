@@ -192,7 +192,7 @@ def test_text_on_stdout_stands_alone(jumar: Run) -> None:
 
 
 def test_unreadable_path(jumar: Run, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jumar.cli.options.os.access", lambda path, mode: False)
+    monkeypatch.setattr("jumar.app.migrate.os.access", lambda path, mode: False)
     assert jumar("migrate", "project").err == "error: cannot read `project`: no permission\n"
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from jumar.cli.steps import Steps
 from jumar.machine.plan import host
-from jumar.machine.plan.render import data
+from jumar.report import plan_json as data
 
 Run = Callable[..., Any]
 WISH = (

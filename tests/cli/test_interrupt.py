@@ -8,22 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-CODE = """
-import os, signal, sys
-from jumar.cli.main import main
-from jumar.migrate import project
+from program_files import program_text
 
-project.POOL_FROM = 1
-real = project._work
-
-def work(task):
-    if os.path.basename(task[0][0]) == "f0.py":
-        os.killpg(0, signal.SIGINT)
-    return real(task)
-
-project._work = work
-sys.exit(main(["analyze", sys.argv[1], "--jobs", "2", "--no-cache"]))
-"""
+CODE = program_text(__file__, "interrupted_analysis")
 
 
 def test_interrupt_is_one_line(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ SAID = "jumar: what the error above means\nerror: the NPU ran out of memory\n"
 def _watch(code: str) -> list[str]:
     """A process that runs Python code the way `jumar run` runs programs."""
     become = f"lambda: os.execv(sys.executable, [sys.executable, '-c', {code!r}])"
-    return [sys.executable, "-c", f"import os, sys\nfrom jumar.cli import watched\nsys.exit(watched.run({become}))"]
+    imports = "import os, sys\nfrom jumar.app import watched\nfrom jumar.cli.cmd_run import tell_why"
+    return [sys.executable, "-c", f"{imports}\nsys.exit(watched.run({become}, tell_why))"]
 
 
 def _run(code: str, **more: object) -> subprocess.CompletedProcess[str]:
@@ -108,7 +109,7 @@ def test_grandchild_that_lives_on_does_not_hold_it_up() -> None:
 
 
 def test_much_output_keeps_its_beginning_and_end() -> None:
-    from jumar.cli.watched import KEPT, _Kept
+    from jumar.app.watched import KEPT, _Kept
 
     kept = _Kept()
     kept.add(b"first")

@@ -16,33 +16,10 @@ from jumar.cloud import contract, secrets
 from jumar.cloud.job import LogEnd, State
 from jumar.cloud.standin import watchdog
 from jumar.cloud.standin.jobs import Jobs
+from program_files import program_text
 
 Jumar = Callable[..., Any]
-SCRIPT = """
-import argparse, json, os, sys
-parser = argparse.ArgumentParser()
-parser.add_argument("--data_url")
-parser.add_argument("--train_url")
-parser.add_argument("--fail", default="")
-args, _ = parser.parse_known_args()
-rank = os.environ["RANK_ID"]
-print("rank", rank, "sees", sorted(os.listdir(args.data_url)))
-table = json.load(open(os.environ["RANK_TABLE_FILE"]))
-ranks = [device["rank_id"] for device in table["server_list"][0]["device"]]
-assert ranks == [str(number) for number in range(int(os.environ["RANK_SIZE"]))]
-assert os.getcwd().endswith("device" + rank), os.getcwd()
-assert json.load(open("/user/config/jobstart_hccl.json"))["status"] == "completed"
-os.makedirs("/cache", exist_ok=True)
-open("/cache/scratch", "w").write("x")
-if args.fail == rank:
-    sys.exit(7)
-if args.fail:
-    import time
-    time.sleep(60)
-os.makedirs(args.train_url, exist_ok=True)
-with open(os.path.join(args.train_url, "env-" + rank + ".json"), "w") as file:
-    json.dump(dict(os.environ, ARGS=" ".join(sys.argv[1:]), PATH0=sys.path[0]), file)
-"""
+SCRIPT = program_text(__file__, "training_job")
 
 
 @pytest.fixture
@@ -110,18 +87,7 @@ def test_stop(jumar: Jumar, project: Path) -> None:
     assert jumar("cloud", "rm-job", id_, "--json").out.count(id_) == 1
 
 
-V1 = """
-import argparse, os, moxing as mox
-parser = argparse.ArgumentParser()
-parser.add_argument("--data_url")
-parser.add_argument("--train_url")
-args = parser.parse_args()
-assert args.data_url.startswith("s3://")
-mox.file.copy_parallel(args.data_url, "/cache/data")
-os.makedirs("/cache/out")
-open("/cache/out/result.txt", "w").write(open("/cache/data/a.txt").read().upper())
-mox.file.copy_parallel(src_url="/cache/out", dst_url=args.train_url)
-"""
+V1 = program_text(__file__, "moxing_job")
 
 
 def test_the_old_contract_with_moxing(jumar: Jumar, project: Path) -> None:
@@ -324,19 +290,7 @@ def test_a_killed_runner_is_not_reported_as_running(jumar: Jumar, project: Path)
     assert jumar("cloud", "logs", "-f").code == 1
 
 
-NODES = """
-import json, os, socket, sys
-table = json.load(open(os.environ["RANK_TABLE_FILE"]))
-ranks = [[device["rank_id"] for device in server["device"]] for server in table["server_list"]]
-hosts = [socket.gethostbyname(host) for host in os.environ["VC_WORKER_HOSTS"].split(",")]
-names = ("VC_TASK_INDEX", "MA_NUM_HOSTS", "VC_WORKER_NUM", "RANK_ID", "RANK_SIZE", "DEVICE_ID", "MA_CURRENT_IP")
-print(*(os.environ[name] for name in names), ranks, hosts, os.path.exists("/cache/mark"), flush=True)
-open(f"/cache/{os.environ['VC_TASK_INDEX']}", "w")
-seen = sorted(os.listdir("/cache"))
-assert seen == [os.environ["VC_TASK_INDEX"]], seen
-out = next(word.partition("=")[2] for word in sys.argv if word.startswith("--train_url"))
-open(out + os.environ["RANK_ID"], "w").write("x")
-"""
+NODES = program_text(__file__, "node_of_a_job")
 
 
 def test_several_nodes(jumar: Jumar, project: Path) -> None:

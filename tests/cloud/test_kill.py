@@ -12,53 +12,14 @@ from typing import Any
 
 import pytest
 
+from program_files import program_text
+
 ACCESS, SECRET = "JUMARTESTACCESSKEY00", "kill-test-secret"
 pytest.importorskip("obs", reason="esdk-obs-python is the official client of OBS")
 
 KEYS = "JUMARTESTACCESSKEY00 jumar/test+secret0123456789abcdefghijklmn"
-CLIENT = """
-import os, signal, sys
-from pathlib import Path
-from jumar.cloud import sync, transfer, verify
-from jumar.cloud.address import Remote
-from jumar.cloud.credentials import Credentials
-from jumar.cloud.store.obs import Endpoint, ObsStore
-
-verify.PART = transfer.LARGE = 1 << 20
-what, endpoint, folder, limit = sys.argv[1:]
-store = ObsStore(Endpoint(endpoint, "local"), Credentials(*os.environ["TEST_KEYS"].split()))
-left = int(limit)
-sent = 0
-name = "part" if what == "up" else "fetch"
-real = getattr(store, name)
-
-def counted(*arguments):
-    global left, sent
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    left -= 1
-    sent += 1
-    return real(*arguments)
-
-setattr(store, name, counted)
-place = Remote("obs", "bucket-1", "data/")
-plan = sync.plan_upload if what == "up" else sync.plan_download
-arguments = (Path(folder), place) if what == "up" else (place, Path(folder))
-sync.run(store, plan(store, *arguments), workers=2)
-print(sent)
-"""
-SERVER = """
-import sys, threading
-from pathlib import Path
-from jumar.cloud.disk import Disk
-from jumar.cloud.standin.http import Server
-from jumar.cloud.standin.obs_server import Store
-disk = Disk(Path(sys.argv[1]))
-disk.clean()
-server = Server(Store(disk, {sys.argv[2]: sys.argv[3]}), int(sys.argv[4])).start()
-print(server.port, flush=True)
-threading.Event().wait()
-"""
+CLIENT = program_text(__file__, "killed_client")
+SERVER = program_text(__file__, "storage_server")
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from jumar.cloud.standin import interpreter
+from program_files import program_text
 
 Jumar = Callable[..., Any]
 FAKE = {
@@ -38,19 +39,7 @@ class Dataset:
         self.num_parallel_workers = num_parallel_workers
 """,
 }
-USES = """
-import os, sys
-import mindspore as ms
-from mindspore import context, device_manager
-from mindspore.communication import init, management
-from mindspore.dataset import Dataset
-
-context.set_context(mode=0, device_target="Ascend", device_id=3)
-ms.set_device("Ascend", 1)
-init("hccl")
-print(context.said["device_target"], context.said["device_id"], device_manager.said, management.calls,
-      Dataset(num_parallel_workers=64).num_parallel_workers == (os.cpu_count() or 1), os.environ.get("MS_ROLE"))
-"""
+USES = program_text(__file__, "shows_its_place")
 
 
 @pytest.fixture
@@ -173,18 +162,7 @@ def test_requirements_are_installed_for_the_job_only(jumar: Jumar, project: Path
     assert importlib.util.find_spec("jumar_extra_of_a_test") is None
 
 
-BACKEND = """
-import zipfile
-NAME = "jumar_extra_of_a_test-1"
-META = "Metadata-Version: 2.1\\nName: jumar-extra-of-a-test\\nVersion: 1\\n"
-def build_wheel(folder, *rest):
-    with zipfile.ZipFile(f"{folder}/{NAME}-py3-none-any.whl", "w") as file:
-        file.writestr("jumar_extra_of_a_test.py", "NAME = 'extra'\\n")
-        file.writestr(f"{NAME}.dist-info/METADATA", META)
-        file.writestr(f"{NAME}.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
-        file.writestr(f"{NAME}.dist-info/RECORD", "")
-    return f"{NAME}-py3-none-any.whl"
-"""
+BACKEND = program_text(__file__, "build_backend")
 
 
 def test_requirements_that_cannot_be_installed_fail_the_job(jumar: Jumar, project: Path) -> None:
@@ -196,34 +174,7 @@ def test_requirements_that_cannot_be_installed_fail_the_job(jumar: Jumar, projec
     assert "cannot install pip-requirements.txt: No matching distribution" in jumar("cloud", "logs", "--all").out
 
 
-REAL_SCRIPT = """
-import argparse, os
-import numpy as np
-import mindspore as ms
-import mindspore.dataset as ds
-from mindspore import Model, context, nn
-from mindspore.communication import get_group_size, get_rank, init
-
-parser = argparse.ArgumentParser()
-parser.add_argument("--data_url")
-parser.add_argument("--train_url")
-args, _ = parser.parse_known_args()
-context.set_context(mode=context.GRAPH_MODE, device_target="Ascend", device_id=int(os.getenv("DEVICE_ID", "0")))
-rank, size = 0, 1
-if int(os.getenv("RANK_SIZE", "1")) > 1:
-    init("hccl")
-    rank, size = get_rank(), get_group_size()
-    context.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True, device_num=size)
-x = np.loadtxt(os.path.join(args.data_url, "x.txt"), dtype=np.float32)
-rows = {"x": x, "y": x.sum(1, keepdims=True)}
-data = ds.NumpySlicesDataset(rows, shuffle=False, num_shards=size, shard_id=rank, num_parallel_workers=8)
-data = data.batch(8 // size)
-ms.set_seed(1)
-net = nn.Dense(4, 1)
-Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.05)).train(2, data, dataset_sink_mode=False)
-np.savetxt(os.path.join(args.train_url, "w-%d.txt" % rank), net.weight.asnumpy())
-print("trained on", context.get_context("device_target"), rank, "of", size)
-"""
+REAL_SCRIPT = program_text(__file__, "mindspore_training")
 
 
 RUNS = {

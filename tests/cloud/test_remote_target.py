@@ -12,18 +12,11 @@ from typing import Any
 import pytest
 
 from jumar.cloud.standin import service
+from program_files import program_text
 
 pytest.importorskip("obs", reason="esdk-obs-python is the official client of OBS")
 Jumar = Callable[..., Any]
-SCRIPT = """
-import argparse, os
-parser = argparse.ArgumentParser()
-parser.add_argument("--data_url")
-parser.add_argument("--train_url")
-args, _ = parser.parse_known_args()
-print(dict(os.environ))
-open(os.path.join(args.train_url, "model.bin"), "wb").write(open(os.path.join(args.data_url, "a.bin"), "rb").read())
-"""
+SCRIPT = program_text(__file__, "copying_job")
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import json
 import os
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from jumar.emulate import env
+from program_files import program_text
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "compare" / "train.py"
 Jumar = Callable[..., Any]
@@ -82,6 +84,21 @@ def test_the_dump_command_writes_for_the_vendors_tool(records: Path, jumar: Juma
     assert again.code == 2 and "is not empty" in again.err
 
 
+def test_the_vendors_tool_finds_the_mistake_in_our_dumps(records: Path, jumar: Jumar, tmp_path: Path) -> None:
+    tool = Path(sys.executable).with_name("msprobe")
+    if not tool.exists():
+        pytest.skip("msprobe is not installed: pip install mindstudio-probe")
+    for name in ("cpu", "tanh"):
+        assert jumar("compare", "dump", records / name, tmp_path / name).code == 0
+    places = ["-tp", tmp_path / "tanh" / "step0", "-gp", tmp_path / "cpu" / "step0", "-o", tmp_path / "out"]
+    said = subprocess.run([tool, "compare", *places], capture_output=True, text=True, check=False, timeout=300)
+    assert said.returncode == 0, said.stdout + said.stderr
+    (table,) = (tmp_path / "out").glob("compare_result_rank0_*.csv")
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["Max diff"] not in ("N/A", "unsupported")]
+    assert next(row for row in rows if abs(float(row["Max diff"])) > 1e-4)["NPU Name"] == "Aten.gelu.1.forward.output.0"
+
+
 def test_overflow_says_that_there_is_none(records: Path, jumar: Jumar) -> None:
     done = jumar("compare", "overflow", records / "npu")
     assert (done.code, done.out) == (0, "no operator makes inf or nan in the recorded steps of 1 rank\n")
@@ -120,18 +137,7 @@ def test_a_program_without_a_model_records_nothing(jumar: Jumar, tmp_path: Path)
 @pytest.mark.slow
 def test_two_ranks_write_two_records(tmp_path: Path, jumar: Jumar) -> None:
     script = tmp_path / "ranks.py"
-    script.write_text(
-        "import os, sys, torch, torch.distributed as dist\n"
-        "rank = int(os.environ['RANK'])\n"
-        "dist.init_process_group('gloo', init_method='file://' + sys.argv[1], rank=rank, world_size=2)\n"
-        "torch.manual_seed(0)\n"
-        "net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 2))\n"
-        "torch.manual_seed(dist.get_rank())\n"
-        "opt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
-        "net(torch.randn(3, 4)).sum().backward()\n"
-        "opt.step()\n"
-        "dist.destroy_process_group()\n"
-    )
+    script.write_text(program_text(__file__, "two_ranks"))
     for name in ("a", "b"):
         code = (
             "import os, subprocess, sys\n"

@@ -14,20 +14,20 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import jumar
 from jumar.compare import overflow, reader
-from jumar.compare.result import Entry
+from jumar.compare.result import RecordEntry
 from jumar.compare.session import Session
 from jumar.core.errors import UserError
 
 
-def _entries(folder: Path, step: int = 0) -> list[Entry]:
+def _entries(folder: Path, step: int = 0) -> list[RecordEntry]:
     return reader.read_step(reader.ranks(folder)[0].steps[step]).entries
 
 
-def _ops(entries: list[Entry]) -> list[str]:
+def _ops(entries: list[RecordEntry]) -> list[str]:
     return [entry.op for entry in entries if entry.kind == "op"]
 
 
-def _record(tmp_path: Path, work: Callable[[], object]) -> list[Entry]:
+def _record(tmp_path: Path, work: Callable[[], object]) -> list[RecordEntry]:
     with jumar.record(tmp_path / "rec"):
         work()
     return _entries(tmp_path / "rec")

@@ -11,7 +11,7 @@ import torch
 from small import Change, Net, compare, make, run
 
 from jumar.compare import arguments, curve, reproducer
-from jumar.compare.result import Curve, Entry, Out
+from jumar.compare.result import Curve, Out, RecordEntry
 from jumar.compare.session import Session
 
 
@@ -147,8 +147,8 @@ def test_the_reproducer_runs_alone(reference: Path, tmp_path: Path, monkeypatch:
     )
 
 
-def _call(**args: object) -> Entry:
-    return Entry(0, "op", "aten.x.default", "", "forward", "", "", (), dict(args), (Out("float32", (2, 3)),))
+def _call(**args: object) -> RecordEntry:
+    return RecordEntry(0, "op", "aten.x.default", "", "forward", "", "", (), dict(args), (Out("float32", (2, 3)),))
 
 
 @pytest.mark.parametrize(

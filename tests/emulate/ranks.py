@@ -11,52 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-_PROLOGUE = """
-import datetime, json, os, signal, sys, time, traceback
-import torch, torch_npu
-import torch.distributed as dist
-torch.set_num_threads(1)
-
-def start(rank, size, backend="hccl", **more):
-    if backend == "hccl":
-        torch.npu.set_device(rank)
-    store = dist.FileStore(f"{FOLDER}/store-{backend}", size)
-    dist.init_process_group(backend, store=store, rank=rank, world_size=size, **more)
-
-def say(value):
-    with open(f"{FOLDER}/out-{os.environ['RANK']}", "a", encoding="utf-8") as out:
-        print(json.dumps(value), file=out)
-"""
-_EPILOGUE = """
-children = {}
-for rank in range(SIZE):
-    child = os.fork()
-    if child == 0:
-        os.environ.update(RANK=str(rank), WORLD_SIZE=str(SIZE), LOCAL_RANK=str(rank))
-        code = 1
-        signal.alarm(int(os.environ.get("RANKS_LIMIT", "0")))
-        try:
-            main(rank, SIZE)
-            code = 0
-            if dist.is_initialized():
-                dist.destroy_process_group()
-        except BaseException:
-            text = traceback.format_exc()
-            with open(f"{FOLDER}/error-{rank}", "w", encoding="utf-8") as out:
-                out.write(text)
-            print(text, file=sys.stderr, flush=True)
-        sys.exit(code)
-    children[child] = rank
-codes = {}
-while children:
-    child, status = os.wait()
-    rank = children.pop(child, None)
-    if rank is not None:
-        codes[rank] = os.waitstatus_to_exitcode(status)
-if any(codes.values()):
-    torch.npu.set_device(0)  # the next start reclaims what killed ranks held, and leaves nothing behind itself
-print(json.dumps([codes[rank] for rank in range(SIZE)]))
-"""
+from program_files import program_text
 
 
 class Outcome(NamedTuple):
@@ -78,8 +33,8 @@ def run_ranks(
     limit: float = 300,
     **variables: str,
 ) -> Outcome:
-    program = f"FOLDER, SIZE = {str(folder)!r}, {size}\n{_PROLOGUE}\n{textwrap.dedent(source)}\n{_EPILOGUE}"
-    done = run(program, limit=limit, **variables)
+    given = {"RANKS_FOLDER": str(folder), "RANKS_SIZE": str(size), "RANKS_SOURCE": textwrap.dedent(source)}
+    done = run(program_text(__file__, "fork_ranks"), limit=limit, **given, **variables)
     codes = json.loads(done.stdout.splitlines()[-1])
     said = [_lines(folder / f"out-{rank}") for rank in range(size)]
     errors = [_text(folder / f"error-{rank}") for rank in range(size)]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import tomllib
 from ctypes import byref, c_bool, c_double, c_float, c_int8, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,13 @@ from jumar.emulate import env
 
 TYPES = {"float32": 0, "float16": 1, "int32": 3, "uint8": 4, "int64": 9, "float64": 11, "bool": 12}
 _ND = 2
+_API = Path(__file__).resolve().parents[2] / "native" / "api"
+PARAMETERS = {
+    name: text.split(", ")
+    for path in (_API / "opapi.toml", _API / "mindspore" / "opapi.toml")
+    for name, text in tomllib.loads(path.read_text(encoding="utf-8"))["works"].items()
+}
+"""Of each operator call that works, as its row has them."""
 
 
 class Library:
@@ -29,6 +38,8 @@ class Library:
 
     def call(self, name: str, *arguments: Any) -> int:
         """The error code of an operator call; 0 when it ran."""
+        wanted = PARAMETERS.get(name)
+        assert wanted is None or len(arguments) == len(wanted), f"{name}({', '.join(wanted)})"
         bytes_, executor = c_uint64(), c_void_p()
         handles = [self._handle(argument) for argument in arguments]
         code = int(self._c[f"{name}GetWorkspaceSize"](*handles, byref(bytes_), byref(executor)))

@@ -12,7 +12,9 @@ import pytest
 
 from jumar.core.errors import UserError
 from jumar.emulate import command
-from jumar.emulate.command import Wish
+from jumar.emulate.command import RunRequest
+from jumar.runtime import npus
+from jumar.tables import tested
 
 Jumar = Callable[..., Any]
 
@@ -21,7 +23,7 @@ Jumar = Callable[..., Any]
 def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("JUMAR_EMULATE", "JUMAR_SOC", "JUMAR_CARDS", "JUMAR_MEMORY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(command, "DRIVERS", (str(tmp_path / "no-driver"),))
+    monkeypatch.setattr(npus, "DRIVERS", (str(tmp_path / "no-driver"),))
     monkeypatch.setattr(command, "_check_packages", lambda: None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("print(1)\n")
@@ -39,11 +41,11 @@ def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ],
 )
 def test_words_are_those_of_python(words: list[str], argv: list[str]) -> None:
-    assert list(command.build(words, Wish(), {}).argv) == argv
+    assert list(command.build(words, RunRequest(), {}).argv) == argv
 
 
 def test_program_of_this_interpreter_is_found() -> None:
-    argv = command.build(["python", "train.py"], Wish(), {}).argv
+    argv = command.build(["python", "train.py"], RunRequest(), {}).argv
     assert os.path.dirname(argv[0]) == os.path.dirname(sys.executable)
 
 
@@ -53,27 +55,27 @@ def test_an_interpreter_given_by_its_path_is_started_itself(tmp_path: Path) -> N
 
 
 def test_emulates_and_says_so() -> None:
-    built = command.build(["train.py"], Wish(soc="310p3", cards=2, memory="4G"), {})
+    built = command.build(["train.py"], RunRequest(soc="310p3", cards=2, memory="4G"), {})
     assert built.where == "jumar: no NPU found, emulating 2 x Ascend310P3 with 4096 MiB each"
     assert built.variables["JUMAR_SOC"] == "Ascend310P3"
     assert built.variables["JUMAR_EMULATE"] == "1"
 
 
 def test_real_npus_are_used_where_driver_and_devices_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "DRIVERS", ("/dev",))
-    monkeypatch.setattr(command.glob, "glob", lambda pattern: ["/dev/davinci0", "/dev/davinci1"])
-    built = command.build(["train.py"], Wish(cuda=True), {})
+    monkeypatch.setattr(npus, "DRIVERS", ("/dev",))
+    monkeypatch.setattr(npus.glob, "glob", lambda pattern: ["/dev/davinci0", "/dev/davinci1"])
+    built = command.build(["train.py"], RunRequest(cuda=True), {})
     assert built.where == "jumar: using 2 real NPUs"
     assert built.variables == {"JUMAR_EMULATE": "0", "JUMAR_CUDA": "1"}
-    assert "emulating" in command.build(["train.py"], Wish(), {"JUMAR_EMULATE": "1"}).where
+    asked = command.build(["train.py"], RunRequest(), {"JUMAR_EMULATE": "1"})
+    assert asked.where.startswith("jumar: the real NPUs are not used, emulating 8 x Ascend910B3")
     with pytest.raises(UserError, match="`--soc` is for emulated NPUs"):
-        command.build(["train.py"], Wish(soc="310P3"), {})
+        command.build(["train.py"], RunRequest(soc="310P3"), {})
 
 
 def test_emulate_0_never_emulates() -> None:
-    assert (
-        command.build(["train.py"], Wish(), {"JUMAR_EMULATE": "0"}).where == "jumar: using real NPUs (JUMAR_EMULATE=0)"
-    )
+    built = command.build(["train.py"], RunRequest(), {"JUMAR_EMULATE": "0"})
+    assert built.where == "jumar: using real NPUs (JUMAR_EMULATE=0)"
 
 
 @pytest.mark.parametrize(
@@ -130,8 +132,8 @@ def test_packages_that_are_missing_or_do_not_match(monkeypatch: pytest.MonkeyPat
         command._check_packages()
     assert caught.value.hint == "pip install 'jumar[emulator]'"
     monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: object())
-    versions = {"torch": "2.12.0+cpu", "torch_npu": "2.13.0.post1"}
+    versions = {"torch": "2.12.0+cpu", "torch_npu": "2.11.0.post1"}
     monkeypatch.setattr(command.metadata, "version", versions.__getitem__)
     with pytest.raises(UserError, match="do not belong together") as caught:
         command._check_packages()
-    assert "the tested pair is torch 2.13.0 with torch_npu 2.13.0" in str(caught.value.hint)
+    assert tested.pair_hint() in str(caught.value.hint)

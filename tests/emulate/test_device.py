@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from running import Run
 
+from program_files import program_text
+
 
 def test_first_program_of_the_guides(run: Run) -> None:
     done = run("import torch, torch_npu; a = torch.ones(3, 4).npu(); print(a + a)")
@@ -48,20 +50,7 @@ def test_unknown_soc_is_an_error(run: Run) -> None:
 
 
 def test_memory_is_counted_and_limited(run: Run) -> None:
-    program = """
-import torch
-a = torch.empty(1 << 20, device="npu")
-b = a + 1
-assert torch.npu.memory_allocated() >= 8 << 20, torch.npu.memory_allocated()
-del b
-assert torch.npu.memory_allocated() < 8 << 20
-free, total = torch.npu.mem_get_info()
-assert total == 256 << 20 and free < total
-try:
-    torch.empty(1 << 30, device="npu")
-except torch.OutOfMemoryError as error:
-    print("OOM", "256.00 MiB total capacity" in str(error))
-"""
+    program = program_text(__file__, "memory_limit")
     assert run(program, JUMAR_MEMORY="256M").stdout == "OOM True\n"
 
 
@@ -70,39 +59,12 @@ def test_device_index_that_does_not_exist(run: Run) -> None:
 
 
 def test_streams_and_events(run: Run) -> None:
-    program = """
-import torch
-x = torch.randn(64, 64).npu()
-start, end = (torch.npu.Event(enable_timing=True) for _ in range(2))
-side = torch.npu.Stream()
-with torch.npu.stream(side):
-    start.record()
-    y = x @ x
-    end.record()
-y.record_stream(torch.npu.current_stream())
-torch.npu.current_stream().wait_stream(side)
-torch.npu.synchronize()
-print(start.elapsed_time(end) > 0, side.query(), end.query())
-"""
+    program = program_text(__file__, "streams_and_events")
     assert run(program).stdout == "True True True\n"
 
 
 def test_random_numbers_follow_the_card_not_the_cpu(run: Run) -> None:
-    program = """
-import torch
-torch.npu.manual_seed(3)
-state = torch.npu.get_rng_state()
-first = torch.rand(4, device="npu").cpu()
-before = torch.get_rng_state()
-second = torch.rand(4, device="npu").cpu()
-assert torch.equal(before, torch.get_rng_state())
-torch.npu.set_rng_state(state)
-assert torch.equal(torch.rand(4, device="npu").cpu(), first)
-assert torch.equal(torch.rand(4, device="npu").cpu(), second)
-assert not torch.equal(first, second)
-generator = torch.Generator(device="npu").manual_seed(3)
-assert torch.equal(torch.rand(4, device="npu", generator=generator).cpu(), first)
-"""
+    program = program_text(__file__, "random_of_the_card")
     run(program)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from jumar.core.errors import UserError
@@ -41,15 +39,3 @@ def test_memory_must_be_a_size(memory: str) -> None:
 def test_number_of_cards_has_limits(cards: int) -> None:
     with pytest.raises(UserError):
         env.environment(cards=cards)
-
-
-def test_variable_decides_before_the_machine() -> None:
-    assert env.wanted({"JUMAR_EMULATE": "1", "ASCEND_HOME_PATH": "/nowhere"})
-    assert not env.wanted({"JUMAR_EMULATE": "0"})
-
-
-def test_vendor_runtime_on_the_path_is_real(tmp_path: Path) -> None:
-    (tmp_path / "libascendcl.so").touch()
-    assert env.has_real_cann({"LD_LIBRARY_PATH": str(tmp_path)})
-    (tmp_path / "libjumar_ascend.so").touch()
-    assert not env.has_real_cann({"LD_LIBRARY_PATH": str(tmp_path)})

@@ -10,6 +10,8 @@ import pytest
 from ranks import Outcome, Ranks
 from running import Run
 
+from program_files import program_text
+
 _LOST = """
 def main(rank, size):
     start(rank, size)
@@ -136,58 +138,7 @@ def test_different_calls_are_named_on_every_rank(ranks: Ranks, odd: str, words: 
         assert _mentions(outcome, rank, "EI0005", "rank 0", "calls AllReduce(8 float32, sum)", "rank 1", words)
 
 
-_KILLS = """
-import json, os, signal, sys, time
-import torch, torch_npu
-import torch.distributed as dist
-torch.set_num_threads(1)
-
-def rank_of(rank, folder):
-    os.environ["RANK"] = str(rank)
-    torch.npu.set_device(rank)
-    store = dist.FileStore(f"{folder}/store", 2)
-    dist.init_process_group("hccl", store=store, rank=rank, world_size=2)
-    x = torch.ones(100000).npu()
-    while True:
-        dist.all_reduce(x)
-        torch.npu.synchronize()
-        open(f"{folder}/ready-{rank}", "w").close()
-
-def forked(work, *given):
-    child = os.fork()
-    if child == 0:
-        try:
-            work(*given)
-            sys.stdout.flush()
-        finally:
-            os._exit(0)
-    return child
-
-def says_what_is_left():
-    torch.npu.set_device(0)
-    print(json.dumps([torch.npu.mem_get_info(card) for card in range(2)]))
-
-os.waitpid(forked(lambda: torch.ones(1).npu()), 0)  # what the first start of all builds
-files = len(os.listdir("/proc/self/fd"))
-for turn in range(ROUNDS):
-    folder = f"{FOLDER}/{turn}"
-    os.mkdir(folder)
-    group = [forked(rank_of, rank, folder) for rank in range(2)]
-    if turn % 2:
-        until = time.monotonic() + 60
-        while not all(os.path.exists(f"{folder}/ready-{rank}") for rank in range(2)):
-            assert time.monotonic() < until, os.listdir(folder)
-            time.sleep(0.01)
-    else:
-        time.sleep(0.013 * turn)
-    for child in group if turn % 3 else reversed(group):
-        os.kill(child, signal.SIGKILL)
-    for child in group:
-        os.waitpid(child, 0)
-assert len(os.listdir("/proc/self/fd")) == files
-os.waitpid(forked(says_what_is_left), 0)
-torch.npu.set_device(0)
-"""
+_KILLS = program_text(__file__, "killed_groups")
 
 
 def _of_machine(name: str) -> list[str]:
@@ -207,7 +158,7 @@ def test_many_starts_and_kills_leave_nothing_behind(run: Run, machine: str, tmp_
     for part in range(0, rounds, 25):
         folder = tmp_path / str(part)
         folder.mkdir()
-        done = run(f"FOLDER, ROUNDS = {str(folder)!r}, {min(25, rounds)}\n{_KILLS}")
+        done = run(_KILLS, FOLDER=str(folder), ROUNDS=str(min(25, rounds)))
         for free, total in json.loads(done.stdout.splitlines()[-1]):
             assert free == total
         assert _of_machine(machine) == []

@@ -12,27 +12,11 @@ from types import ModuleType
 
 import pytest
 
+from program_files import program_text
+
 _TOOLS = Path(__file__).resolve().parents[2] / "tools"
 
-_SUITE = """
-import os, time, unittest
-import torch
-
-class TestCard(unittest.TestCase):
-    def test_adds(self):
-        self.assertEqual(torch.ones(2).npu().sum().item(), 2)
-    def test_differs(self):
-        self.fail("result error")
-    def test_refused(self):
-        raise RuntimeError("jumar: `aclnnAbs` is not emulated (state: refused)")
-    @unittest.skip("not on this chip")
-    def test_skipped(self):
-        pass
-    def test_crashes(self):
-        os.abort()
-    def test_waits(self):
-        time.sleep(600)
-"""
+_SUITE = program_text(__file__, "judge_of_a_suite")
 
 
 def _run(name: str, machine: str, *arguments: str) -> subprocess.CompletedProcess[str]:

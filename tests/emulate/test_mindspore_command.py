@@ -10,18 +10,21 @@ import pytest
 
 from jumar.core.errors import UserError
 from jumar.emulate import command, mindspore, prefix, program
-from jumar.emulate.command import Wish
+from jumar.emulate.command import RunRequest
 from jumar.emulate.mindspore import Installed
+from jumar.runtime import npus
+from jumar.runtime.hooks import SITE
+from jumar.tables import tested
 
-_SITE = Path(mindspore.__file__).parent / "site"
+_SITE = Path(SITE)
 
 
 @pytest.fixture(autouse=True)
 def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("JUMAR_EMULATE", "JUMAR_SOC", "JUMAR_CARDS", "JUMAR_MEMORY", "JUMAR_CANN"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(command, "DRIVERS", (str(tmp_path / "no-driver"),))
-    monkeypatch.setattr(mindspore, "installed", lambda python: Installed("2.10.0", "1.26.4"))
+    monkeypatch.setattr(npus, "DRIVERS", (str(tmp_path / "no-driver"),))
+    monkeypatch.setattr(mindspore, "installed", lambda python: Installed(tested.mindspore().mindspore, "1.26.4"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "net.py").write_text("import numpy\nif True:\n    from mindspore import nn\n")
     (tmp_path / "other.py").write_text("text = 'import mindspore'\n# import mindspore\n")
@@ -63,25 +66,28 @@ def _only(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
 
 def test_environment_with_mindspore_alone_is_mindspores(monkeypatch: pytest.MonkeyPatch) -> None:
     _only(monkeypatch, "mindspore")
-    built = command.build(["other.py"], Wish(), {})
-    assert not built.glue and built.variables["JUMAR_CANN"] == "9.1.0"
+    built = command.build(["other.py"], RunRequest(), {})
+    assert not built.glue and built.variables["JUMAR_CANN"] == tested.mindspore().cann
 
 
 def test_program_without_torch_needs_no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     _only(monkeypatch)
-    assert not command.build(["other.py"], Wish(), {}).glue
+    assert not command.build(["other.py"], RunRequest(), {}).glue
     with pytest.raises(UserError, match="`torch` is not installed"):
-        command.build(["torch_net.py"], Wish(), {})
+        command.build(["torch_net.py"], RunRequest(), {})
 
 
-@pytest.mark.parametrize(("version", "cann"), [("2.7.2", "8.5.0"), ("2.10.0", "9.1.0"), ("2.99.0", "9.1.0")])
+@pytest.mark.parametrize(
+    ("version", "cann"),
+    [*((row.mindspore, row.cann) for row in tested.mindspores()), ("2.99.0", tested.mindspore().cann)],
+)
 def test_cann_is_the_one_that_belongs_to_mindspore(monkeypatch: pytest.MonkeyPatch, version: str, cann: str) -> None:
     monkeypatch.setattr(mindspore, "installed", lambda python: Installed(version, "1.26.4"))
-    assert command.build(["net.py"], Wish(), {}).variables["JUMAR_CANN"] == cann
+    assert command.build(["net.py"], RunRequest(), {}).variables["JUMAR_CANN"] == cann
 
 
 def test_libraries_are_found_through_the_prefix() -> None:
-    built = command.build(["net.py"], Wish(soc="910b4", cards=2), {})
+    built = command.build(["net.py"], RunRequest(soc="910b4", cards=2), {})
     place = prefix.default_place({"JUMAR_SOC": "Ascend910B4", "JUMAR_CARDS": "2", "JUMAR_CANN": "9.1.0"})
     home = f"{place}/ascend-toolkit/latest"
     assert built.variables["LD_LIBRARY_PATH"].split(":")[0] == f"{home}/lib64"
@@ -92,8 +98,8 @@ def test_libraries_are_found_through_the_prefix() -> None:
 
 @pytest.mark.parametrize("name", ["MS_DEV_RUNTIME_CONF", "MS_SIMULATION_LEVEL"])
 def test_own_settings_of_the_runtime_are_kept(name: str) -> None:
-    assert command.build(["net.py"], Wish(), {}).variables["MS_DEV_RUNTIME_CONF"] == "switch_inline:False"
-    assert "MS_DEV_RUNTIME_CONF" not in command.build(["net.py"], Wish(), {name: "1"}).variables
+    assert command.build(["net.py"], RunRequest(), {}).variables["MS_DEV_RUNTIME_CONF"] == "switch_inline:False"
+    assert "MS_DEV_RUNTIME_CONF" not in command.build(["net.py"], RunRequest(), {name: "1"}).variables
 
 
 def test_prefix_has_hccl_and_no_operator_compiler(tmp_path: Path) -> None:
@@ -104,7 +110,7 @@ def test_prefix_has_hccl_and_no_operator_compiler(tmp_path: Path) -> None:
 
 
 def test_on_cpu_maps_the_device_and_keeps_the_path() -> None:
-    built = command.build(["net.py"], Wish(on="cpu"), {"PYTHONPATH": "/mine"})
+    built = command.build(["net.py"], RunRequest(on="cpu"), {"PYTHONPATH": "/mine"})
     assert built.variables["JUMAR_MINDSPORE_TARGET"] == "CPU"
     assert built.variables["DNNL_MAX_CPU_ISA"] == "AVX2"
     assert built.variables["PYTHONPATH"] == f"{_SITE}:/mine"
@@ -112,29 +118,32 @@ def test_on_cpu_maps_the_device_and_keeps_the_path() -> None:
 
 
 def test_own_choice_of_instructions_is_kept() -> None:
-    assert "DNNL_MAX_CPU_ISA" not in command.build(["net.py"], Wish(on="cpu"), {"DNNL_MAX_CPU_ISA": "AVX512"}).variables
+    built = command.build(["net.py"], RunRequest(on="cpu"), {"DNNL_MAX_CPU_ISA": "AVX512"})
+    assert "DNNL_MAX_CPU_ISA" not in built.variables
 
 
 def test_numpy_2_is_warned_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mindspore, "installed", lambda python: Installed("2.10.0", "2.4.6"))
-    assert "numpy 2.4.6 breaks MindSpore's PyNative mode" in command.build(["net.py"], Wish(), {}).where
+    monkeypatch.setattr(mindspore, "installed", lambda python: Installed(tested.mindspore().mindspore, "2.4.6"))
+    assert "numpy 2.4.6 breaks MindSpore's PyNative mode" in command.build(["net.py"], RunRequest(), {}).where
 
 
 def test_missing_mindspore_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mindspore, "installed", lambda python: Installed("", "1.26.4"))
     with pytest.raises(UserError, match="`mindspore` is not installed for") as caught:
-        command.build(["net.py"], Wish(), {})
+        command.build(["net.py"], RunRequest(), {})
     assert "--python" in str(caught.value.hint)
 
 
-@pytest.mark.parametrize(("wish", "said"), [(Wish(cuda=True), "--cuda"), (Wish(ops=Path("o.json")), "--ops")])
-def test_options_of_torch_are_refused(wish: Wish, said: str) -> None:
+@pytest.mark.parametrize(
+    ("wish", "said"), [(RunRequest(cuda=True), "--cuda"), (RunRequest(ops=Path("o.json")), "--ops")]
+)
+def test_options_of_torch_are_refused(wish: RunRequest, said: str) -> None:
     with pytest.raises(UserError, match=said):
         command.build(["net.py"], wish, {})
 
 
-@pytest.mark.parametrize("wish", [Wish(on="cpu"), Wish(python="python3")])
-def test_options_of_mindspore_are_refused_for_torch(wish: Wish) -> None:
+@pytest.mark.parametrize("wish", [RunRequest(on="cpu"), RunRequest(python="python3")])
+def test_options_of_mindspore_are_refused_for_torch(wish: RunRequest) -> None:
     with pytest.raises(UserError, match="for MindSpore programs"):
         command.build(["torch_net.py"], wish, {})
 

@@ -11,19 +11,9 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = """\
-import torch
-torch.npu.set_compile_mode(jit_compile=True)
-model = torch.nn.Linear(64, 64).npu()
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for step in range(4):
-    x = torch.randn(16, 64).npu()
-    loss = (torch.nn.functional.silu(model(x)) * x).sum()
-    loss.backward()
-    optimizer.step()
-    print(loss)
-    loss.cpu()
-"""
+from program_files import program_text
+
+PROGRAM = program_text(__file__, "profiled_training")
 
 
 @pytest.fixture
@@ -49,9 +39,9 @@ def test_profile_of_an_emulated_run(profiled: tuple[Path, str]) -> None:
     assert metadata["jumar"]["chip"] == "Ascend910B2" and metadata["jumar"]["ran_on"] == "emulated NPU"
     report = analyse.report(place)
     found = {(item.name, item.where) for item in report.advice}
-    assert ("fusible-operators: swiglu", "train.py:7") in found
-    assert ("host-synchronisation: print of a tensor", "train.py:10") in found
-    assert ("host-synchronisation: copy to the host", "train.py:11") in found
+    assert ("fusible-operators: swiglu", "train.py:8") in found
+    assert ("host-synchronisation: print of a tensor", "train.py:11") in found
+    assert ("host-synchronisation: copy to the host", "train.py:12") in found
     assert ("settings: jit_compile", "") in found
     assert {row.type for row in report.ranks[0].operators} >= {"MatMulV2", "Swish", "SwishGrad"}
     assert report.ranks[0].memory is not None

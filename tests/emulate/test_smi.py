@@ -12,6 +12,7 @@ import pytest
 
 from jumar.emulate import hccn_tool, ledger
 from jumar.emulate.smi import main as smi
+from program_files import program_text
 
 Golden = Callable[[str, str], None]
 CHIPS = ["Ascend310B4", "Ascend310P3", "Ascend910A", "Ascend910B3", "Ascend910_9391", "Ascend950PR_9599"]
@@ -154,16 +155,7 @@ def test_hccn_tool_answers_and_refuses(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert "has no network port" in capsys.readouterr().err
 
 
-_HOLD = """
-import ctypes, sys
-from jumar.emulate import env
-library = ctypes.CDLL(str(env.libraries()[0]))
-assert library.aclInit(None) == 0 and library.aclrtSetDevice(1) == 0
-pointer = ctypes.c_void_p()
-assert library.aclrtMalloc(ctypes.byref(pointer), ctypes.c_size_t(64 << 20), 0) == 0
-print("ready", flush=True)
-sys.stdin.read()
-"""
+_HOLD = program_text(__file__, "hold_a_card")
 
 
 def test_live_process_is_shown_until_it_is_killed(emulator: None, capsys: pytest.CaptureFixture[str]) -> None:

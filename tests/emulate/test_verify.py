@@ -19,17 +19,10 @@ from jumar.emulate import verify
 from jumar.emulate.glue import record
 from jumar.emulate.operators import Operator
 from jumar.tables import pages
+from program_files import program_text
 
 Jumar = Callable[..., Any]
-_SCRIPT = """import sys
-import torch
-
-x = torch.randn(4, 4, device="cuda", requires_grad=True)
-(x @ x).sum().backward()
-torch.linalg.eigvalsh((x.t() @ x).detach())
-print(x.grad.device, sys.argv[1:], sys.stdin.readline().strip())
-sys.exit(int(sys.argv[1]))
-"""
+_SCRIPT = program_text(__file__, "verified_script")
 
 
 def _outcome(code: int = 0, error: str = "", refused: str = "", operators: tuple[Operator, ...] = ()) -> verify.Outcome:

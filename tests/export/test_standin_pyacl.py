@@ -13,7 +13,6 @@ import numpy
 import pytest
 from onnx_models import tiny
 
-from jumar.emulate import env
 from jumar.export.standin import program, pyacl
 from jumar.export.standin.pyacl.state import STATE
 from jumar.export.standin.session import InferSession
@@ -155,7 +154,7 @@ def test_the_session_takes_gears_only(om: Callable[..., Path]) -> None:
 def test_modules_are_found_last(tmp_path: Path) -> None:
     """On the emulated machine `import acl` works, but never instead of a real one, and not where emulation is off."""
     code = (
-        "import jumar.emulate.start, importlib.util as u\n"
+        "import importlib.util as u\n"
         "print([bool(u.find_spec(name)) for name in ('acl', 'ais_bench', 'StreamManagerApi', 'MxpiDataType_pb2')])\n"
         "import acl; print(acl.__doc__, acl.init())"
     )
@@ -167,12 +166,11 @@ def test_modules_are_found_last(tmp_path: Path) -> None:
         words = [sys.executable, "-c", code]
         return subprocess.run(words, env=values, capture_output=True, text=True, check=False, cwd=tmp_path)
 
-    modules = env.environment(base={})["JUMAR_MODULES"]
-    done = run(JUMAR_MODULES=modules)
+    done = run(JUMAR_EMULATE="1")
     assert done.stdout.startswith("[True, True, True, True]\nThe stand-in of pyACL"), done.stderr
-    assert run(JUMAR_MODULES=modules, JUMAR_EMULATE="0").stdout.startswith("[False, False, False, False]")
+    assert run(JUMAR_EMULATE="0").stdout.startswith("[False, False, False, False]")
     (tmp_path / "acl.py").write_text('"""the real one"""\ndef init():\n    return 7\n')
-    assert "the real one 7" in run(JUMAR_MODULES=modules).stdout
+    assert "the real one 7" in run(JUMAR_EMULATE="1").stdout
 
 
 def test_several_devices_iterations_and_the_module_below(

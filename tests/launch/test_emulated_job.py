@@ -18,16 +18,9 @@ import pytest
 from starting import free_port
 
 from jumar.emulate import env
+from program_files import program_text
 
-GROUP = """
-import os, torch, torch_npu
-import torch.distributed as dist
-torch.npu.set_device(int(os.environ["LOCAL_RANK"]))
-dist.init_process_group("hccl")
-total = torch.ones(4, device="npu") * (dist.get_rank() + 1)
-dist.all_reduce(total)
-print("sum", total.cpu().tolist(), os.environ.get("RANK_TABLE_FILE"))
-"""
+GROUP = program_text(__file__, "hccl_group")
 FOREVER = (
     GROUP
     + """
@@ -37,29 +30,7 @@ while True:
     torch.npu.synchronize()
 """
 )
-ACCELERATED = """
-import torch
-from accelerate import Accelerator
-from torch.utils.data import DataLoader, TensorDataset
-accelerator = Accelerator()
-torch.manual_seed(0)
-x = torch.randn(64, 8)
-y = (x.sum(1) > 0).long()
-model = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 2))
-optimizer = torch.optim.SGD(model.parameters(), 0.1)
-loader = DataLoader(TensorDataset(x, y), batch_size=16 // accelerator.num_processes)
-model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
-for epoch in range(3):
-    for a, b in loader:
-        loss = torch.nn.functional.cross_entropy(model(a), b)
-        optimizer.zero_grad()
-        accelerator.backward(loss)
-        optimizer.step()
-loss = accelerator.reduce(loss.detach(), "mean").item()
-weights = accelerator.gather(accelerator.unwrap_model(model)[0].weight.sum().reshape(1)).tolist()
-accelerator.print("RESULT", accelerator.distributed_type.value, accelerator.device.type, loss, *weights)
-accelerator.end_training()
-"""
+ACCELERATED = program_text(__file__, "accelerated")
 
 
 @pytest.fixture

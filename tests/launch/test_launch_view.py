@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from jumar.app.launch import why
 from jumar.cli.ranks_view import RanksView
-from jumar.cli.why import why
+from jumar.report import explain
 
 
 class Terminal(io.StringIO):
@@ -41,25 +41,16 @@ def test_there_is_no_live_line_without_a_terminal(capsys: pytest.CaptureFixture[
     assert capsys.readouterr() == ("[rank 1] one\n", "")
 
 
-def test_logs_are_explained_where_that_part_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "rank_0.log").write_text("EI0006\n")
-    asked = []
-
-    def explain(paths: list[Path]) -> SimpleNamespace:
-        asked.extend(paths)
-        return SimpleNamespace(is_known=True)
-
-    log, report = ModuleType("log"), ModuleType("explain")
-    log.explain = explain  # type: ignore[attr-defined]
-    report.text = lambda result: iter(["what: a rank did not come"])  # type: ignore[attr-defined]
-    for name in ("jumar.machine", "jumar.machine.explain"):
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    monkeypatch.setitem(sys.modules, "jumar.machine.explain.log", log)
-    monkeypatch.setitem(sys.modules, "jumar.report.explain", report)
-    assert why(tmp_path) == ["what: a rank did not come"]
-    assert asked == [tmp_path / "rank_0.log"]
+def test_logs_of_ranks_are_explained_where_they_are_known(tmp_path: Path) -> None:
+    (tmp_path / "rank_0.log").write_text("fine\n")
+    (tmp_path / "rank_1.log").write_text("RuntimeError: NPU out of memory. Tried to allocate 72 MiB\n")
+    (tmp_path / "other.log").write_text("EI0006\n")
+    found = why(tmp_path)
+    assert found is not None
+    assert [file.name for file in found.files] == [str(tmp_path / f"rank_{rank}.log") for rank in (0, 1)]
+    assert "the NPU ran out of memory" in "\n".join(explain.text(found))
 
 
-def test_nothing_is_explained_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jumar.machine.explain.log", None)
-    assert why(tmp_path) == []
+def test_nothing_is_said_about_logs_that_are_not_known(tmp_path: Path) -> None:
+    (tmp_path / "rank_0.log").write_text("Killed by a cosmic ray\n")
+    assert why(tmp_path) is None

@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from starting import Launch, free_port
 
+from program_files import program_text
+
 SHOW = """
 import json, os, sys
 names = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RANK_ID", "RANK_SIZE", "DEVICE_ID",
@@ -41,20 +43,7 @@ if os.environ["RANK"] == "1":
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
 time.sleep(600)
 """
-HOLD = """
-import os, signal, subprocess, sys, time
-from pathlib import Path
-subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
-def save(number, frame):
-    print(f"saved on {number}")
-    sys.exit(0)
-for name in ("SIGTERM", "SIGINT", "SIGUSR1"):
-    signal.signal(getattr(signal, name), save)
-print("ready")
-Path(f"ready.{os.environ['RANK']}").touch()
-while True:
-    time.sleep(0.05)
-"""
+HOLD = program_text(__file__, "hold_until_killed")
 AGAIN = """
 import os, sys
 print("attempt", os.environ["TORCHELASTIC_RESTART_COUNT"], "of rank", os.environ["RANK"])
@@ -274,17 +263,7 @@ def test_a_busy_port_is_refused(jumar: Jumar, here: Path) -> None:
     assert done.code == 2 and f"{port} cannot be used here: Address already in use" in done.err
 
 
-MEET_AGAIN = """
-import os, sys, torch, torch.distributed as dist
-dist.init_process_group("gloo")
-total = torch.ones(1)
-dist.all_reduce(total)
-print("attempt", os.environ["TORCHELASTIC_RESTART_COUNT"], "sum", int(total.item()))
-if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and os.environ["RANK"] == "1":
-    sys.exit(3)
-dist.barrier()
-dist.destroy_process_group()
-"""
+MEET_AGAIN = program_text(__file__, "meet_again")
 
 
 def two_machines(environment: dict[str, str], folder: Path, *more: str) -> list[str]:

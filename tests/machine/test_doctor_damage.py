@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from virtual_machine import Machine, red
+from virtual_machine import CANN, TORCH, Machine, red
 
 from jumar.core.finding import Level
 from jumar.emulate import env, prefix
@@ -88,7 +88,7 @@ def _operators_of_another_chip(machine: Machine) -> None:
 
 
 def _operators_of_another_version(machine: Machine) -> None:
-    machine.change(f"{HOME}/x86_64-linux/ascend_ops_install.info", "version=9.2.0", "version=9.1.0")
+    machine.change(f"{HOME}/x86_64-linux/ascend_ops_install.info", f"version={CANN}", "version=9.1.0")
 
 
 def _no_operators(machine: Machine) -> None:
@@ -113,7 +113,7 @@ def _toolkit_of_another_architecture(machine: Machine) -> None:
 
 
 def _part_of_another_release(machine: Machine) -> None:
-    machine.change(f"{HOME}/compiler/version.info", "version_dir=9.2.0", "version_dir=9.0.0")
+    machine.change(f"{HOME}/compiler/version.info", f"version_dir={CANN}", "version_dir=9.0.0")
 
 
 def _part_half_written(machine: Machine) -> None:
@@ -262,12 +262,12 @@ DAMAGES: dict[Callable[[Machine], None], tuple[str, Level, str]] = {
     _half_sourced: ("environment", Level.ERROR, "`LD_LIBRARY_PATH` does not list"),
     _wrong_operators_folder: ("environment", Level.ERROR, "`ASCEND_OPP_PATH` is `/opt/old/opp`, should be"),
     _two_toolkits: ("environment", Level.ERROR, "of another CANN before"),
-    _wrong_pair: ("torch-pair", Level.ERROR, "torch_npu 2.12.0 belongs to torch 2.12.0, installed is torch 2.13.0+cpu"),
+    _wrong_pair: ("torch-pair", Level.ERROR, f"2.12.0 belongs to torch 2.12.0, installed is torch {TORCH}+cpu"),
     _no_torch: ("torch-pair", Level.ERROR, "without torch"),
-    _no_plugin: ("torch-pair", Level.WARNING, "torch 2.13.0+cpu is installed without torch_npu"),
-    _old_cann_for_torch: ("torch-pair", Level.WARNING, "installed is 9.2.0"),
+    _no_plugin: ("torch-pair", Level.WARNING, f"torch {TORCH}+cpu is installed without torch_npu"),
+    _old_cann_for_torch: ("torch-pair", Level.WARNING, f"installed is {CANN}"),
     _operators_of_another_chip: ("operator-package", Level.ERROR, "is for ascend310p, the chips here are A2"),
-    _operators_of_another_version: ("operator-package", Level.ERROR, "is of 9.1.0, the toolkit of 9.2.0"),
+    _operators_of_another_version: ("operator-package", Level.ERROR, f"is of 9.1.0, the toolkit of {CANN}"),
     _no_operators: ("operator-package", Level.ERROR, "no operator package"),
     _operators_half_written: ("operator-package", Level.ERROR, "cannot be read"),
     _no_entry_to_operators: ("operator-package", Level.ERROR, "`libopapi.so`, the entry to the operators"),

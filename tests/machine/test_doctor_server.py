@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from virtual_machine import Snapshot, red
+from virtual_machine import CANN, NPU, Snapshot, red
 
 from jumar.machine import pairs
 from jumar.machine.check import Status
@@ -67,7 +67,9 @@ def _driver_window(server: Snapshot) -> None:
     server.change(
         "files", "driver/version.info", "Version=26.1.0\n", "Version=26.1.0\nInnerversion=V100R001C15SPC006B220\n"
     )
-    server.change("files", "toolkit_install.info", "version=9.2.0\n", "version=9.2.0\ninnerversion=V100R001C12B100\n")
+    server.change(
+        "files", "toolkit_install.info", f"version={CANN}\n", f"version={CANN}\ninnerversion=V100R001C12B100\n"
+    )
     server.change("files", "driver/version.info", "compat", "compatible_version=[V100R001C13],[V100R001C15]\ncompat")
 
 
@@ -104,9 +106,9 @@ DAMAGES: dict[Callable[[Snapshot], None], tuple[str, str]] = {
     _full_shm: ("shared-memory", "`/dev/shm` is full"),
     _huge_pages: ("huge-pages", "huge pages hold 80% of the memory"),
     _not_loaded: ("driver", "installed but not loaded"),
-    _old_glibc: ("system", "glibc 2.17 is too old for torch_npu 2.13.0"),
+    _old_glibc: ("system", f"glibc 2.17 is too old for torch_npu {NPU}"),
     _odd_architecture: ("system", "no packages for `riscv64`"),
-    _driver_window: ("driver-and-cann", "neither driver 26.1.0 nor CANN 9.2.0 lists the other"),
+    _driver_window: ("driver-and-cann", f"neither driver 26.1.0 nor CANN {CANN} lists the other"),
     _driver_libraries: ("environment", "`libascend_hal.so` will not be found"),
     _driver_not_upgraded: ("driver", "the last installation of a driver failed (2026-01-01 10:00:00): ERR_NO:0x0080"),
     _smi_off_path: ("npu-smi", "not on PATH"),
@@ -220,7 +222,7 @@ def test_mindspore_against_cann(server: Snapshot) -> None:
     facts["packages"] |= {"mindspore": {"version": "2.7.0"}, "numpy": {"version": "1.26.4"}}
     server.kept["runs"][key][1] = json.dumps(facts)
     (item,) = server.doctor("mindspore")["mindspore"].findings
-    assert item.message == "MindSpore 2.7.0 belongs to CANN 8.2.RC1, installed is 9.2.0; newer ones mostly work"
+    assert item.message == f"MindSpore 2.7.0 belongs to CANN 8.2.RC1, installed is {CANN}; newer ones mostly work"
 
 
 def test_container_on_a_board(tmp_path: Path) -> None:

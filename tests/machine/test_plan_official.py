@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from jumar.machine.plan import build, wish
+from jumar.machine.plan import build
 from jumar.machine.plan.build import Plan
 from jumar.machine.plan.candidates import candidates
 from jumar.machine.plan.host import Host
+from jumar.machine.plan.request import PlanRequest
 from jumar.tables import cann as releases
 from jumar.tables.mindspore_versions import MindSpore
 from jumar.tables.versions import Release
@@ -29,8 +30,8 @@ def _rows(name: str) -> list[list[str]]:
 
 
 def _plan(framework: str, cann: str | None, chip: str = "910A") -> Plan:
-    asked = wish.Asked(chip=chip, arch="aarch64", framework=framework, cann=cann)
-    made = build.make(asked, NOBODY, build.Options())
+    asked = PlanRequest(chip=chip, arch="aarch64", framework=framework, cann=cann)
+    made = build.make(asked, NOBODY, build.PlanOptions())
     assert isinstance(made, Plan), made
     return made
 
@@ -51,7 +52,7 @@ def test_every_row_of_torch_npus_own_table(torch_npu: str, torch: str, cann: str
 
 @pytest.mark.parametrize(("torch_npu", "torch", "cann"), _rows("torch_npu"))
 def test_cann_alone_leads_back_to_the_row(torch_npu: str, torch: str, cann: str) -> None:
-    """Asked only for torch and CANN, the plan takes the torch_npu of the table."""
+    """PlanRequest only for torch and CANN, the plan takes the torch_npu of the table."""
     chosen = _plan(f"torch=={torch}", cann).candidate.row
     assert isinstance(chosen, Release)
     same = {row[0] for row in _rows("torch_npu") if row[1:] == [torch, cann]}

@@ -12,12 +12,12 @@ from jumar.core.errors import UserError
 from jumar.machine.plan import build
 from jumar.machine.plan.build import Plan
 from jumar.machine.plan.host import Host
-from jumar.machine.plan.wish import Asked
+from jumar.machine.plan.request import PlanRequest
 
 
 def _plan(folder: Path | None = None, **asked: str | None) -> Plan:
     asked = {"chip": "910B3", "arch": "x86_64", "framework": "torch==2.6.0", "cann": "8.5.0", **asked}
-    made = build.make(Asked(**asked), Host(), build.Options(packages=folder))  # type: ignore[arg-type]
+    made = build.make(PlanRequest(**asked), Host(), build.PlanOptions(packages=folder))  # type: ignore[arg-type]
     assert isinstance(made, Plan)
     return made
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,18 +11,18 @@ import pytest
 from fake_installers import Machine
 
 from jumar.core.errors import UserError
-from jumar.machine.plan import build, execute, wish
+from jumar.machine.plan import build, execute, shell
 from jumar.machine.plan.build import Plan
 from jumar.machine.plan.host import Host
-from jumar.machine.plan.render import shell
+from jumar.machine.plan.request import PlanRequest
 from jumar.tables import installation
 
 UBUNTU = installation.systems()["Ubuntu 22.04"]
 
 
 def _plan(framework: str = "torch==2.6.0", cann: str = "8.5.0", host: Host | None = None, **options: object) -> Plan:
-    asked = wish.Asked(chip="910B3", arch="x86_64", os="Ubuntu 22.04", python="3.10", framework=framework, cann=cann)
-    made = build.make(asked, host or Host(system=UBUNTU), build.Options(**options))  # type: ignore[arg-type]
+    asked = PlanRequest(chip="910B3", arch="x86_64", os="Ubuntu 22.04", python="3.10", framework=framework, cann=cann)
+    made = build.make(asked, host or Host(system=UBUNTU), build.PlanOptions(**options))  # type: ignore[arg-type]
     assert isinstance(made, Plan)
     return made
 
@@ -160,8 +159,8 @@ def test_a_fitting_driver_is_kept(machine: Machine) -> None:
 
 def test_old_cann_has_another_layout_and_its_own_wheels(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
-    asked = wish.Asked(chip="910A", arch="x86_64", os="Ubuntu 20.04", python="3.9", framework="mindspore==2.2.14")
-    made = build.make(asked, Host(), build.Options())
+    asked = PlanRequest(chip="910A", arch="x86_64", os="Ubuntu 20.04", python="3.9", framework="mindspore==2.2.14")
+    made = build.make(asked, Host(), build.PlanOptions())
     assert isinstance(made, Plan)
     machine.installer("driver", "Ascend-hdk-910-npu-driver_23.0.0_linux-x86_64.run", "23.0.0")
     machine.installer("firmware", "Ascend-hdk-910-npu-firmware_7.1.0.3.220.run", "7.1.0.3.220")
@@ -184,8 +183,10 @@ def test_another_architecture_is_refused(machine: Machine) -> None:
 
 
 def test_without_root_nothing_asks_for_it(machine: Machine) -> None:
-    asked = wish.Asked(chip="910B3", arch="x86_64", framework="torch==2.6.0", cann="8.5.0", python="3.10", no_root=True)
-    made = build.make(asked, Host(system=UBUNTU), build.Options())
+    asked = PlanRequest(
+        chip="910B3", arch="x86_64", framework="torch==2.6.0", cann="8.5.0", python="3.10", no_root=True
+    )
+    made = build.make(asked, Host(system=UBUNTU), build.PlanOptions())
     assert isinstance(made, Plan)
     assert not any(step.root for step in made.steps)
     (machine.ascend / "driver").mkdir(parents=True)
@@ -258,16 +259,14 @@ def test_root_and_user_steps_change_hands(machine: Machine, monkeypatch: pytest.
     [("910B3", "torch==2.6.0", "8.5.0"), ("910A", "torch==1.11.0", "7.0.RC1"), ("910A", "mindspore==1.2.1", None),
      ("310B4", "torch", "8.0.0"), ("A3", "torch", None), ("950PR_9599", "none", None)],
 )  # fmt: skip
-def test_scripts_are_clean_bash(chip: str, framework: str, cann: str | None, tmp_path: Path) -> None:
-    asked = wish.Asked(chip=chip, arch="aarch64", framework=framework, cann=cann)
-    made = build.make(asked, Host(), build.Options(extras=build.EXTRAS))
+def test_scripts_are_clean_bash(chip: str, framework: str, cann: str | None, tmp_path: Path, shellcheck: str) -> None:
+    asked = PlanRequest(chip=chip, arch="aarch64", framework=framework, cann=cann)
+    made = build.make(asked, Host(), build.PlanOptions(extras=build.EXTRAS))
     assert isinstance(made, Plan)
     script = tmp_path / "install.sh"
     script.write_text(shell.script(made))
     assert subprocess.run(["bash", "-n", str(script)], capture_output=True).returncode == 0
-    if shutil.which("shellcheck") is None:
-        pytest.skip("shellcheck is not installed; bash itself read the script")
-    checked = subprocess.run(["shellcheck", str(script)], capture_output=True, text=True)
+    checked = subprocess.run([shellcheck, str(script)], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout
 
 

@@ -7,18 +7,17 @@ import itertools
 import pytest
 
 from jumar.core.errors import UserError
-from jumar.machine.plan import build, wish
+from jumar.machine.plan import build, request
 from jumar.machine.plan.build import Plan
 from jumar.machine.plan.candidates import Candidate, candidates
 from jumar.machine.plan.host import Host
-from jumar.machine.plan.render import text
+from jumar.machine.plan.request import PlanRequest
 from jumar.machine.plan.solve import Conflict, solve
-from jumar.machine.plan.wish import Asked
 
 
 def _solve(host: Host | None = None, **asked: object) -> Candidate | Conflict:
     host = host or Host()
-    return solve(wish.build(Asked(**asked), host), host)  # type: ignore[arg-type]
+    return solve(request.build(PlanRequest(**asked), host), host)  # type: ignore[arg-type]
 
 
 def _found(host: Host | None = None, **asked: object) -> Candidate:
@@ -33,7 +32,7 @@ def test_the_choice_is_new_final_and_trusted() -> None:
 
 
 def test_an_inferred_pair_is_taken_only_when_asked_for() -> None:
-    made = build.make(Asked(chip="910B3", arch="aarch64", framework="torch==2.13.0"), Host(), build.Options())
+    made = build.make(PlanRequest(chip="910B3", arch="aarch64", framework="torch==2.13.0"), Host(), build.PlanOptions())
     assert isinstance(made, Plan) and made.candidate.cann == "9.2.0"
     assert any("is not in a public table (inferred: " in note for note in made.notes)
 
@@ -115,7 +114,7 @@ def test_the_same_torch_can_need_another_glibc_on_another_architecture() -> None
 def test_a_conflict_is_smallest_and_its_neighbours_work(asked: dict[str, str]) -> None:
     """Without any one of the named wishes there is an answer, and every near set is one."""
     host = Host()
-    understood = wish.build(Asked(**asked), host)
+    understood = request.build(PlanRequest(**asked), host)
     found = solve(understood, host)
     assert isinstance(found, Conflict)
     pool = candidates(understood.framework)
@@ -127,7 +126,7 @@ def test_a_conflict_is_smallest_and_its_neighbours_work(asked: dict[str, str]) -
     for near in found.nearest:
         broken = {one.said for one in understood.constraints if not one.allows(near.candidate)}
         assert broken == {said for said, _ in near.changes}
-        words = text.command(near, Asked(**asked)).split()[2:]
+        words = near.command(PlanRequest(**asked)).split()[2:]
         assert isinstance(_solve(**_options(words)), Candidate)
 
 
@@ -151,21 +150,21 @@ def test_without_root_the_driver_decides() -> None:
 
 
 def test_a_container_takes_versions_that_have_a_public_image() -> None:
-    asked = Asked(chip="910B3", arch="aarch64", framework="torch==2.7.1")
-    made = build.make(asked, Host(glibc="2.17"), build.Options(container=True))
+    asked = PlanRequest(chip="910B3", arch="aarch64", framework="torch==2.7.1")
+    made = build.make(asked, Host(glibc="2.17"), build.PlanOptions(container=True))
     assert isinstance(made, Plan) and made.candidate.cann == "9.0.0"
     assert {package.kind for package in made.packages} == {"toolkit", "ops", "nnal"}
 
 
 def test_an_old_driver_of_an_a2_goes_through_a_step_between() -> None:
     host = Host(arch="aarch64", family="A2", chip="910B3", driver="22.0.3")
-    made = build.make(Asked(framework="torch==2.6.0"), host, build.Options())
+    made = build.make(PlanRequest(framework="torch==2.6.0"), host, build.PlanOptions())
     assert isinstance(made, Plan)
     assert any("goes through 23.0.RC1" in note for note in made.notes)
 
 
 def test_a_950_has_a_kit_for_each_product() -> None:
-    made = build.make(Asked(chip="950", arch="aarch64"), Host(), build.Options())
+    made = build.make(PlanRequest(chip="950", arch="aarch64"), Host(), build.PlanOptions())
     assert isinstance(made, Plan)
     driver = next(part for part in made.parts if part.name == "driver")
     assert driver.version is None and "Atlas 850 Server: 25.6.RC1" in (driver.note or "")

@@ -88,8 +88,6 @@ def test_addresses_and_links() -> None:
     assert hccn_tool.link(sample("hccn_tool_950_link")) == "DOWN"
     assert hccn_tool.health(sample("hccn_tool_net_health_g")) == "Init"
     assert hccn_tool.tls(sample("hccn_tool_tls_g")) == (False, True)
-    assert hccn_tool.link_changes(sample("hccn_tool_link_stat_g")) == ["UP", "DOWN", "UP"]
-    assert hccn_tool.fec(sample("hccn_tool_fec_g_bad")) == "no FEC mode"
     assert hccn_tool.versions(sample("hccn_tool_950_version"))["Network Driver Version"] == "25.7.rc1"
     ports = hccn_tool.ports(sample("hccn_tool_950_dev_info"))
     assert [port.port for port in ports] == [4, 5, 6] and ports[0] == (0, 4, 400, "UB", "UP")
@@ -98,7 +96,7 @@ def test_addresses_and_links() -> None:
     assert found[0]["send_arp_status"] == "1"
 
 
-READERS = [hccn_tool.address, hccn_tool.link, hccn_tool.health, hccn_tool.tls, hccn_tool.fec, hccn_tool.versions,
+READERS = [hccn_tool.address, hccn_tool.link, hccn_tool.health, hccn_tool.tls, hccn_tool.versions,
            hccn_tool.ports, hccn_tool.conf]  # fmt: skip
 
 

@@ -19,12 +19,14 @@ from jumar.machine import check
 from jumar.machine.host import Host
 from jumar.machine.probe.local import Local
 from jumar.machine.probe.recorded import Recorded, Recorder
+from jumar.tables import tested
 from jumar.tables.load import table
 
+TORCH, NPU, CANN = tested.pair().torch, tested.pair().torch_npu, tested.pair().cann
 FACTS: dict[str, Any] = {
     "executable": "/opt/venv/bin/python3", "version": "3.11.7", "prefix": "/opt/venv", "machine": platform.machine(),
     "libc": ["glibc", "2.36"], "shared": True, "binaries": {}, "speaks": {"torch": []},
-    "packages": {"torch": {"version": "2.13.0+cpu"}, "torch-npu": {"version": "2.13.0"}, "numpy": {"version": "2.4.6"}},
+    "packages": {"torch": {"version": f"{TORCH}+cpu"}, "torch-npu": {"version": NPU}, "numpy": {"version": "2.4.6"}},
     "modules": {"torch": "/opt/venv/lib/torch/__init__.py", "torch_npu": "/opt/venv/lib/torch_npu/__init__.py"},
 }  # fmt: skip
 TOOL = """file="{answers}/{tool} $*"

@@ -3,91 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from jumar.tables.load import text
+from jumar.migrate import copied
 
-MOXING = '''
-"""Buckets are folders below $BUCKETS; every transfer is noted there."""
-import os, shutil, time
-from types import SimpleNamespace
-
-def _local(url):
-    return os.path.join(os.environ["BUCKETS"], url.split("://")[1]) if "://" in url else url
-
-def copy_parallel(src_url, dst_url, **kwargs):
-    with open(os.path.join(os.environ["BUCKETS"], "transfers"), "a") as log:
-        log.write("{} {}\\n".format(src_url, dst_url))
-    time.sleep(float(os.environ.get("SLOW", 0)))
-    if os.environ.get("BROKEN"):
-        raise OSError("the bucket is not there")
-    source, target = _local(src_url), _local(dst_url)
-    for top, _, names in os.walk(source):
-        for name in names:
-            new = os.path.join(target, os.path.relpath(os.path.join(top, name), source))
-            os.makedirs(os.path.dirname(new), exist_ok=True)
-            shutil.copyfile(os.path.join(top, name), new)
-
-def copy(src_url, dst_url):
-    shutil.copyfile(_local(src_url), _local(dst_url))
-
-def is_directory(url):
-    return os.path.isdir(_local(url))
-
-def exists(url):
-    return os.path.exists(_local(url))
-
-file = SimpleNamespace(copy_parallel=copy_parallel, copy=copy, is_directory=is_directory, exists=exists)
-'''
-MINDSPORE = {
-    "__init__.py": """
-from types import SimpleNamespace
-from mindspore import context, nn
-from mindspore.train.callback import Model, ModelCheckpoint, CheckpointConfig
-def save_checkpoint(net, name):
-    open(name, "w").write("net")
-def load_checkpoint(name):
-    return open(name).read()
-""",
-    "context.py": """
-GRAPH_MODE = 0
-said = {}
-class ParallelMode:
-    DATA_PARALLEL = "data_parallel"
-def set_context(**given):
-    said.update(given)
-def set_auto_parallel_context(**given):
-    said.update(given)
-""",
-    "nn.py": "",
-    "dataset.py": """
-import os
-class MnistDataset:
-    def __init__(self, dataset_dir, num_shards=None, shard_id=None):
-        self.names = sorted(os.listdir(dataset_dir))
-        print("READS", os.path.realpath(dataset_dir), ",".join(self.names), num_shards, shard_id, flush=True)
-""",
-    "communication/__init__.py": "",
-    "communication/management.py": "def init():\n    print('INIT', flush=True)\n",
-    "train/__init__.py": "",
-    "train/callback.py": """
-import os
-class CheckpointConfig:
-    pass
-class ModelCheckpoint:
-    def __init__(self, prefix="CKP", directory=None, config=None):
-        self.path = os.path.join(directory or os.getcwd(), prefix + ".ckpt")
-        os.makedirs(os.path.dirname(self.path), exist_ok=True)
-class Model:
-    def train(self, epochs, dataset, callbacks):
-        from mindspore import context
-        for one in callbacks:
-            open(one.path, "w").write("weights")
-        print("TRAINS", sorted(context.said.items()), flush=True)
-""",
-}
+PACKAGES = Path(__file__).parent / "programs" / "platform_packages"
 
 
 class Platform:
@@ -102,14 +25,8 @@ class Platform:
         (data / "train" / "images").write_text("x")
         (data / "one.ckpt").write_text("state")
         self.code.mkdir()
-        (self.code / "jumar_cloud.py").write_bytes(text("jumar_cloud.py.txt"))
-        packages = top / "packages"
-        packages.mkdir()
-        (packages / "moxing.py").write_text(MOXING)
-        for name, body in MINDSPORE.items():
-            path = packages / "mindspore" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(body)
+        (self.code / "jumar_cloud.py").write_bytes(copied.text("jumar_cloud"))
+        shutil.copytree(PACKAGES, top / "packages")
 
     def start(self, script: str, *args: str, rank: int = 0, size: int = 1, **env: str) -> subprocess.Popen[str]:
         """One process of a job, in a working folder of its own, as the platform starts it."""

@@ -13,38 +13,20 @@ from typing import Any
 
 import pytest
 
-from jumar.tables.load import table, text
+from jumar.migrate import copied
+from jumar.tables.load import table
+from program_files import program_text
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cloud_jobs import Platform
 
-HELPER = text("jumar_cloud.py.txt").decode()
+HELPER = copied.text("jumar_cloud").decode()
 FETCH = """
 import sys, os, jumar_cloud
 print(jumar_cloud.fetch("s3://b/mnist/"), flush=True)
 print(sorted(os.listdir(jumar_cloud.fetch("s3://b/mnist/"))), flush=True)
 """
-TRAIN = """
-import argparse, os, sys, time, jumar_cloud
-parser = argparse.ArgumentParser()
-parser.add_argument("--data_path", default="./data/train")
-parser.add_argument("--save_dir", default="./ckpt/")
-parser.add_argument("--pretrained", default=None)
-parser.add_argument("--then", default="")
-parser.add_argument("--device_id", type=int, default=0)
-jumar_cloud.add_arguments(
-    parser, data=["data_path"], results=["save_dir"], start=["pretrained"], devices={"device_id": "id"}
-)
-args = jumar_cloud.stage(parser.parse_known_args())[0]
-try:
-    print("ARGS", args.data_path, args.save_dir, args.pretrained, args.device_id, flush=True)
-    os.makedirs(args.save_dir, exist_ok=True)
-    with open(args.save_dir + "a.ckpt", "w") as out:
-        out.write("weights")
-    exec(args.then)
-finally:
-    jumar_cloud.upload()
-"""
+TRAIN = program_text(__file__, "adapted_training")
 V1 = ("--data_url=s3://b/mnist/", "--train_url=s3://b/out/")
 
 
@@ -56,12 +38,11 @@ def platform(tmp_path: Path) -> Platform:
     return found
 
 
-def test_helper_is_python_3_7_and_needs_no_package() -> None:
-    tree = ast.parse(HELPER, feature_version=(3, 7))
+def test_helper_needs_no_package() -> None:
+    tree = ast.parse(HELPER)
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(tree))
     assert names - {"moxing"} <= sys.stdlib_module_names
-    assert not any(isinstance(node, ast.NamedExpr) for node in ast.walk(tree))
 
 
 def test_helper_knows_the_same_names_as_the_table() -> None:
@@ -238,14 +219,7 @@ def test_names_that_the_platform_does_not_set_are_filled(platform: Platform) -> 
 
 
 def test_own_copies_with_moxing_are_links_and_happen_once(platform: Platform) -> None:
-    (platform.code / "own.py").write_text(
-        "from jumar_cloud import moxing as mox\nimport os, sys\n"
-        "mox.file.copy_parallel(src_url='s3://b/mnist/', dst_url='data')\n"
-        "print(open('data/train/images').read(), os.path.islink('data/train'))\n"
-        "mox.file.copy_parallel(None, 'x')\n"
-        "os.makedirs('made', exist_ok=True); open('made/y', 'w').close()\n"
-        "mox.file.copy_parallel('made', sys.argv[1])\n"
-    )
+    (platform.code / "own.py").write_text(program_text(__file__, "own_copies"))
     said = platform.run("own.py", str(platform.top / "there"), size=4)
     assert [(code, out) for code, out, _ in said] == [(0, "x True\n")] * 4, said
     assert len(platform.transfers()) == 1
@@ -253,17 +227,7 @@ def test_own_copies_with_moxing_are_links_and_happen_once(platform: Platform) ->
 
 
 def test_required_and_empty_paths_come_from_the_job(platform: Platform) -> None:
-    (platform.code / "train.py").write_text(
-        "import argparse, jumar_cloud\n"
-        "parser = argparse.ArgumentParser()\n"
-        "parser.add_argument('data')\n"
-        "parser.add_argument('--save_dir', required=True)\n"
-        "parser.add_argument('--data_root', default='')\n"
-        "parser.add_argument('--val_dir', default='')\n"
-        "jumar_cloud.add_arguments(parser, data=['data', 'data_root', 'val_dir'], results=['save_dir'])\n"
-        "args = jumar_cloud.stage(parser.parse_known_args())[0]\n"
-        "print(args.data, args.save_dir, args.data_root, repr(args.val_dir))\n"
-    )
+    (platform.code / "train.py").write_text(program_text(__file__, "paths_of_the_job"))
     data, out = platform.buckets / "b" / "mnist", platform.top / "out"
     [(code, said, err)] = platform.run("train.py", f"--data_url={data}", f"--train_url={out}")
     assert code == 0, err
@@ -283,17 +247,7 @@ def test_old_links_are_replaced(platform: Platform) -> None:
     assert platform.run("own.py")[0][:2] == (0, "state\n")
 
 
-SHIPPED = """
-import argparse, jumar_cloud
-parser = argparse.ArgumentParser()
-parser.add_argument("--data_path", default="missing.lst")
-parser.add_argument("--auxiliary_dir", default="auxiliary")
-parser.add_argument("--other_dir", default="train")
-parser.add_argument("--arch", default="auxiliary")
-jumar_cloud.add_arguments(parser, data=["data_path"], results=[])
-args = jumar_cloud.stage(parser.parse_known_args())[0]
-print("ARGS", args.data_path, args.auxiliary_dir, args.other_dir, args.arch, flush=True)
-"""
+SHIPPED = program_text(__file__, "shipped_training")
 
 
 def test_paths_beside_the_script_are_found_in_a_job_and_left_alone_outside(platform: Platform) -> None:

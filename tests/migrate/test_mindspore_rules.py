@@ -6,27 +6,9 @@ import json
 import subprocess
 
 from jumar.tables import mindspore_names
+from program_files import program_text
 
-_PROGRAM = """
-import importlib, json, sys
-missing = []
-for name in json.load(sys.stdin):
-    parts = name.split(".")
-    for cut in range(len(parts), 0, -1):
-        try:
-            found = importlib.import_module(".".join(parts[:cut]))
-            break
-        except ImportError:
-            continue
-    else:
-        missing.append(name)
-        continue
-    for part in parts[cut:]:
-        found = getattr(found, part, None)
-    if found is None:
-        missing.append(name)
-print("missing:" + json.dumps(missing))
-"""
+_PROGRAM = program_text(__file__, "call_moved_names")
 
 
 def _new_names() -> set[str]:

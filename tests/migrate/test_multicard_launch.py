@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jumar.migrate.multicard import launch
+from jumar.migrate.passes.multicard import hooks
 
 SHOW = """
 import json, os, sys
@@ -32,7 +32,7 @@ time.sleep(60)
 def script(tmp_path: Path) -> Path:
     if shutil.which("bash") is None:
         pytest.skip("bash is not installed")
-    [(name, data)] = launch.files()
+    name, data = hooks.launcher()
     path = tmp_path / name
     path.write_bytes(data)
     return path
@@ -111,8 +111,6 @@ def test_help_names_the_options_and_the_torchrun_line(script: Path) -> None:
     assert "torchrun --standalone --nproc_per_node=CARDS" in script.read_text()
 
 
-def test_shellcheck_finds_nothing(script: Path) -> None:
-    if shutil.which("shellcheck") is None:
-        pytest.skip("shellcheck is not installed")
-    done = subprocess.run(["shellcheck", str(script)], capture_output=True, text=True, check=False)
+def test_shellcheck_finds_nothing(script: Path, shellcheck: str) -> None:
+    done = subprocess.run([shellcheck, str(script)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

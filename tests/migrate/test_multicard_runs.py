@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from jumar.migrate.multicard import launch
+from jumar.migrate.passes.multicard import hooks
 from jumar.migrate.project import migrate_bytes
 from jumar.migrate.settings import Settings, Style
 
@@ -41,7 +41,7 @@ DRIVER = Path(__file__).parent / "multicard_driver.py"
 def convert(name: str, style: Style = Style.AGNOSTIC) -> bytes:
     raw = (SCRIPTS / f"{name}.py").read_bytes()
     result = migrate_bytes(f"{name}.py", raw, Settings(to=style, multi_card=True, only=MULTI_CARD))
-    assert result is not None and [path for path, _ in result.extra] == [launch.NAME]
+    assert result is not None and [path for path, _ in result.extra] == [hooks.LAUNCHER]
     return result.after
 
 

@@ -15,11 +15,15 @@ import pytest
 
 from jumar.core.finding import Finding, State
 from jumar.core.source import Source
-from jumar.migrate import engine, project, walk
+from jumar.migrate import project, walk
+from jumar.migrate import rule as rules
+from jumar.migrate.languages import python
+from jumar.migrate.passes.torch import owners
+from jumar.migrate.passes.torch.styles import agnostic
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule, Unit
 from jumar.migrate.settings import Facts, Settings, Style
-from jumar.migrate.styles import agnostic
+from program_files import program_text
 
 TEXT = b"import torch\ntorch.cuda.synchronize()\n"
 RELATIVE = b"from . import x\n" + TEXT
@@ -65,28 +69,12 @@ def test_the_helper_itself_is_not_migrated() -> None:
         assert result is not None and result.after == text and not result.findings
 
 
-def test_the_helper_runs_on_python_3_8() -> None:
-    ast.parse(agnostic.helper_text(), feature_version=(3, 8))
-
-
 def test_the_helper_works_without_cards(tmp_path: Path) -> None:
     if importlib.util.find_spec("torch") is None:
         pytest.skip("the helper module needs torch")
     (tmp_path / "jumar_device.py").write_bytes(agnostic.helper_text())
     (tmp_path / "torch_npu.py").write_text("raise ImportError\n")
-    (tmp_path / "check.py").write_text(
-        "import torch, jumar_device as d\n"
-        "from jumar_device import autocast, FloatTensor, synchronize\n"
-        "synchronize(); d.empty_cache(); d.manual_seed_all(1); d.set_device(0)\n"
-        "assert (d.DEVICE, d.place(3), d.memory_allocated(), d.is_available()) == ('cpu', 'cpu', 0, False)\n"
-        "assert d.ACCELERATOR != 'cpu' and FloatTensor is torch.FloatTensor\n"
-        "with d.device(0), d.stream(d.Stream()):\n"
-        "    start, end = d.Event(enable_timing=True), d.Event()\n"
-        "    start.record(); end.record(); assert start.elapsed_time(end) >= 0\n"
-        "x = torch.zeros(1)\n"
-        "assert d.move(x, 0, non_blocking=True).device.type == 'cpu' and not d.is_on_accelerator(x)\n"
-        "assert not hasattr(d, 'get_arch_list') and d.tensor_type('FloatTensor') == 'torch.FloatTensor'\n"
-    )
+    (tmp_path / "check.py").write_text(program_text(__file__, "helper_without_cards"))
     env = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run([sys.executable, "check.py"], cwd=tmp_path, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -104,7 +92,7 @@ def test_facts_tell_movers_from_other_methods(tmp_path: Path) -> None:
     file = tmp_path / "pkg" / "a.py"
     text = b"class A:\n    def cuda(self):\n        return self.to(1)\n\n    def is_cuda(self):\n        return 1\n"
     file.write_bytes(text)
-    facts = walk.facts([tmp_path], [file], [text])
+    facts = owners.prepare(walk.facts([tmp_path], [file.as_posix()]), [text])
     assert facts.own_movers == {"cuda"} and facts.own_methods == {"is_cuda"}
     assert facts.packages == {(tmp_path / "pkg").as_posix()}
 
@@ -125,9 +113,9 @@ def test_a_result_that_does_not_parse_is_withdrawn(monkeypatch: pytest.MonkeyPat
         yield file.rewrite(rule, node, "bad", file.replace(node, "1 1"))
 
     unit = Unit(rule, "python", {"visit_Name": visit_Name}, (b"cuda",))
-    monkeypatch.setattr(engine, "units", lambda family, *args: (unit,) if family == "python" else ())
+    monkeypatch.setattr(rules, "active", lambda language, settings: (unit,))
     source = Source("a.py", b"cuda\n")
-    outcome = engine.migrate_python(source, Settings())
+    outcome = python.migrate(source, Settings())
     assert outcome.data == source.data
     assert [finding.state for finding in outcome.findings] == [State.HAND]
 
@@ -143,3 +131,15 @@ def test_imports_do_not_change_without_their_rule() -> None:
     text = b"import torch.cuda as c\nc.CUDAGraph()\n"
     only = project.migrate_bytes("a.py", text, dataclasses.replace(Settings(), only=frozenset({"PT102"})))
     assert only is not None and b"c.CUDAGraph" not in only.after and b"torch.npu.NPUGraph()" in only.after
+
+
+def test_findings_are_made_in_one_place() -> None:
+    """Levels, safety and styles are applied where a finding is made; the cache only brings back what was made there."""
+    top = Path(project.__file__).parent
+    makers = {
+        path.relative_to(top).as_posix()
+        for path in top.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding"
+    }
+    assert makers == {"document.py", "cache.py"}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jumar.migrate import project, walk
+from jumar.migrate import project
 from jumar.migrate.settings import Settings, Style
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
@@ -20,10 +20,10 @@ SKIP = ("test", "tests", "lib2to3", "idlelib", "site-packages")
 
 
 def _sources() -> list[Path]:
-    found = [path for path in walk.files([LIBRARY]) if not set(SKIP) & set(path.relative_to(LIBRARY).parts)]
+    found = [path for path in LIBRARY.rglob("*.py") if not set(SKIP) & set(path.relative_to(LIBRARY).parts)]
     for folder in PACKAGES:
-        found += list(walk.files([folder]))
-    return [path for path in found if path.suffix == ".py" and path.stat().st_size < 400_000]
+        found += folder.rglob("*.py")
+    return sorted(path for path in found if path.is_file() and path.stat().st_size < 400_000)
 
 
 def _compiles(data: bytes) -> bool:

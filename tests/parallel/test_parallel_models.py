@@ -11,6 +11,7 @@ import pytest
 
 from jumar.core.errors import UserError
 from jumar.parallel import mindir, models, modules
+from program_files import program_text
 
 LLAMA2 = {
     "model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
@@ -173,46 +174,7 @@ def test_graph_of_mindspore_is_read() -> None:
     assert net.input_bytes == 256
 
 
-MODEL = """\
-import torch
-from torch import nn
-
-
-class Block(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a, self.b = nn.Linear(64, 256), nn.Linear(256, 64)
-
-    def forward(self, x):
-        return x + self.b(nn.functional.gelu(self.a(x)))
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layers = nn.ModuleList([Block() for _ in range(4)])
-
-    def forward(self, x):
-        for layer in self.layers:
-            x = layer(x)
-        return x.square().mean()
-
-
-def make_model():
-    return Net()
-
-
-def broken():
-    raise ValueError("no weights here")
-
-
-def asks(width, depth=2):
-    return Net()
-
-
-def wrong():
-    return [Net()]
-"""
+MODEL = program_text(__file__, "network_of_torch")
 
 
 def test_module_of_pytorch_is_traced_without_memory(tmp_path: Path) -> None:

@@ -14,17 +14,9 @@ from jumar.core.errors import UserError
 from jumar.parallel import hardware, models, prove
 from jumar.parallel.plan import Job, Plan
 from jumar.parallel.search import Search
+from program_files import program_text
 
-STANDIN = """\
-import json, os, sys
-given = json.loads(sys.argv[-1])
-folder = os.path.join(os.environ["MS_DEV_SAVE_GRAPHS_PATH"], "rank_0", "execute_order")
-os.makedirs(folder)
-with open(os.path.join(folder, "comm_execute_order.csv"), "w") as file:
-    file.write('index,primitive,input_size\\n"1","AllReduce","1048576"\\n"2","Receive","99"\\n')
-assert os.environ["MS_SIMULATION_LEVEL"] == "1"
-print("Used peak memory usage (without fragments): %dM" % (1000 + int(os.environ["RANK_ID"]) + given["layers"]))
-"""
+STANDIN = program_text(__file__, "dry_run_stand_in")
 
 
 def _search(name: str = "llama-7b", batch: int = 8) -> Search:

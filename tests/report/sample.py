@@ -67,4 +67,4 @@ def result(root: str = "project") -> ProjectResult:
         FileResult(f"{root}/weights.py", b"\0", b"\0", (unreadable,)),
     )
     skipped = (Skipped(f"{root}/loop", "it is a link to itself"),)
-    return ProjectResult(root, files, Settings(), 5, 14, 0.25, skipped)
+    return ProjectResult(root, files, Settings(torch="2.7.1"), 5, 14, 0.25, skipped)

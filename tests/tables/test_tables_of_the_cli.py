@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jumar.tables import chips, names, pages, torch_releases
+from jumar.tables import chips, load, pages, torch_releases
 from jumar.tables.load import table
 
 
@@ -45,7 +45,7 @@ def test_releases_are_ascending() -> None:
 
 
 def test_tables_name_source_date_and_tool() -> None:
-    for name in names.table_names():
+    for name in load.table_names():
         path = Path(__file__).parents[2] / "src" / "jumar" / "data" / f"{name}.toml"
         head = path.read_text(encoding="utf-8")[:1500]
         for word in ("source:", "date:", "tool:"):

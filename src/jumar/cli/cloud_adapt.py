@@ -70,14 +70,15 @@ def _boot(script: str) -> Path:
 
 def _adapted(boot: Path, options: dict[str, Any]) -> ProjectResult:
     from jumar.migrate import config
-    from jumar.migrate.cloud import helper, program
+    from jumar.migrate.passes.cloud import program
 
     result = program.adapt(boot, config.rule_ids(options["only"], "--only"), config.rule_ids(options["skip"], "--skip"))
     for finding in result.findings():
         if finding.id in UNREAD and finding.where is not None and Path(finding.where.path) == boot:
             raise UserError(f"`{finding.where}`: {finding.message}", finding.fix or "correct the file first")
     unknown = not any(file.changed for file in result.files) and not result.left()
-    if unknown and helper.NAME.encode() not in boot.read_bytes() and not (options["only"] or options["skip"]):
+    is_adapted = result.settings.cloud is not None and result.settings.cloud.is_adapted
+    if unknown and not is_adapted and not (options["only"] or options["skip"]):
         raise UserError(
             f"nothing to adapt in `{boot}`: no command line, no path that is read or written, no dataset",
             "name the boot file of the job: the script that is started and that trains",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumar.app.cloud_place import opened_place
 from jumar.cli.cloud_common import human, options, show
 from jumar.cli.cloud_log import echo_log, follow_log, news
-from jumar.cli.cloud_place import opened_place
 from jumar.cli.cloud_submit import build, send, show_plan
 from jumar.cli.progress import Transfer
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jumar.cli.cloud_place import Place
+from jumar.app.cloud_place import Place
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
 
 if TYPE_CHECKING:

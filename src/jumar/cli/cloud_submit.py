@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumar.app.cloud_place import Place
 from jumar.cli.cloud_common import human, show
-from jumar.cli.cloud_place import Place
 from jumar.cli.progress import Transfer
 from jumar.core.errors import UserError
 

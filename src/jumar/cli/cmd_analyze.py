@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from jumar.cli import options as common
 from jumar.cli import show
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
+
+if TYPE_CHECKING:
+    from jumar.app.migrate import MigrateResult
 
 
 @click.command("analyze", short_help="Report what ties a code base to CUDA, without changing it")
@@ -21,23 +24,24 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     """
     if options["list_rules"]:
         return show.rules(as_json=options["as_json"])
-    result = common.run(paths, options)
-    show.files(result, options)
+    from jumar.app import migrate
+    from jumar.core.finding import State
+
+    with common.progress(options) as progress:
+        result = migrate.analyze(common.request(paths, options), progress)
+    common.write_reports(result, options)
     _show(result, options)
+    return EXIT_FINDINGS if any(item.state not in (None, State.BENIGN) for item in result.findings) else EXIT_OK
+
+
+def _show(result: MigrateResult, options: dict[str, Any]) -> None:
     from jumar.core.finding import State
-
-    states = result.states()
-    return EXIT_FINDINGS if states.total() > states[State.BENIGN] else EXIT_OK
-
-
-def _show(result: Any, options: dict[str, Any]) -> None:
-    from jumar.core.finding import State
-    from jumar.report import json, text
+    from jumar.report import text
 
     if options["as_json"]:
-        click.echo(json.render(result, diff=False))
+        show.whole(result.to_json())
         return
     states = [state for state in State if options["show_all"] or state is not State.BENIGN]
-    show.lines(text.findings(result.findings(), states, colour=show.has_colour()))
+    show.lines(text.findings(result.findings, states, colour=show.has_colour()))
     if not options["quiet"]:
-        show.lines(text.summary(result, show_all=options["show_all"]), err=True)
+        show.lines(text.summary(result.project, show_all=options["show_all"]), err=True)

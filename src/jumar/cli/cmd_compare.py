@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
+from jumar.core.write import replace
 
-PRECISIONS = ("float32", "hf32", "float16", "bfloat16")
 _PATH = click.Path(path_type=Path)
 _PROGRAM = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
@@ -60,14 +60,12 @@ def record(output: Path, overwrite: bool, words: tuple[str, ...], tensors: tuple
 
     The exit code is that of the program. Each rank writes a record of its own.
     """
-    from jumar.compare import folder, runs
+    from jumar.app import compare
+    from jumar.compare.runs import RecordRequest
 
     program = _program(words)
-    wish = runs.Wish(tensors=tuple(map(_operator, tensors)), **options)
-    folder.prepare(output, overwrite)
-    code = runs.record(program, output, wish, lambda text: click.echo(f"jumar: {text}", err=True))
-    click.echo(f"jumar: recorded `{output}`: {folder.summary(output)}", err=True)
-    return code
+    request = RecordRequest(tensors=tuple(map(_operator, tensors)), **options)
+    return compare.record(program, output, request, overwrite=overwrite, tell=_tell)
 
 
 @command.command("diff")
@@ -75,7 +73,9 @@ def record(output: Path, overwrite: bool, words: tuple[str, ...], tensors: tuple
 @click.argument("second", metavar="B", type=_PATH)
 @click.option("--floor", "floors", multiple=True, type=_PATH, metavar="REC",
               help="Another run of the reference; the floor is what base runs differ by. May be repeated.")  # fmt: skip
-@click.option("--precision", metavar="|".join(PRECISIONS), help="Rounding to expect; found out from B if not given.")
+@click.option(
+    "--precision", metavar="float32|hf32|float16|bfloat16", help="Rounding to expect; found out from B if not given."
+)
 @click.option("--limit", type=click.FloatRange(min=1), default=4.0, show_default=True, metavar="X",
               help="Error over floor that counts as a difference.")  # fmt: skip
 @click.option(
@@ -90,24 +90,19 @@ def diff(first: Path, second: Path, as_json: bool, top: int, html: Path | None, 
 
     Exit code 0 if they agree up to rounding, 1 if not.
     """
-    from jumar.compare import compare as compares
-    from jumar.core.write import replace
+    from jumar.app import compare
     from jumar.report import compare as report
 
-    result = compares.compare(first, second, options["floors"], _precision(options["precision"]), options["limit"])
-    if reproducer is not None:
-        if not result.reproducer:
-            raise UserError("there is no operator to reproduce", f"the verdict is: {result.verdict.message}")
-        replace(reproducer, result.reproducer.encode())
+    result = compare.compare(compare.CompareRequest(first=first, second=second, **options))
+    files = {reproducer: result.reproducer.encode()} if reproducer is not None else {}
     if html is not None:
-        replace(html, report.html(result).encode())
-    if as_json:
-        click.echo(report.json(result))
-    else:
-        click.echo("\n".join(report.text(result, top)))
-    for path in filter(None, (html, reproducer)):
+        files = {html: result.html().encode(), **files}
+    for path, data in files.items():
+        replace(path, data)
+    click.echo(report.json(result.to_json()) if as_json else "\n".join(report.text(result.comparison, top)))
+    for path in files:
         click.echo(f"wrote `{path}`", err=True)
-    return EXIT_FINDINGS if result.verdict.differs else EXIT_OK
+    return EXIT_FINDINGS if result.differs else EXIT_OK
 
 
 @command.command("ladder", context_settings=_PROGRAM)
@@ -124,16 +119,16 @@ def ladder(base: Path | None, output: Path | None, steps: int, seed: int | None,
     Environment, determinism (twice, bit for bit), the gap to expect from bfloat16, float16 and hf32, then against
     --base: weights, forward, gradients, optimizer, loss and gradient norm over N steps.
     """
-    from jumar.compare import ladder as ladders
+    from jumar.app import compare
     from jumar.report import compare as report
 
     found = []
-    for rung in ladders.climb(_program(words), base, output, steps, seed):
+    for rung in compare.ladder(_program(words), base, output, steps, seed):
         found.append(rung)
         if not as_json:
             click.echo("\n".join(report.rung(rung)))
     if as_json:
-        click.echo(report.rungs_json(found))
+        click.echo(report.json(report.rungs_document(found)))
     return EXIT_FINDINGS if any(rung.state == "failed" for rung in found) else EXIT_OK
 
 
@@ -145,17 +140,15 @@ def overflow(words: tuple[str, ...], as_json: bool) -> int:
 
     Of a record or a vendor's dump; or run PROGRAM, look at every step, and stop it there.
     """
-    from jumar.compare import overflow as overflows
-    from jumar.compare import reader
+    from jumar.app import compare
     from jumar.report import compare as report
 
-    if len(words) == 1 and not Path(words[0]).is_file():
-        ranks = reader.ranks(Path(words[0]))
-        found, code = overflows.first(ranks), EXIT_OK
+    result = compare.overflow(words)
+    if as_json:
+        click.echo(report.json(report.overflow_document(result.found)))
     else:
-        found, ranks, code = overflows.watch(words)
-    click.echo(report.overflow_json(found) if as_json else "\n".join(report.overflow(found, len(ranks))))
-    return EXIT_FINDINGS if found else code
+        click.echo("\n".join(report.overflow(result.found, result.ranks)))
+    return EXIT_FINDINGS if result.found else result.code
 
 
 @command.command("dump")
@@ -163,14 +156,15 @@ def overflow(words: tuple[str, ...], as_json: bool) -> int:
 @click.argument("folder", metavar="DIR", type=_PATH)
 def dump(path: Path, folder: Path) -> int:
     """Write REC as the vendor's tool would have dumped it: dump.json, stack.json, construct.json below DIR."""
-    from jumar.compare import reader, vendor_write
+    from jumar.app import compare
 
-    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
-        raise UserError(f"`{folder}` is not empty", "name a new folder")
-    for rank in reader.ranks(path):
-        for place in vendor_write.write(rank, folder, reader.read_step):
-            click.echo(f"wrote `{place}`", err=True)
+    for place in compare.dump(path, folder):
+        click.echo(f"wrote `{place}`", err=True)
     return EXIT_OK
+
+
+def _tell(text: str, /) -> None:
+    click.echo(f"jumar: {text}", err=True)
 
 
 def _program(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -185,14 +179,3 @@ def _operator(name: str) -> int:
     if not digits.isdecimal():
         raise UserError(f"`--tensors {name}` names no operator", "write it as the report does, such as `op42`")
     return int(digits)
-
-
-def _precision(name: str | None) -> str:
-    if name is None:
-        return ""
-    full = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}.get(name, name)
-    if full not in PRECISIONS:
-        from jumar.core.nearest import did_you_mean
-
-        raise UserError(f"`--precision {name}` is not known", did_you_mean(name, PRECISIONS, f"one of {PRECISIONS}"))
-    return full

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumar.core.errors import EXIT_FAILED, EXIT_FINDINGS, EXIT_OK, UserError
+from jumar.cli import show
+from jumar.core.errors import EXIT_FAILED, EXIT_FINDINGS, EXIT_OK
 
 if TYPE_CHECKING:
-    from jumar.machine.check import Outcome
-    from jumar.machine.host import Host
-    from jumar.machine.probe import Probe
+    from jumar.app.doctor import DoctorResult
+    from jumar.machine.check import Check
 
 
 @click.command("doctor", short_help="Check a machine: driver, CANN, frameworks, cards, network")
@@ -54,119 +52,39 @@ def command(list_checks: bool, **options: Any) -> int:
     Nothing is changed. Each finding comes with the commands that put it right; `jumar explain ID` tells more. Exits
     with 1 if there is an error or a warning.
     """
+    from jumar.app import doctor
+
     if list_checks:
-        return _list(as_json=options["as_json"])
-    if options["folder"] and (options["host"] or options["collect"]):
-        raise UserError("`--from` cannot stand beside `--host` or `--collect`", "choose one machine")
-    from jumar.machine import check
-
-    units = check.units() if options["collect"] else check.chosen(options["only"], options["skip"])
-    from jumar.machine.probe.ssh import Unreachable
-
-    try:
-        probe = _probe(options["folder"], options["host"])
-    except Unreachable as reason:
-        return _unreachable(options, str(reason))
-    try:
-        return _examine(probe, units, options)
-    finally:
-        probe.close()
-
-
-def _probe(folder: Path | None, host: str | None) -> Probe:
-    if folder is not None:
-        from jumar.machine.probe import recorded
-
-        return recorded.load(folder)
-    if host is not None:
-        from jumar.machine.probe.ssh import Remote
-
-        remote = Remote(host)
-        try:
-            remote.connect()
-        except BaseException:
-            remote.close()
-            raise
-        return remote
-    from jumar.machine.probe.local import Local
-
-    return Local(os.environ)
-
-
-def _examine(probe: Probe, units: Any, options: dict[str, Any]) -> int:
-    from jumar.machine import check
-    from jumar.machine.host import Host
-    from jumar.machine.probe.recorded import Recorder
-
-    recorder = Recorder(probe) if options["collect"] else None
-    host = Host(recorder or probe, options["python"], options["timeout"])
-    begin = time.monotonic()
-    outcomes = check.run(host, units, max(check.TIME, 3 * options["timeout"]))
-    seconds = time.monotonic() - begin
-    if probe.broken:
-        return _unreachable(options, probe.broken)
-    if recorder is not None:
-        path = recorder.save(options["collect"], _scrubber(host, options))
-        click.echo(f"wrote `{path}`: `jumar doctor --from {options['collect']}` reads it anywhere", err=True)
+        return _list(doctor.checks(), as_json=options["as_json"])
+    shown = {name: options.pop(name) for name in ("as_json", "verbose", "quiet")}
+    result = doctor.doctor(doctor.DoctorRequest(**options))
+    if result.collected is not None:
+        told = f"wrote `{result.collected}`: `jumar doctor --from {options['collect']}` reads it anywhere"
+        click.echo(told, err=True)
         return EXIT_OK
-    machine = {"name": probe.name, "emulated": host.prefix is not None}
-    _show(outcomes, machine, seconds, options, host)
-    red = any(outcome.status in (check.Status.ERROR, check.Status.WARNING) for outcome in outcomes)
-    return EXIT_FINDINGS if red else EXIT_OK
+    _show(result, **shown)
+    if not result.reachable:
+        return EXIT_FAILED
+    return EXIT_OK if result.healthy else EXIT_FINDINGS
 
 
-def _show(
-    outcomes: list[Outcome], machine: dict[str, Any], seconds: float, options: dict[str, Any], host: Host | None
-) -> None:
-    from jumar.cli import show
-    from jumar.report import doctor, json
+def _show(result: DoctorResult, *, as_json: bool, verbose: bool, quiet: bool) -> None:
+    from jumar.report import doctor
 
-    scrub = _scrubber(host, options) if host else str
-    if options["as_json"]:
-        from jumar.machine.probe import over
-
-        click.echo(json.dump(over(doctor.document(outcomes, machine, seconds), scrub)))
-        return
-    colour = show.has_colour()
-    show.lines(map(scrub, doctor.lines(outcomes, quiet=options["quiet"], verbose=options["verbose"], colour=colour)))
-    if not options["quiet"]:
-        where = " (emulated)" if machine["emulated"] else ""
-        click.echo(scrub(f"{machine['name']}{where}: {doctor.summary(outcomes, seconds)}"), err=True)
-
-
-def _scrubber(host: Host, options: dict[str, Any]) -> Any:
-    if not options["share"]:
-        return str
-    from jumar.machine.share import scrubber
-
-    return scrubber(host, [options["host"]] if options["host"] else [])
-
-
-def _unreachable(options: dict[str, Any], reason: str) -> int:
-    """A finding like any other, but nothing could be checked."""
-    from jumar.core.finding import Finding, Level
-    from jumar.machine import check
-
-    hidden = options["share"]
-    name = "the host" if hidden else options["host"]
-    login = "USER@NODE" if hidden else options["host"]
-    message = f"cannot reach {name}" if hidden else f"cannot reach `{name}`: {reason}"
-    fix = f"ssh {login} true   # must work without a password; or use `--collect` there"
-    item = Finding(check.CONNECTION, Level.ERROR, message, fix=fix, doc="connection")
-    unit = check.Check(check.CONNECTION, "connection", "the machine can be reached")
-    outcome = check.Outcome(unit, check.Status.ERROR, "no connection", (item,))
-    _show([outcome], {"name": name, "emulated": False}, 0.0, options, None)
-    return EXIT_FAILED
-
-
-def _list(*, as_json: bool) -> int:
-    from jumar.machine import check
-    from jumar.report import json
-
-    rows = [unit.check for unit in check.units()]
     if as_json:
-        click.echo(json.dump({"checks": [row._asdict() for row in rows]}))
+        show.whole(result.to_json())
+        return
+    told = doctor.lines(result.outcomes, quiet=quiet, verbose=verbose, colour=show.has_colour())
+    show.lines(map(result.scrub, told))
+    if not quiet:
+        where = " (emulated)" if result.emulated else ""
+        summary = doctor.summary(result.outcomes, result.seconds)
+        click.echo(result.scrub(f"{result.name}{where}: {summary}"), err=True)
+
+
+def _list(checks: list[Check], *, as_json: bool) -> int:
+    if as_json:
+        show.document({"checks": [row._asdict() for row in checks]})
     else:
-        for row in rows:
-            click.echo(f"{row.id}  {row.name:<18} {row.summary}")
+        show.lines(f"{row.id}  {row.name:<18} {row.summary}" for row in checks)
     return EXIT_OK

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from jumar.cli import emulate_switch
 from jumar.core.errors import EXIT_OK, UserError
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -31,8 +32,13 @@ def machine(function: Decorated) -> Decorated:
 def command() -> None:
     """The virtual Ascend machine: NPU code runs on a CPU, as it is written.
 
-    `jumar run` starts one program on it; these commands turn a whole shell into it, or tell what it covers.
+    `jumar run` starts one program on it; these commands turn a whole shell or virtual environment into it, or tell what
+    it covers.
     """
+
+
+for _switch in (emulate_switch.on, emulate_switch.off, emulate_switch.status):
+    command.add_command(_switch)
 
 
 @command.command("env")
@@ -50,11 +56,14 @@ def env_(soc: str | None, cards: int | None, memory: str | None) -> int:
 def shell(soc: str | None, cards: int | None, memory: str | None, words: tuple[str, ...]) -> int:
     """Start a shell on the machine, or COMMAND: jumar emulate shell npu-smi info."""
     from jumar.emulate import command as commands
+    from jumar.runtime import variables
 
     values = _prepared(soc, cards, memory)
     argv = words or (os.environ.get("SHELL") or "/bin/sh",)
     if not words:
-        click.echo(f"jumar: a shell on {values['JUMAR_CARDS']} x {values['JUMAR_SOC']}; `exit` leaves it", err=True)
+        cards, soc = variables.CARDS.read(values), variables.SOC.read(values)
+        click.echo(f"jumar: a shell on {cards} emulated {soc} cards; `exit` leaves it", err=True)
+        values[variables.ANNOUNCED.name] = "1"
     os.environ["PATH"] = values["PATH"]
     return commands.execute(commands.Command(tuple(argv), values, ""))
 
@@ -117,4 +126,4 @@ def _prepared(soc: str | None, cards: int | None, memory: str | None) -> dict[st
 
     values = env.environment(soc, cards, memory, os.environ)
     prefixes.prepare(values)
-    return prefixes.variables(prefixes.default_place(values), values, os.environ)
+    return prefixes.environment(prefixes.default_place(values), values, os.environ)

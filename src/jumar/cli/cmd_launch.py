@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumar.cli import show
 from jumar.cli.cmd_run import LikePython
 from jumar.core.errors import EXIT_OK
+
+if TYPE_CHECKING:
+    from jumar.app.launch_elsewhere import Elsewhere
+    from jumar.launch.job import Local
 
 
 @click.command("launch", cls=LikePython, short_help="Start a program on many cards, here or on other machines",
@@ -54,25 +60,61 @@ def command(ctx: click.Context, /, only_print: bool, with_parent: bool, **option
     Every rank finds RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, and RANK_ID, RANK_SIZE and
     DEVICE_ID for MindSpore. The first rank that fails ends the others; its exit code and last lines are shown.
     """
-    from jumar.cli import launch_elsewhere, launching
+    from jumar.app import launch, launch_elsewhere
+    from jumar.runtime import variables
 
-    words = tuple(ctx.meta["words"])
-    options = {**options, "only_print": only_print}
     asked = {word: options.pop(word) for word in ("status", "log", "cancel")}
-    if options["engine"] == "modelarts":
+    options |= {"signal": options.pop("signal_"), "check": not options.pop("no_check"), "dry": only_print}
+    request = launch.LaunchRequest(words=tuple(ctx.meta["words"]), **options)
+    if request.engine == "modelarts":
         from jumar.cli import launch_modelarts
 
-        return launch_modelarts.ask(asked, options) if any(asked.values()) else launch_modelarts.start(words, options)
+        return launch_modelarts.ask(asked, request) if any(asked.values()) else launch_modelarts.start(request)
     if any(asked.values()):
-        return launch_elsewhere.ask(asked, options)
-    wanted = launching.job(words, options)
-    if wanted.nodes or options["engine"]:
-        return launch_elsewhere.elsewhere(wanted, options)
-    ranks, where = launching.here(wanted, options)
-    if only_print:
-        from jumar.launch import watch
-
-        click.echo("\n".join(watch.shown(ranks)))
+        show.lines(launch_elsewhere.ask(asked, request.engine, request.settings))
         return EXIT_OK
-    click.echo(where, err=True)
-    return launching.run(ranks, with_parent)
+    wanted = launch.job(request)
+    if wanted.nodes or request.engine:
+        return _elsewhere(launch_elsewhere.build(wanted, request), only_print)
+    ranks, where = launch.here(wanted, request)
+    if only_print:
+        show.lines(launch.shown(ranks))
+        return EXIT_OK
+    if not variables.QUIET.read():
+        click.echo(where, err=True)
+    return _run(ranks, with_parent)
+
+
+def _run(ranks: Local, with_parent: bool) -> int:
+    """Run the ranks, show them, and say how it ended."""
+    from jumar.app import launch
+    from jumar.cli.ranks_view import RanksView
+    from jumar.report import launch as report
+
+    outcome = launch.run(ranks, RanksView(len(ranks.device_ids) * ranks.nodes), with_parent)
+    why = launch.why(Path(ranks.logs)) if outcome.state == "failed" else None
+    show.lines(report.ended(outcome, ranks, why), err=True)
+    return outcome.code
+
+
+def _elsewhere(job: Elsewhere, only_print: bool) -> int:
+    """Start it on an engine of its own, or show what that engine would get."""
+    from jumar.app import launch_elsewhere
+
+    if only_print or job.name == "ssh":
+        show.lines(job.shown(), err=not only_print)
+    if only_print:
+        return EXIT_OK
+    if job.name == "ssh":
+        return launch_elsewhere.over_ssh(job, _machine_line)
+    if job.name == "msrun":
+        return launch_elsewhere.become_msrun(job)
+    number = launch_elsewhere.submit(job)
+    click.echo(number)
+    click.echo(f"jumar: job {number} is on {job.plan.engine}, logs in `{job.wanted.logs}`; "
+               f"--status {number}, --log {number} and --cancel {number} tell more", err=True)  # fmt: skip
+    return EXIT_OK
+
+
+def _machine_line(node: str, text: str, talk: bool) -> None:
+    click.echo(f"[{node}] {text}" if talk else text, err=talk)

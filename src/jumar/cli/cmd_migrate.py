@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from jumar.cli import options as common
-from jumar.cli import show, verify
+from jumar.cli import show
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
-    from jumar.migrate.result import ProjectResult
+    from jumar.app.migrate import MigrateResult
 
 
-@click.command(
-    "migrate", cls=verify.WithCommand, short_help="Show or make the changes that take CUDA code to Ascend NPUs"
-)
+class WithCommand(click.Command):
+    """With `--verify`, the words after `--` are a command and not paths."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words: list[str] = []
+        if "--verify" in args and "--" in args:
+            at = args.index("--")
+            args, words = args[:at], args[at + 1 :]
+        ctx.meta["verify"] = words
+        return super().parse_args(ctx, args)
+
+
+@click.command("migrate", cls=WithCommand, short_help="Show or make the changes that take CUDA code to Ascend NPUs")
 @common.shared
 @click.option("-o", "--out", type=click.Path(path_type=Path), metavar="OUT", help="Write a migrated copy of the tree.")
 @click.option("--write", is_flag=True, help="Edit in place; with `-`, print the new text.")
@@ -36,26 +47,28 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
     """
     if options["list_rules"]:
         return show.rules(as_json=options["as_json"])
-    _check_options(paths, options)
-    if options["verified"]:
-        verify.check(paths, ctx.meta["verify"])
-    if options["out"]:
-        from jumar.migrate import output
+    from jumar.app import migrate
 
-        output.check_out([Path(path) for path in paths], options["out"], force=options["force"])
-    result = common.run(paths, options)
-    done = _carry_out(result, paths, options)
-    if options["verified"]:
-        more = verify.run(result, paths, ctx.meta["verify"], options["out"], options["write"])
-        result = result.with_findings(more)
-    show.files(result, options)
+    words = tuple(ctx.meta["verify"]) if options["verified"] else ()
+    _check_options(paths, options, words)
+    names = ("unsafe", "write", "out", "force")
+    request = replace(common.request(paths, options), verify=words, **{name: options[name] for name in names})
+    with common.progress(options) as progress:
+
+        def tell(text: str, /) -> None:
+            progress.close()
+            click.echo(f"jumar: {text}", err=True)
+
+        result = migrate.migrate(request, progress, tell)
+    done = _done(result)
+    common.write_reports(result, options)
     _show(result, options, done)
     if done or options["write"]:
-        return EXIT_FINDINGS if result.left() else EXIT_OK
-    return EXIT_FINDINGS if result.left() or any(file.changed for file in result.files) else EXIT_OK
+        return EXIT_FINDINGS if result.left else EXIT_OK
+    return EXIT_FINDINGS if result.left or result.changed else EXIT_OK
 
 
-def _check_options(paths: tuple[str, ...], options: dict[str, Any]) -> None:
+def _check_options(paths: tuple[str, ...], options: dict[str, Any], words: tuple[str, ...]) -> None:
     chosen = [f"`--{name}`" for name in ("write", "out", "check") if options[name]]
     if len(chosen) > 1:
         raise UserError(f"{' and '.join(chosen)} cannot go together", "choose one of them")
@@ -63,26 +76,34 @@ def _check_options(paths: tuple[str, ...], options: dict[str, Any]) -> None:
         raise UserError("`-` and `--out` cannot go together", "`jumar migrate - --write` prints the new text")
     if "-" in paths and options["write"] and (options["as_json"] or options["diff"]):
         raise UserError("`- --write` prints the new text and nothing else", "leave `--json` and `--diff` out")
+    if options["verified"] and not words:
+        raise UserError("`--verify` needs a command", "jumar migrate PROJECT --verify -- python train.py")
+    if options["verified"] and "-" in paths:
+        raise UserError("`-` and `--verify` cannot go together", "name a file or folder")
 
 
-def _carry_out(result: ProjectResult, paths: tuple[str, ...], options: dict[str, Any]) -> str:
-    """Do what was asked and say it in one line; empty when nothing was to be written."""
-    if options["write"] and "-" in paths:
-        show.raw(result.files[0].after)
-    elif options["write"]:
-        return show.written_in_place(result)
-    elif options["out"]:
-        return show.written_to(result, [Path(path) for path in paths], options)
+def _done(result: MigrateResult) -> str:
+    """What was written, in one line; empty when nothing was to be written."""
+    request = result.request
+    if request.write and request.text is not None:
+        show.raw(result.project.files[0].after)
+    elif request.write:
+        return f"written in place: {len(result.written)} file{'' if len(result.written) == 1 else 's'}"
+    elif request.out is not None:
+        for path in result.not_copied:
+            click.echo(f"warning: not copied: `{path}`", err=True)
+        return f"written to `{request.out}`"
     return ""
 
 
-def _show(result: ProjectResult, options: dict[str, Any], done: str) -> None:
+def _show(migrated: MigrateResult, options: dict[str, Any], done: str) -> None:
     from jumar.core.finding import State
-    from jumar.report import json, text
+    from jumar.report import text
 
     if options["as_json"]:
-        click.echo(json.render(result))
+        show.whole(migrated.to_json())
         return
+    result = migrated.project
     to_stdout = options["write"] and not done
     wants_diff = options["diff"] or not (done or to_stdout or options["check"])
     states = list(State) if options["show_all"] else list(text.REST)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import socket
-from collections.abc import Sequence
 
 import click
 
 from jumar.cli import show
-from jumar.core.errors import EXIT_OK, UserError
+from jumar.core.errors import EXIT_OK
 
 
 @click.group("net", short_help="Plan, set and check the addresses of the cards")
@@ -32,24 +29,19 @@ def plan(servers: tuple[str, ...], cards: int, network: str, as_json: bool, appl
     """
     from dataclasses import asdict
 
-    from jumar.launch.net import plan as plans
-    from jumar.report import json
+    from jumar.app import net
 
-    here = socket.gethostname()
-    planned = plans.build(servers or (here,), cards, network)
+    planned = net.plan(servers, cards, network)
     if apply:
-        mine = [card for card in planned if card.server in (here, here.partition(".")[0])]
-        if not mine:
-            raise UserError(f"this machine is `{here}`, which is not among the servers", "name it too")
-        _apply([words for card in mine for words in card.commands()])
+        net.apply(planned, lambda words: click.echo(shlex.join(words), err=True))
     elif as_json:
-        click.echo(json.dump({"cards": [asdict(card) for card in planned]}))
+        show.document({"cards": [asdict(card) for card in planned]})
     else:
-        for name in servers or (here,):
+        for name in dict.fromkeys(card.server for card in planned):
             click.echo(f"# on {name}")
             for card in planned:
                 if card.server == name:
-                    click.echo("\n".join(map(shlex.join, card.commands())))
+                    show.lines(map(shlex.join, card.commands()))
     return EXIT_OK
 
 
@@ -62,38 +54,6 @@ def check(sources: tuple[str, ...], cards: int | None, as_json: bool) -> int:
 
     FILE is a server's hccn.conf, or what `hccn_tool -i N -ip -g` printed there.
     """
-    from jumar.cli.cmd_ranktable import servers
-    from jumar.launch import proc
-    from jumar.launch.net import check as checks
+    from jumar.app import net
 
-    if sources:
-        found = checks.servers(servers(sources))
-    else:
-        proc.require("hccn_tool")
-        found = checks.here(range(cards if cards is not None else _count()), _tool)
-    return show.checked(found, as_json=as_json)
-
-
-def _apply(commands: Sequence[tuple[str, ...]]) -> None:
-    from jumar.launch import proc
-
-    proc.require("hccn_tool")
-    for words in commands:
-        click.echo(shlex.join(words), err=True)
-        proc.must(words)
-
-
-def _tool(words: Sequence[str]) -> tuple[int, str]:
-    from jumar.launch import proc
-
-    done = proc.run(["hccn_tool", *words])
-    return done.returncode, done.stdout
-
-
-def _count() -> int:
-    """Cards of this machine: device files, or those of the emulated one."""
-    from jumar.emulate import command as commands
-
-    real = len(commands.devices())
-    told = os.environ.get("JUMAR_CARDS", "")
-    return real or (int(told) if told.isdecimal() else 8)
+    return show.checked(net.check(sources, cards), as_json=as_json)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumar.cli import show
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
-    from jumar.parallel.space import Wish
+    from jumar.app.parallel import ParallelResult
+    from jumar.parallel.hardware import Hardware
 
 SPELLINGS = ("mindspore", "mindspore-old", "torch", "network")
 COUNT = click.IntRange(min=1)
@@ -87,76 +87,78 @@ def command(model: tuple[str, ...], **options: Any) -> int:
 
     `jumar parallel explain [MODE]` draws what each way of sharing does to a product.
     """
-    if options["listed"]:
-        return _list(options)
+    from jumar.app import parallel
+
+    constants = _numbers(options.pop("settings"))
+    listed, kind, html, as_json = (options.pop(name) for name in ("listed", "code", "html", "as_json"))
+    if listed:
+        return _list(parallel.presets(), parallel.hardware(options["chip"], constants, options["memory"]))
     if model[:1] == ("explain",):
         return _explain(model[1:], options["cards"])
     if len(model) != 1:
         raise UserError(
             "give one model", "`jumar parallel llama-7b --cards 8`; `jumar parallel --list` names the presets"
         )
-    from jumar.cli import parallel_view
+    equal = options.pop("equal_stages")
+    options |= {"layers": _counts(options["layers"]), "equal_stages": None if equal is None else equal / 100}
+    request = parallel.ParallelRequest(model=model[0], constants=constants, **options)
+    if kind:
+        text, fits = parallel.code(request, kind)
+        click.echo(text, nl=False)
+        return EXIT_OK if fits else EXIT_FINDINGS
+    return _show(parallel.parallel(request, lambda text: click.echo(text, err=True)), html, as_json)
 
-    return parallel_view.run(model[0], options)
+
+def _show(result: ParallelResult, html: Path | None, as_json: bool) -> int:
+    if html:
+        from jumar.core import write
+
+        write.replace(html, result.html().encode())
+        click.echo(f"wrote `{html}`", err=True)
+    if as_json:
+        show.whole(result.to_json())
+    else:
+        click.echo(result.text)
+    return EXIT_OK if result.fits else EXIT_FINDINGS
 
 
 def _explain(words: tuple[str, ...], cards: int) -> int:
-    from jumar.parallel import explain
+    from jumar.report import parallel_explain
 
     if len(words) > 1:
         raise UserError(f"one mode at a time, not {len(words)}")
     if cards < 2:
         raise UserError("one card shares nothing", "`--cards 2` or more")
-    for name in explain.modes(words[0] if words else ""):
-        click.echo("\n".join(explain.page(name, cards)))
+    for name in parallel_explain.modes(words[0] if words else ""):
+        show.lines(parallel_explain.page(name, cards))
     return EXIT_OK
 
 
-def _list(options: dict[str, Any]) -> int:
-    from jumar.parallel import hardware, models
+def _list(presets: dict[str, str], hardware: Hardware) -> int:
     from jumar.report import parallel
 
-    found = hardware.find(options["chip"], numbers(options))
-    rows = [("preset", "source"), *((name, row["source"]) for name, row in models.presets().items())]
-    click.echo("\n".join(parallel.grid(rows)) + "\n")
+    show.lines([*parallel.grid([("preset", "source"), *presets.items()]), ""])
     table = [("constant", "value", "unit", "confidence", "source")]
     table += [
-        (key, f"{row.value:g}", row.unit, row.confidence, row.source) for key, row in sorted(found.constants.items())
+        (key, f"{row.value:g}", row.unit, row.confidence, row.source) for key, row in sorted(hardware.constants.items())
     ]
-    click.echo("\n".join(parallel.grid(table)))
+    show.lines(parallel.grid(table))
     return EXIT_OK
 
 
-def numbers(options: dict[str, Any]) -> dict[str, float]:
+def _numbers(given: tuple[str, ...]) -> dict[str, float]:
     """The constants that the user gives."""
     changes: dict[str, float] = {}
-    for word in options["settings"]:
-        name, equals, value = word.partition("=")
+    for word in given:
+        name, _, value = word.partition("=")
         try:
             changes[name] = float(value)
         except ValueError:
             raise UserError(f"not NAME=VALUE: `{word}`", "such as `--set hccs=150`") from None
-        if not equals:
-            raise UserError(f"not NAME=VALUE: `{word}`", "such as `--set hccs=150`")
-    if options["memory"]:
-        changes["memory"] = _mebibytes(options["memory"])
     return changes
 
 
-def _mebibytes(word: str) -> float:
-    units = {"G": 1024.0, "GB": 1024.0, "GIB": 1024.0, "M": 1.0, "MB": 1.0, "MIB": 1.0}
-    digits = word.rstrip("GMIBgmib")
-    try:
-        return float(digits) * units[word[len(digits) :].upper()]
-    except (KeyError, ValueError):
-        raise UserError(f"not a size of memory: `{word}`", "such as `32G`") from None
-
-
-def interpreter(options: dict[str, Any]) -> str:
-    return str(options["python"] or os.environ.get("JUMAR_MINDSPORE_PYTHON") or sys.executable)
-
-
-def counts(word: str | None) -> tuple[int, ...] | None:
+def _counts(word: str | None) -> tuple[int, ...] | None:
     """The layers of each stage."""
     if word is None:
         return None
@@ -164,19 +166,3 @@ def counts(word: str | None) -> tuple[int, ...] | None:
         return tuple(int(part) for part in word.split(","))
     except ValueError:
         raise UserError(f"not counts of layers: `{word}`", "such as `--layers 15,17`") from None
-
-
-def exit_code(fits: bool) -> int:
-    return EXIT_OK if fits else EXIT_FINDINGS
-
-
-def wish(options: dict[str, Any]) -> Wish:
-    from jumar.parallel.space import Wish
-
-    names = ("cards", "dp", "tp", "pp", "micro_batches", "shard", "recompute", "schedule", "sequence", "ep")
-    equal = options["equal_stages"]
-    return Wish(
-        **{name: options[name] for name in names},
-        layers=counts(options["layers"]),
-        equal_stages=None if equal is None else equal / 100,
-    )

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumar.cli import show
 from jumar.cli.cmd_run import LikePython
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jumar.perf.result import Report
+    from jumar.app.perf import PerfResult
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _TOP = click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N",
@@ -63,9 +64,9 @@ def read(path: Path, jobs: int | None, **options: Any) -> int:
 
     Damaged and truncated files are read as far as possible, and what is missing is said. Exit code 1: there is advice.
     """
-    from jumar.perf import analyse
+    from jumar.app import perf
 
-    return _show(analyse.report(path, jobs), options)
+    return _show(perf.read(path, jobs=jobs, **_chosen(options)), options)
 
 
 @command.command("lint", cls=LikePython, short_help="Report on a program before it ever runs on a card",
@@ -88,9 +89,11 @@ def lint(ctx: click.Context, /, **options: Any) -> int:
     Operators, shapes, places in the source and the time of the program itself are real; device times are modelled.
     What the program prints goes to stderr. Exit code 1: there is advice; 2: the program failed.
     """
-    from jumar.cli import perf_lint
+    from jumar.app import perf
+    from jumar.app.perf_lint import LintRequest
 
-    return _show(perf_lint.report(ctx.meta["words"], options), options)
+    told = {name: options.pop(name) for name in ("soc", "cpu", "cuda", "steps", "keep")}
+    return _show(perf.lint(LintRequest(words=tuple(ctx.meta["words"]), **told), **_chosen(options)), options)
 
 
 @command.command("diff", short_help="Two profiles side by side")
@@ -101,15 +104,14 @@ def lint(ctx: click.Context, /, **options: Any) -> int:
 @_JSON
 def diff(before: Path, after: Path, top: int, jobs: int | None, as_json: bool) -> int:
     """Compare two profiles, per step: the split of the time, kernels that changed most, advice that came and went."""
-    from jumar.cli import show
-    from jumar.perf.diff import difference
-    from jumar.report import json, perf
+    from jumar.app import perf
+    from jumar.report import perf as report
 
-    found = difference(before, after, jobs)
+    found = perf.diff(before, after, jobs=jobs)
     if as_json:
-        click.echo(json.dump(perf.diff_document(found)))
+        show.whole(found.to_json())
     else:
-        show.lines(perf.diff_lines(found, top=top))
+        show.lines(report.diff_lines(found.difference, top=top))
     return EXIT_OK
 
 
@@ -122,34 +124,30 @@ def fix_trace(source: Path, out: Path) -> int:
 
     IN is a trace, plain or packed, or a `*_ascend_pt` folder with one.
     """
-    from jumar.perf.fix_trace import fix
-    from jumar.perf.readers import folder
+    from jumar.app import perf
 
-    found = folder.find(source)
-    if len(found) > 1:
-        click.echo(f"note: {len(found)} ranks are there: this is the trace of rank {found[0].rank}", err=True)
-    path = found[0].path
-    done = fix(path / "trace_view.json" if path.is_dir() else path, out)
+    done, note = perf.fix_trace(source, out)
+    if note:
+        click.echo(f"note: {note}", err=True)
     lost = f", {done.left_out:,} events and {done.skipped:,} bytes left out" if done.left_out or done.skipped else ""
     end = "; the input breaks off" if done.truncated else ""
     click.echo(f"wrote `{out}`: {done.events:,} events{lost}{end}", err=True)
     return EXIT_OK
 
 
-def _show(report: Report, options: dict[str, Any]) -> int:
-    from jumar.cli import show
-    from jumar.perf import analyse
-    from jumar.report import json, perf
+def _chosen(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in ("only", "skip")}
 
-    report = analyse.chosen(report, options["only"], options["skip"])
+
+def _show(result: PerfResult, options: dict[str, Any]) -> int:
+    from jumar.core import write
+    from jumar.report import perf
+
     if options["html"] is not None:
-        from jumar.core import write
-        from jumar.report import perf_html
-
-        write.replace(options["html"], perf_html.render(report).encode())
+        write.replace(options["html"], result.html().encode())
         click.echo(f"wrote `{options['html']}`", err=True)
     if options["as_json"]:
-        click.echo(json.dump(perf.document(report)))
+        show.whole(result.to_json())
     else:
-        show.lines(perf.lines(report, top=options["top"]))
-    return EXIT_FINDINGS if report.advice else EXIT_OK
+        show.lines(perf.lines(result.report, top=options["top"]))
+    return EXIT_FINDINGS if result.advice else EXIT_OK

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumar.cli import show
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
-    from jumar.machine.plan.build import Plan
+    from jumar.app.plan import PlanResult
 
 FORMATS = ("text", "shell", "dockerfile", "json")
 LISTS = ("chips", "systems", "torch", "mindspore", "cann")
@@ -53,88 +53,42 @@ def command(
 
     What is left out is read from this machine, or chosen. Nothing is changed without --run.
     """
-    from jumar.machine.plan import build, host, wish
-    from jumar.machine.plan.solve import Conflict
+    from jumar.app import plan
+    from jumar.machine.plan.build import PlanOptions
+    from jumar.machine.plan.request import PlanRequest
 
     if listed:
-        click.echo("\n".join(_names(listed)))
+        show.lines(plan.names(listed))
         return EXIT_OK
     form = "json" if as_json else form
     if run and (only_print or form != "text"):
         raise UserError("`--run` and a printed form exclude each other", "leave out `--print`, `--format` and `--json`")
     places = {name: given.pop(name) for name in ("overwrite", "packages", "prefix")}
-    _check_prefix(places["prefix"])
-    options = build.Options(extras=_extras(extra, without), container=form == "dockerfile", **places)
-    asked = wish.Asked(**given)
-    made = build.make(asked, host.read(), options)
-    if isinstance(made, Conflict):
-        from jumar.machine.plan.render import data, text
+    options = PlanOptions(extras=plan.extras(extra, without), container=form == "dockerfile", **places)
+    result = plan.plan(PlanRequest(**given), options)
+    if run and result.fits:
+        return _carry_out(result)
+    _show(result, form)
+    return EXIT_OK if result.fits and not result.findings else EXIT_FINDINGS
 
-        click.echo(data.conflict(made, asked) if form == "json" else text.conflict(made, asked), nl=False)
-        return EXIT_FINDINGS
-    if run:
-        return _carry_out(made)
-    click.echo(_rendered(made, form), nl=False)
+
+def _show(result: PlanResult, form: str) -> None:
+    if form == "json":
+        show.whole(result.to_json())
+    elif form == "text" or not result.fits:
+        click.echo(result.text, nl=False)
+    else:
+        click.echo(result.shell() if form == "shell" else result.dockerfile(), nl=False)
     if form != "json":
-        for finding in made.findings:
+        for finding in result.findings:
             click.echo(f"{finding.id} {finding.level} {finding.message}\n  {finding.fix}", err=True)
-    return EXIT_FINDINGS if made.findings else EXIT_OK
 
 
-def _check_prefix(prefix: str | None) -> None:
-    """The vendor's installers take only plain absolute paths."""
-    if prefix is not None and not re.fullmatch(r"(/[A-Za-z0-9_-]+)+/?", prefix):
-        raise UserError(f"not a place for CANN: `{prefix}`", "an absolute path of letters, digits, `-` and `_`")
-
-
-def _extras(extra: tuple[str, ...], without: tuple[str, ...]) -> tuple[str, ...]:
-    from jumar.core.nearest import did_you_mean
-    from jumar.machine.plan.build import EXTRAS, USUAL
-
-    for name in (*extra, *without):
-        if name not in EXTRAS:
-            raise UserError(f"unknown package: `{name}`", did_you_mean(name, EXTRAS, f"known: {', '.join(EXTRAS)}"))
-    return tuple(name for name in EXTRAS if name in {*USUAL, *extra} - set(without))
-
-
-def _rendered(made: Plan, form: str) -> str:
-    from jumar.machine.plan.render import data, dockerfile, shell, text
-
-    if form in ("shell", "dockerfile"):
-        _need_chip(made)
-    return {"text": text.plan, "json": data.plan, "shell": shell.script, "dockerfile": dockerfile.image}[form](made)
-
-
-def _need_chip(made: Plan) -> None:
-    if not made.steps:
-        raise UserError("no chip was found on this machine", "say which one: `--chip 910B3`; `--list chips` names them")
-
-
-def _carry_out(made: Plan) -> int:
+def _carry_out(result: PlanResult) -> int:
+    from jumar.app import plan
     from jumar.cli.steps import Steps
-    from jumar.machine.plan import execute
 
-    _need_chip(made)
-    if made.findings:
-        first = made.findings[0]
-        raise UserError(f"{first.id} {first.message}", first.fix)
     with Steps() as view:
-        execute.run(made, Path(LOG).absolute(), view)
-    click.echo(f"all {len(made.steps)} steps are done", err=True)
+        count = plan.carry_out(result, Path(LOG).absolute(), view)
+    click.echo(f"all {count} steps are done", err=True)
     return EXIT_OK
-
-
-def _names(what: str) -> list[str]:
-    from jumar.tables import cann, chips, installation, mindspore_versions, torch_releases
-
-    if what == "chips":
-        rows = installation.families()
-        return [
-            f"{name}: {', '.join([c for c, f in chips.chips().items() if f == name])}; {', '.join(rows[name].names)}"
-            for name in rows
-        ]
-    if what == "systems":
-        return list(installation.systems())
-    if what == "torch":
-        return torch_releases.releases()
-    return [row.mindspore for row in mindspore_versions.releases()] if what == "mindspore" else list(cann.known())

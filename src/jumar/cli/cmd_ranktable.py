@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import sys
 from pathlib import Path
 
@@ -29,21 +27,11 @@ def make(sources: tuple[str, ...], hosts: str | None, cards: str | None, layout:
 
     Without SERVER=FILE it is that of this machine, from /etc/hccn.conf.
     """
-    from jumar.launch import cores
-    from jumar.launch.ranktable import sources as known
-    from jumar.launch.ranktable import write
+    from jumar.app import ranktable
 
-    if hosts:
-        if sources:
-            raise UserError("`--hosts` and SERVER=FILE do not go together", "take one of them")
-        table = known.hosts(_text(hosts), hosts)
-    else:
-        try:
-            chosen = cores.parse(cards) if cards else None
-        except ValueError as error:
-            raise UserError(f"`--cards`: `{error}` is not a card", "write them as `0-3,6`") from error
-        table = known.table(servers(sources), chosen)
-    _put(write.render(table, layout), out)
+    if hosts and sources:
+        raise UserError("`--hosts` and SERVER=FILE do not go together", "take one of them")
+    _put(ranktable.from_hosts(_text(hosts), layout) if hosts else ranktable.make(sources, cards, layout), out)
     return EXIT_OK
 
 
@@ -52,11 +40,9 @@ def make(sources: tuple[str, ...], hosts: str | None, cards: str | None, layout:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def check(files: tuple[str, ...], as_json: bool) -> int:
     """Tell what is wrong with rank tables: devices twice, addresses missing, ranks not contiguous."""
-    from jumar.launch.ranktable import check as checks
-    from jumar.launch.ranktable import read
+    from jumar.app import ranktable
 
-    found = [row for file in files for row in checks.check(read.read(_text(file), file), file)]
-    return show.checked(found, as_json=as_json)
+    return show.checked(ranktable.check([_text(file) for file in files]), as_json=as_json)
 
 
 @command.command("convert")
@@ -65,44 +51,19 @@ def check(files: tuple[str, ...], as_json: bool) -> int:
 @click.option("-o", "--out", metavar="FILE", help="Write it there; printed if not given.")
 def convert(file: str, layout: str, out: str | None) -> int:
     """Write a rank table in another layout."""
-    from jumar.core.finding import Level
-    from jumar.launch.ranktable import check as checks
-    from jumar.launch.ranktable import read, write
+    from jumar.app import ranktable
 
-    table = read.read(_text(file), file)
-    wrong = [row for row in checks.check(table, file) if row.level is Level.ERROR]
-    if wrong:
-        raise UserError(
-            f"`{file}`: {wrong[0].message}", f"`jumar ranktable check {file}` tells all; put it right first"
-        )
-    _put(write.render(table, layout), out)
-    if layout == "2.0" and table.layout != "2.0":
-        click.echo("jumar: ports and planes are not in the older layouts: fill them in for a 950", err=True)
+    text, note = ranktable.convert(_text(file), layout)
+    _put(text, out)
+    if note:
+        click.echo(f"jumar: {note}", err=True)
     return EXIT_OK
 
 
-def servers(sources: tuple[str, ...]) -> dict[str, dict[int, str]]:
-    """The addresses of each server's cards, from SERVER=FILE words."""
-    from jumar.launch.ranktable import sources as known
+def _text(file: str) -> tuple[str, str]:
+    from jumar.app import ranktable
 
-    if not sources:
-        prefix = os.environ.get("JUMAR_PREFIX")
-        sources = (f"{socket.gethostname()}={prefix + '/etc/hccn.conf' if prefix else known.CONF}",)
-    found: dict[str, dict[int, str]] = {}
-    for source in sources:
-        name, mark, file = source.partition("=")
-        if not mark or not name or not file:
-            raise UserError(f"`{source}` is not SERVER=FILE", "write it as `node1=node1.hccn.conf`")
-        if name in found:
-            raise UserError(f"server `{name}` is named twice", "name each once")
-        found[name] = known.addresses(known.text_of(file), file)
-    return found
-
-
-def _text(file: str) -> str:
-    from jumar.launch.ranktable import sources as known
-
-    return sys.stdin.read() if file == "-" else known.text_of(file)
+    return file, sys.stdin.read() if file == "-" else ranktable.text_of(file)
 
 
 def _put(text: str, out: str | None) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumar.cli import show
 from jumar.core.errors import EXIT_OK
+
+if TYPE_CHECKING:
+    from jumar.machine.explain.result import Explanation
 
 
 class LikePython(click.Command):
@@ -46,29 +49,30 @@ class LikePython(click.Command):
 @click.option("--python", metavar="FILE", help="MindSpore: the interpreter that has it; that of jumar if not given.")
 @click.option("--print", "only_print", is_flag=True, help="Print what would be started, as shell lines.")
 @click.pass_context
-def command(ctx: click.Context, /, only_print: bool, profile: Path | None, **options: Any) -> int:
+def command(ctx: click.Context, /, only_print: bool, **options: Any) -> int:
     """Run a Python script, module, code or program; the words after our options are those of `python`.
 
     JUMAR_EMULATE=0 never emulates, =1 always; without it, emulated NPUs are used where no driver and no
     /dev/davinci* is found. Exit code, signals and standard streams are those of the program; where it fails with an
     error that `jumar explain` knows, that is said on stderr. JUMAR_EXPLAIN=0 leaves that out.
     """
-    from jumar.emulate import command as commands
+    from jumar.app import run
+    from jumar.runtime import variables
 
-    wish = commands.Wish(**options)
-    built = commands.build(ctx.meta["words"], wish, os.environ)
-    if profile is not None:
-        from jumar.cli import profiling
-
-        built = profiling.recorded(built, profile)
+    built = run.build(run.RunRequest(words=tuple(ctx.meta["words"]), **options))
     if only_print:
-        click.echo("\n".join(commands.shown(built)))
+        show.lines(built.shown())
         return EXIT_OK
-    commands.prepare(built, wish)
-    click.echo(built.where, err=True)
+    run.prepare(built)
+    if not variables.QUIET.read():
+        click.echo(built.where, err=True)
     sys.stdout.flush()
-    if os.environ.get("JUMAR_EXPLAIN") == "0":
-        return commands.execute(built)
-    from jumar.cli import watched
+    return run.start(built, tell_why)
 
-    return watched.run(lambda: commands.execute(built))
+
+def tell_why(result: Explanation) -> None:
+    """Say what the error that the program printed means."""
+    from jumar.report import explain
+
+    click.echo("\njumar: what the error above means", err=True)
+    show.lines(explain.text(result), err=True)

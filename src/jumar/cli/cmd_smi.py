@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jumar.cli import show
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def command(ctx: click.Context, once: bool, as_json: bool, watch: float, serve: 
     """
     if ctx.invoked_subcommand is not None:
         return EXIT_OK
-    from jumar.machine.smi import read
+    from jumar.app.smi import view
     from jumar.report import smi
 
     if serve is not None:
@@ -44,11 +45,9 @@ def command(ctx: click.Context, once: bool, as_json: bool, watch: float, serve: 
             _serve(serve)
         return EXIT_OK
     if as_json:
-        from jumar.report import json
-
-        click.echo(json.dump(smi.as_json(read.view())))
+        show.document(smi.as_json(view()))
     elif once or not sys.stdout.isatty():
-        _console().print(smi.table(read.view()))
+        _console().print(smi.table(view()))
     else:
         with suppress(KeyboardInterrupt):
             _live(watch)
@@ -63,26 +62,18 @@ def free(cards: int, as_json: bool) -> int:
 
     ASCEND_RT_VISIBLE_DEVICES=$(jumar smi free --cards 2) python train.py
     """
-    from jumar.machine.smi import read
-    from jumar.machine.smi.free import why_not
+    from jumar.app import smi
 
-    view = read.view()
-    reasons = {card.number: why_not(card) for card in view.cards}
-    found = [index for index, reason in reasons.items() if not reason]
-    enough = len(found) >= cards
+    found = smi.free(cards)
     if as_json:
-        from jumar.report import json
-
-        answer = {"free": found, "enough": enough, "not_free": {str(key): why for key, why in reasons.items() if why}}
-        click.echo(json.dump(answer))
-    elif enough:
-        click.echo(",".join(map(str, found[:cards])))
+        show.whole(found.to_json())
+    elif found.enough:
+        click.echo(",".join(map(str, found.free[:cards])))
     else:
-        click.echo(f"only {len(found)} of {len(reasons)} cards are free, {cards} wanted", err=True)
-        for index, reason in reasons.items():
-            if reason:
-                click.echo(f"  card {index}: {reason}", err=True)
-    return EXIT_OK if enough else EXIT_FINDINGS
+        total = len(found.free) + len(found.reasons)
+        click.echo(f"only {len(found.free)} of {total} cards are free, {cards} wanted", err=True)
+        show.lines((f"  card {card}: {reason}" for card, reason in found.reasons.items()), err=True)
+    return EXIT_OK if found.enough else EXIT_FINDINGS
 
 
 def _console() -> Console:
@@ -96,28 +87,28 @@ def _live(seconds: float) -> None:
 
     from rich.live import Live
 
-    from jumar.machine.smi import read
+    from jumar.app.smi import view
     from jumar.report import smi
 
     past: dict[int, deque[float]] = {}
-    first = read.view()
+    first = view()
     with Live(smi.table(first, past), console=_console(), auto_refresh=False, screen=True) as live:
         while True:
             try:
-                view = read.view()
+                now = view()
             except UserError as error:
                 live.update(f"error: {error.message}", refresh=True)
             else:
-                for card in view.cards:
+                for card in now.cards:
                     past.setdefault(card.number, deque(maxlen=_PAST)).append(card.busy or 0)
-                live.update(smi.table(view, past), refresh=True)
+                live.update(smi.table(now, past), refresh=True)
             time.sleep(seconds)
 
 
 def _serve(port: int) -> None:
-    from jumar.machine.smi import read, serve
-    from jumar.report import smi
+    from jumar.app import smi
 
-    with serve.server(port, lambda: smi.metrics(read.view())) as server:
-        click.echo(f"jumar: serving http://{serve.HOST}:{server.server_address[1]}/metrics until Ctrl-C", err=True)
+    with smi.server(port) as server:
+        address = "http://{}:{}/metrics".format(*server.server_address)
+        click.echo(f"jumar: serving {address} until Ctrl-C", err=True)
         server.serve_forever(poll_interval=0.2)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from jumar.core.errors import EXIT_FAILED, EXIT_OK, UserError
+from jumar.cli import show
+from jumar.core.errors import EXIT_FAILED, EXIT_OK
 
 if TYPE_CHECKING:
     from jumar.export.command import Conversion
@@ -55,15 +55,15 @@ def command(do_run: bool, as_json: bool, **options: Any) -> int:
     Shapes come from the model where they are fixed. An offline model has at most one dynamic mode: `--batch`,
     `--image-size`, `--dims`, or ranges in `--shape`. Nothing is run without `--run`.
     """
-    built = build(options)
-    refused = _refused(built)
-    if as_json:
-        from jumar.report import json
+    from jumar.app import export
+    from jumar.report import export as report
 
-        click.echo(json.dump(_document(built) | {"refused": refused}))
+    built = _built(options)
+    refused = export.refused(built)
+    if as_json:
+        show.document(report.conversion(built, refused))
     else:
-        click.echo(built.line())
-        click.echo(built.runner())
+        show.lines([built.line(), built.runner()])
         if refused:
             click.echo(f"note: ATC will refuse this model: {refused[0]}; `jumar export check {built.model}`", err=True)
     return _run(built) if do_run else EXIT_OK
@@ -76,70 +76,29 @@ def om(**options: Any) -> int:
 
     The options are those of `jumar export command`. No device can load the file.
     """
-    from jumar.export.standin import om as files
+    from jumar.app import export
 
-    path = files.save(build(options))
+    path = export.stand_in(_built(options))
     click.echo(f"wrote `{path}`: a stand-in, which no device can load", err=True)
     return EXIT_OK
 
 
-def build(options: dict[str, Any]) -> Conversion:
+def _built(options: dict[str, Any]) -> Conversion:
     """The conversion that the options describe, checked against the model."""
-    from jumar.export import command as commands
-    from jumar.export import graph, model
+    from jumar.app import export
+    from jumar.export.command import AtcRequest
 
-    soc = options.pop("soc") or os.environ.get("JUMAR_SOC")
-    if soc is None:
-        raise UserError("no chip is named", "add `--soc Ascend310P3`; `npu-smi info` shows the name")
-    wish = commands.Wish(soc=soc, **options)
-    for word in wish.extra:
-        if not word.startswith("--") or "=" not in word:
-            raise UserError(f"`--atc {word}` is not an option of ATC", "write it as `--atc=--log=error`")
-    return commands.build(wish, graph.inputs(model.read(wish.model)))
-
-
-def _refused(built: Conversion) -> list[str]:
-    """The errors that `jumar export check` finds."""
-    from jumar.core.finding import Level
-    from jumar.export import check
-
-    view, external = check.read(built.model)
-    found = check.run(check.Subject(built.model, view, external), check.units())
-    return [f"{row.id} {row.message}" for row in found if row.level is Level.ERROR]
-
-
-def _document(built: Conversion) -> dict[str, Any]:
-    from jumar.export.shapes import written
-
-    return {
-        "command": built.line(),
-        "argv": built.argv(),
-        "runner": built.runner(),
-        "soc": built.soc,
-        "mode": built.mode,
-        "precision": built.precision,
-        "shapes": {name: written(shape) for name, shape in built.shapes.items()},
-        "gears": [list(gear) for gear in built.gears],
-        "output": f"{built.output}.om",
-        "errors": [],
-    }
+    soc = export.chip(options.pop("soc"))
+    return export.command(AtcRequest(soc=soc, **options))
 
 
 def _run(built: Conversion) -> int:
-    import shutil
-    import subprocess
+    from jumar.app import export
 
-    program = shutil.which("atc")
-    if program is None:
-        raise UserError(
-            "`atc` is not on the path: CANN is not installed here, or its set_env.sh was not sourced",
-            "`source /usr/local/Ascend/cann/set_env.sh`; without CANN, `jumar export om` writes a stand-in",
-        )
+    program = export.atc()
     click.echo(f"running {program}", err=True)
-    done = subprocess.run([program, *built.argv()[1:]], check=False)
-    if done.returncode:
-        click.echo(
-            f"atc ended with exit code {done.returncode}; `jumar explain LOG` knows many of its errors", err=True
-        )
+    code = export.convert(program, built)
+    if code:
+        click.echo(f"atc ended with exit code {code}; `jumar explain LOG` knows many of its errors", err=True)
         return EXIT_FAILED
     return EXIT_OK

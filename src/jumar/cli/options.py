@@ -1,8 +1,7 @@
-"""Options that `migrate` and `analyze` share, and how they become a result."""
+"""Options that `migrate` and `analyze` share, and how they become a request."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from jumar.cli import show
 from jumar.core.errors import UserError
 
 if TYPE_CHECKING:
-    from jumar.migrate.result import ProjectResult
+    from jumar.app.migrate import MigrateRequest, MigrateResult
+    from jumar.cli.progress import Progress
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -21,7 +22,7 @@ _SHARED = (
     click.argument("paths", nargs=-1, metavar="PATH..."),
     click.option("--to", metavar="npu|agnostic|import",
                  help="Explicit NPU code (the default), code for any device, or the run-time import."),
-    click.option("--torch", metavar="VERSION", help="torch on the target, such as 2.13 (the default) or 2.7."),
+    click.option("--torch", metavar="VERSION", help="torch on the target, such as 2.7; the tested release by default."),
     click.option("--chip", metavar="NAME", help="Chip of the target, such as 910B3 (the default) or 310P3."),
     click.option("--multi-card", is_flag=True, help="Also turn a one-card training script into one for many cards."),
     click.option("--only", multiple=True, metavar="ID", help="Only this rule; may be given again."),
@@ -47,53 +48,32 @@ def shared(function: Decorated) -> Decorated:
     return function
 
 
-def run(paths: tuple[str, ...], options: dict[str, Any]) -> ProjectResult:
-    """Read `jumar.toml`, run the rules over the paths, or over stdin for `-`."""
-    if not paths:
-        raise UserError("nothing to migrate: no path given", "`jumar migrate .` looks at the current folder")
-    from jumar.migrate import config
+def request(paths: tuple[str, ...], options: dict[str, Any]) -> MigrateRequest:
+    """What the options ask for; `-` is the text of stdin."""
+    from jumar.app.migrate import MigrateRequest
 
     stdin = "-" in paths
     if stdin and len(paths) > 1:
         raise UserError("`-` cannot stand beside other paths", "pipe one file, or name files and folders")
-    if not stdin:
-        for path in paths:
-            _check_readable(path)
-    found = config.load(config.find(Path(options["stdin_name"] if stdin else paths[0])))
-    settings = config.settings(found, options)
-    if stdin:
-        return _stdin(options["stdin_name"], settings)
+    names = ("to", "torch", "chip", "multi_card", "only", "skip", "jobs")
+    return MigrateRequest(
+        paths=() if stdin else paths,
+        cache=not options["no_cache"],
+        text=sys.stdin.buffer.read() if stdin else None,
+        text_name=options["stdin_name"],
+        **{name: options[name] for name in names},
+    )
+
+
+def progress(options: dict[str, Any]) -> Progress:
     from jumar.cli.progress import Progress
-    from jumar.migrate import project
 
-    jobs = options["jobs"] or found.values.get("jobs")
-    with Progress(quiet=options["quiet"]) as progress:
-        return project.migrate(
-            [Path(path) for path in paths], settings, jobs=jobs, cache=not options["no_cache"], progress=progress
-        )
+    return Progress(quiet=options["quiet"])
 
 
-def _stdin(name: str, settings: Any) -> ProjectResult:
-    from jumar.migrate import languages, project
-    from jumar.migrate.result import ProjectResult
+def write_reports(result: MigrateResult, options: dict[str, Any]) -> None:
+    """Write the report files that were asked for, and say so."""
+    from jumar.app import report_files
 
-    raw = sys.stdin.buffer.read()
-    if languages.classify(name, raw[:200]) is None:
-        raise UserError(f"no language known for `{name}`", "give a name such as `--stdin-name train.sh`")
-    result = project.migrate_bytes(name, raw, settings)
-    assert result is not None
-    return ProjectResult(".", (result,), settings, 1, raw.count(b"\n"))
-
-
-def _check_readable(path: str) -> None:
-    if not os.path.exists(path):
-        hint = "check the spelling; `-` reads from stdin"
-        folder = os.path.dirname(path) or "."
-        if os.path.isdir(folder) and os.access(folder, os.R_OK):
-            from jumar.core.nearest import did_you_mean
-
-            near = {os.path.join(os.path.dirname(path), name): name for name in os.listdir(folder)}
-            hint = did_you_mean(path, near, hint)
-        raise UserError(f"no such file or folder: `{path}`", hint)
-    if not os.access(path, os.R_OK | (os.X_OK if os.path.isdir(path) else 0)):
-        raise UserError(f"cannot read `{path}`: no permission")
+    wanted = {kind: options[kind] for kind in ("sarif", "html", "csv")}
+    show.write_files(report_files.of_project(result.project, **wanted), quiet=options["quiet"])

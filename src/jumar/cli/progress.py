@@ -44,6 +44,10 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take the bar away: something else is about to print."""
         if self.bar is not None:
             self.bar.stop()
 

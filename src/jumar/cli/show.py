@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +19,16 @@ if TYPE_CHECKING:
 
 def rules(*, as_json: bool) -> int:
     """The list of rules."""
-    from jumar.migrate.rule import all_rules
-    from jumar.report import json, text
+    from jumar.app import migrate
+    from jumar.report import text
 
-    rows = [(unit.rule.id, unit.rule.name, unit.rule.safety.value, unit.rule.summary) for unit in all_rules()]
-    rows = sorted(dict.fromkeys(rows))
+    rows = migrate.rules()
     if as_json:
         fields = ("id", "name", "safety", "summary")
-        click.echo(json.dump({"rules": [dict(zip(fields, row, strict=True)) for row in rows]}))
+        document({"rules": [dict(zip(fields, row, strict=True)) for row in rows]})
     else:
         lines(text.rules(rows))
-    return 0
+    return EXIT_OK
 
 
 def checked(found: list[Finding], *, as_json: bool) -> int:
@@ -37,7 +36,7 @@ def checked(found: list[Finding], *, as_json: bool) -> int:
     from jumar.report import json, text
 
     if as_json:
-        click.echo(json.dump({"findings": [json.finding(row) for row in found]}))
+        document({"findings": [json.finding(row) for row in found]})
     else:
         lines(text.findings(found, ()))
         if not found:
@@ -47,68 +46,43 @@ def checked(found: list[Finding], *, as_json: bool) -> int:
 
 def written_in_place(result: ProjectResult) -> str:
     """Write the changes over the files, and say so."""
-    from jumar.migrate import output
+    from jumar.app import migrate
 
-    written = output.in_place(result)
+    written = migrate.in_place(result)
     return f"written in place: {len(written)} file{'' if len(written) == 1 else 's'}"
 
 
 def written_to(result: ProjectResult, paths: list[Path], options: dict[str, Any]) -> str:
     """Write the changed copy that `--out` asks for, warn of what was not copied, and say so."""
-    from jumar.migrate import output
+    from jumar.app import migrate
 
-    for path in output.copy(result, paths, options["out"], force=options["force"]):
+    for path in migrate.copy(result, paths, options["out"], force=options["force"]):
         click.echo(f"warning: not copied: `{path}`", err=True)
     return f"written to `{options['out']}`"
 
 
-def files(result: ProjectResult, options: dict[str, Any]) -> None:
-    """Write the report files that were asked for, and say so."""
-    wanted = {kind: options[kind] for kind in ("sarif", "html", "csv") if options[kind] is not None}
-    if not wanted:
-        return
-    from jumar.core import write
-    from jumar.migrate.rule import all_rules
-    from jumar.tables import pages
+def write_files(files: Mapping[Path, bytes], *, quiet: bool = False) -> None:
+    """Write report files, and say so."""
+    from jumar.app import report_files
 
-    rules = {unit.rule.id: unit for unit in all_rules()}
-    known = pages.pages()
-    written: dict[Path, bytes] = {}
-    if "sarif" in wanted:
-        from jumar.report import sarif
-
-        written[wanted["sarif"]] = sarif.render(result, rules, known).encode()
-    if "csv" in wanted:
-        from jumar.report import csv
-
-        for name, text in csv.render(result, rules).items():
-            written[wanted["csv"] / name] = text.encode()
-    if "html" in wanted:
-        from jumar.report import html
-
-        written[wanted["html"]] = html.render(result, rules).encode()
-    for path, data in written.items():
-        _folder(path.parent)
-        write.replace(path, data)
-        if not options["quiet"]:
+    for path, data in files.items():
+        report_files.write({path: data})
+        if not quiet:
             click.echo(f"wrote `{path}`", err=True)
 
 
-def sarif(found: list[Finding], path: Path, target: Path, *, quiet: bool) -> None:
-    """Write the findings about one file that is no text as SARIF."""
-    from jumar.core import write
-    from jumar.migrate.result import FileResult, ProjectResult
-    from jumar.migrate.settings import Settings
-    from jumar.report import sarif as renderer
-    from jumar.tables import pages
+def document(fields: dict[str, Any]) -> None:
+    """One JSON document with the head that all of ours have."""
+    from jumar.report import json
 
-    # A text of its own keeps the result from reading the file for exact edits.
-    file = FileResult(str(path), b"\n", b"\n", tuple(found))
-    text = renderer.render(ProjectResult(".", (file,), Settings()), {}, pages.pages())
-    _folder(target.parent)
-    write.replace(target, text.encode())
-    if not quiet:
-        click.echo(f"wrote `{target}`", err=True)
+    click.echo(json.dump(fields))
+
+
+def whole(document: dict[str, Any]) -> None:
+    """One JSON document as it is, such as the `to_json()` of a result."""
+    from jumar.report import json
+
+    click.echo(json.text(document))
 
 
 def lines(texts: Iterable[str], *, err: bool = False) -> None:
@@ -125,12 +99,3 @@ def raw(data: bytes) -> None:
 
 def has_colour() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def _folder(folder: Path) -> None:
-    from jumar.core.errors import UserError
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot make the folder `{folder}`: {error.strerror}") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,10 +11,10 @@ from jumar.cloud import credentials
 from jumar.cloud.store import Store
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
+from jumar.runtime import settings, variables
 
 LOCAL = "local"
 HUAWEICLOUD = "huaweicloud"
-FILE = "jumar.toml"
 KEYS: dict[str, tuple[tuple[type, ...], str]] = {
     "target": ((str,), "where things go: `local`, `huaweicloud` or one of `[cloud.targets]`"),
     "bucket": ((str,), "bucket for code, data and results"),
@@ -67,7 +66,7 @@ class Config(NamedTuple):
 def home(environ: Mapping[str, str] | None = None) -> Path:
     """The folder of the stand-in: its store, jobs and keys."""
     values = os.environ if environ is None else environ
-    if named := values.get("JUMAR_CLOUD_HOME"):
+    if named := variables.CLOUD_HOME.read(values):
         return Path(named).absolute()
     data = values.get("XDG_DATA_HOME") or os.path.join(values.get("HOME") or os.path.expanduser("~"), ".local/share")
     return Path(data).absolute() / "jumar" / "cloud"
@@ -75,19 +74,8 @@ def home(environ: Mapping[str, str] | None = None) -> Path:
 
 def load_config(start: Path) -> Config:
     """The `[cloud]` table of the nearest `jumar.toml` at or above a folder."""
-    folder = start.absolute()
-    path = next((found for up in (folder, *folder.parents) if (found := up / FILE).is_file()), None)
-    if path is None:
-        return Config(None, {})
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"`{path}` is not valid TOML: {error}", "correct the file and try again") from error
-    table = document.get("cloud", {})
-    if not isinstance(table, dict):
-        raise UserError(f"`{path}`: `cloud` must be a table", "write `[cloud]` on a line of its own")
+    found = settings.read(settings.find(start), "cloud")
+    path, table = found.path, found.values
     for key, value in table.items():
         if key not in KEYS:
             hint = did_you_mean(key, KEYS, f"known keys: {', '.join(KEYS)}")
@@ -132,7 +120,7 @@ def open_store(target: Target, scheme: str = "obs", environ: Mapping[str, str] |
     if not target.obs_endpoint:
         raise UserError(
             f"the target `{target.name}` has no OBS endpoint",
-            f"set `HUAWEICLOUD_SDK_REGION`, or `region` in `[cloud.targets.{target.name}]` of `{FILE}`",
+            f"set `HUAWEICLOUD_SDK_REGION`, or `region` in `[cloud.targets.{target.name}]` of `{settings.FILE}`",
         )
     _check_endpoint(target.obs_endpoint)
     pair = credentials.find(target.name, environ, s3=scheme == "s3")

@@ -8,15 +8,15 @@ from difflib import SequenceMatcher
 from functools import cache
 
 from jumar.compare.precision import short
-from jumar.compare.result import Entry
+from jumar.compare.result import RecordEntry
 from jumar.tables.load import table
 
 _LONG = 6000
 """Operators up to which an exact matching of a stretch is affordable."""
-Pairs = list[tuple[Entry, Entry]]
+Pairs = list[tuple[RecordEntry, RecordEntry]]
 
 
-def align(a: Sequence[Entry], b: Sequence[Entry]) -> Pairs:
+def align(a: Sequence[RecordEntry], b: Sequence[RecordEntry]) -> Pairs:
     """Pairs in the order of the first run: operators by sequence, tensors from outside by name or place."""
     pairs = [*_named(a, b)]
     for phase in ("forward", "backward", "optimizer"):
@@ -41,9 +41,9 @@ def _same_as() -> dict[str, str]:
     return {name: group for group, names in table("same_operators.toml")["groups"].items() for name in names}
 
 
-def _named(a: Sequence[Entry], b: Sequence[Entry]) -> Iterator[tuple[Entry, Entry]]:
+def _named(a: Sequence[RecordEntry], b: Sequence[RecordEntry]) -> Iterator[tuple[RecordEntry, RecordEntry]]:
     """Weights, buffers, gradients and state by name; inputs by phase, shape and order."""
-    waiting: dict[Hashable, list[Entry]] = defaultdict(list)
+    waiting: dict[Hashable, list[RecordEntry]] = defaultdict(list)
     for entry in b:
         if entry.kind not in ("op", "view"):
             waiting[_identity(entry)].append(entry)
@@ -56,12 +56,12 @@ def _named(a: Sequence[Entry], b: Sequence[Entry]) -> Iterator[tuple[Entry, Entr
                 yield entry, found.pop()
 
 
-def _identity(entry: Entry) -> Hashable:
+def _identity(entry: RecordEntry) -> Hashable:
     shape = entry.outs[0].shape if entry.outs else ()
     return (entry.kind, entry.phase, shape) if entry.kind == "input" else (entry.kind, entry.name, entry.phase)
 
 
-def _operators(a: list[Entry], b: list[Entry]) -> Iterator[tuple[Entry, Entry]]:
+def _operators(a: list[RecordEntry], b: list[RecordEntry]) -> Iterator[tuple[RecordEntry, RecordEntry]]:
     for first, second in _match(a, b, _strict):
         if len(first) == len(second) and first and _strict(first[0]) == _strict(second[0]):
             yield from zip(first, second, strict=True)
@@ -72,8 +72,12 @@ def _operators(a: list[Entry], b: list[Entry]) -> Iterator[tuple[Entry, Entry]]:
 
 
 def _reshaped(
-    a: Sequence[Entry], b: Sequence[Entry], first: list[Entry], second: list[Entry], found: Pairs
-) -> Iterator[tuple[Entry, Entry]]:
+    a: Sequence[RecordEntry],
+    b: Sequence[RecordEntry],
+    first: list[RecordEntry],
+    second: list[RecordEntry],
+    found: Pairs,
+) -> Iterator[tuple[RecordEntry, RecordEntry]]:
     """Calls at the same place with inputs of the same shapes but results of others: their arguments differ."""
     done, done_there = {one.index for one, _ in found}, {other.index for _, other in found}
     rest = [entry for entry in first if entry.index not in done]
@@ -84,19 +88,19 @@ def _reshaped(
                 yield one, two
 
 
-def _called(entry: Entry) -> Hashable:
+def _called(entry: RecordEntry) -> Hashable:
     return canonical(entry.op), _inside(entry.module), entry.where
 
 
-def _given(entries: Sequence[Entry], entry: Entry) -> list[tuple[int, ...]]:
+def _given(entries: Sequence[RecordEntry], entry: RecordEntry) -> list[tuple[int, ...]]:
     shapes = entry.shapes or (None,) * len(entry.inputs)
     return [shape if shape is not None else (entries[number].outs[0].shape if entries[number].outs else ())
             for number, shape in zip(entry.inputs, shapes, strict=False)]  # fmt: skip
 
 
 def _match(
-    a: list[Entry], b: list[Entry], key: Callable[[Entry], Hashable]
-) -> Iterator[tuple[list[Entry], list[Entry]]]:
+    a: list[RecordEntry], b: list[RecordEntry], key: Callable[[RecordEntry], Hashable]
+) -> Iterator[tuple[list[RecordEntry], list[RecordEntry]]]:
     """Stretches of both runs, equal ones and others, in order."""
     left, right = [key(entry) for entry in a], [key(entry) for entry in b]
     if left == right:
@@ -108,11 +112,11 @@ def _match(
             yield a[i1:i2], b[j1:j2]
 
 
-def _strict(entry: Entry) -> Hashable:
+def _strict(entry: RecordEntry) -> Hashable:
     return canonical(entry.op), _inside(entry.module), entry.outs[0].shape if entry.outs else ()
 
 
-def _loose(entry: Entry) -> Hashable:
+def _loose(entry: RecordEntry) -> Hashable:
     return canonical(entry.op), entry.outs[0].shape if entry.outs else ()
 
 
@@ -121,7 +125,7 @@ def _inside(module: str) -> str:
     return module.partition(".")[2]
 
 
-def left_over(entries: Sequence[Entry], matched: set[int]) -> list[Entry]:
+def left_over(entries: Sequence[RecordEntry], matched: set[int]) -> list[RecordEntry]:
     """Operators that have no partner."""
     return [entry for entry in entries if entry.kind in ("op", "view") and entry.index not in matched]
 
@@ -131,12 +135,12 @@ def _quiet() -> set[str]:
     return set(table("same_operators.toml")["quiet"])
 
 
-def is_quiet(entry: Entry) -> bool:
+def is_quiet(entry: RecordEntry) -> bool:
     """Copies and casts: no news if only one run has them."""
     return canonical(entry.op) in _quiet()
 
 
-def counted(entries: Sequence[Entry]) -> list[str]:
+def counted(entries: Sequence[RecordEntry]) -> list[str]:
     """`3 x aten.where, first at model.py:31` for each operator; copies and casts are no news."""
     entries = [entry for entry in entries if not is_quiet(entry)]
     count = Counter(entry.op for entry in entries)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jumar.compare.result import Entry
+from jumar.compare.result import RecordEntry
 
 _STORAGE = {"dtype", "device", "layout", "pin_memory", "memory_format", "non_blocking", "generator", "out", "stride",
             "storage_offset", "copy", "output_mask", "cudnn_enable", "impl_index", "seed", "offset", "foreach", "fused",
@@ -13,7 +13,7 @@ _LOOSE = 0.05
 """Numbers that a program computed from its data may differ by this much."""
 
 
-def differ(first: Entry, second: Entry) -> tuple[str, ...]:
+def differ(first: RecordEntry, second: RecordEntry) -> tuple[str, ...]:
     """`name: old -> new` for each argument of two calls of one operator."""
     is_optimizer = first.op.startswith("optimizer.") and second.op.startswith("optimizer.")
     if not is_optimizer and first.op.rsplit(".", 1)[0].rstrip("_") != second.op.rsplit(".", 1)[0].rstrip("_"):

@@ -9,9 +9,9 @@ from jumar.compare import arguments, floor, measure, reader, spread
 from jumar.compare.align import align, left_over
 from jumar.compare.floor import Floor
 from jumar.compare.precision import UNIT
-from jumar.compare.result import Entry, Pair
+from jumar.compare.result import Pair, RecordEntry
 from jumar.compare.spread import Spread
-from jumar.compare.store import Rank, Step
+from jumar.compare.store import Rank, RecordedStep
 
 
 class Stepped(NamedTuple):
@@ -19,8 +19,8 @@ class Stepped(NamedTuple):
 
     number: int
     pairs: list[Pair]
-    only_a: list[Entry]
-    only_b: list[Entry]
+    only_a: list[RecordEntry]
+    only_b: list[RecordEntry]
 
 
 def steps(a: Rank, b: Rank, noise: Floor, precision: str = "") -> list[Stepped]:
@@ -34,7 +34,12 @@ def steps(a: Rank, b: Rank, noise: Floor, precision: str = "") -> list[Stepped]:
 
 
 def step(
-    a: Step, b: Step, rank: Rank, noise: Floor, precision: str = "", flips: dict[str, float] | None = None
+    a: RecordedStep,
+    b: RecordedStep,
+    rank: Rank,
+    noise: Floor,
+    precision: str = "",
+    flips: dict[str, float] | None = None,
 ) -> Stepped:
     """One step; `flips` carries what noise in a gradient can do to a weight from one step to the next."""
     precision = precision or floor.precision(a.entries, b.entries, rank.meta)
@@ -51,7 +56,7 @@ def step(
     )
 
 
-def _changes(step: Step) -> dict[str, tuple[float, int]]:
+def _changes(step: RecordedStep) -> dict[str, tuple[float, int]]:
     """By weight: how much the optimizer changed it, and its size.
 
     Adam and its like divide by the size of the gradient: where that is close to 0, noise alone decides the sign.
@@ -72,8 +77,8 @@ def _changes(step: Step) -> dict[str, tuple[float, int]]:
 class _Sides:
     """What all pairs of a step are judged with."""
 
-    def __init__(self, a: Step, b: Step, noise: Floor, unit: float, spread: Spread, before: dict[str, float],
-                 changes: dict[str, tuple[float, int]]) -> None:  # fmt: skip
+    def __init__(self, a: RecordedStep, b: RecordedStep, noise: Floor, unit: float, spread: Spread,
+                 before: dict[str, float], changes: dict[str, tuple[float, int]]) -> None:  # fmt: skip
         self._a, self._b = a, b
         self._noise, self._unit, self._spread = noise, unit, spread
         self._before = before
@@ -85,7 +90,7 @@ class _Sides:
         change, numel = self.changes.get(name, (0.0, 1))
         return spread.update(change, numel, self._spread.gradients.get(name, 0.0))
 
-    def pair(self, first: Entry, second: Entry) -> Pair | None:
+    def pair(self, first: RecordEntry, second: RecordEntry) -> Pair | None:
         a, b = self._a, self._b
         changed = arguments.differ(first, second)
         measured = bool(self._noise.errors)
@@ -108,12 +113,12 @@ class _Sides:
         return Pair(a.number, first, second, error.relative, error.cosine, expected, error_in, over, over_in, changed)
 
 
-def _judged(entry: Entry) -> bool:
+def _judged(entry: RecordEntry) -> bool:
     """Masks and indices flip where a value is close to a border; only those from outside must be equal."""
     return entry.kind != "op" or any(out.dtype in UNIT for out in entry.outs)
 
 
-def _inputs(a: Step, first: Entry, b: Step, second: Entry) -> float:
+def _inputs(a: RecordedStep, first: RecordEntry, b: RecordedStep, second: RecordEntry) -> float:
     """The largest error of the inputs; nan where they cannot be compared."""
     worst = 0.0 if len(first.inputs) == len(second.inputs) else math.nan
     for one, other in zip(first.inputs, second.inputs, strict=False):
@@ -125,5 +130,5 @@ def _inputs(a: Step, first: Entry, b: Step, second: Entry) -> float:
     return worst
 
 
-def _measured(entry: Entry) -> bool:
+def _measured(entry: RecordEntry) -> bool:
     return any(out.row >= 0 for out in entry.outs)

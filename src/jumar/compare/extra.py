@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from jumar.compare.align import is_quiet
 from jumar.compare.diff import Stepped
 from jumar.compare.precision import UNIT
-from jumar.compare.result import Entry
+from jumar.compare.result import RecordEntry
 
 
-def find(steps: Sequence[Stepped]) -> tuple[str, list[Entry]]:
+def find(steps: Sequence[Stepped]) -> tuple[str, list[RecordEntry]]:
     """`A` or `B`, and what only that run calls inside its modules, where the other calls nothing in its place."""
     for step in steps:
         forward = [(pair.a.index, pair.b.index) for pair in step.pairs
@@ -31,7 +31,7 @@ def find(steps: Sequence[Stepped]) -> tuple[str, list[Entry]]:
     return "", []
 
 
-def _used(alone: Sequence[Entry], matched: Sequence[Entry]) -> set[int]:
+def _used(alone: Sequence[RecordEntry], matched: Sequence[RecordEntry]) -> set[int]:
     """What operators of both runs compute with: a value that is only printed changes nothing."""
     needed = {number for entry in matched if entry.kind == "op" for number in entry.inputs}
     for entry in sorted(alone, key=lambda one: -one.index):
@@ -40,12 +40,12 @@ def _used(alone: Sequence[Entry], matched: Sequence[Entry]) -> set[int]:
     return needed
 
 
-def _counts(entry: Entry) -> bool:
+def _counts(entry: RecordEntry) -> bool:
     measured = any(out.row >= 0 and out.dtype in UNIT for out in entry.outs)
     return entry.kind == "op" and entry.phase == "forward" and measured and bool(entry.module) and not is_quiet(entry)
 
 
-def _replaced(entry: Entry, other: Sequence[Entry], places: list[tuple[int, int]]) -> bool:
+def _replaced(entry: RecordEntry, other: Sequence[RecordEntry], places: list[tuple[int, int]]) -> bool:
     """Whether the other run calls something of its own between the same two neighbours."""
     at = bisect_left(places, (entry.index, -1))
     low = places[at - 1][1] if at else -1

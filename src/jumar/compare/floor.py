@@ -15,8 +15,8 @@ from typing import NamedTuple
 from jumar.compare import measure, reader
 from jumar.compare.align import align
 from jumar.compare.precision import UNIT, is_product
-from jumar.compare.result import Entry
-from jumar.compare.store import Rank, Step
+from jumar.compare.result import RecordEntry
+from jumar.compare.store import Rank, RecordedStep
 
 FLOORS = "floor-"
 OWN = 2e-7
@@ -36,7 +36,7 @@ class Floor(NamedTuple):
     errors: dict[float, dict[tuple[int, int], float]]
     """By size of the noise; 0 for base runs that differ by themselves: their error counts as it is."""
 
-    def at(self, step: int, entry: Entry, other: Entry, unit: float, error_in: float) -> float:
+    def at(self, step: int, entry: RecordEntry, other: RecordEntry, unit: float, error_in: float) -> float:
         least = max(2 * _rounding(entry), 2 * _rounding(other), OWN)
         known = [(size, table[step, entry.index]) for size, table in sorted(self.errors.items())
                  if (step, entry.index) in table]  # fmt: skip
@@ -60,7 +60,7 @@ def _between(known: list[tuple[float, float]], unit: float) -> float:
     return float(error * (other / error) ** (math.log(unit / low) / math.log(high / low)))
 
 
-def _rounding(entry: Entry) -> float:
+def _rounding(entry: RecordEntry) -> float:
     return max((UNIT.get(out.dtype, 0.0) for out in entry.outs if out.row >= 0), default=0.0)
 
 
@@ -95,7 +95,7 @@ def _noise(run: Rank) -> float:
         return 0.0
 
 
-def _add(errors: dict[tuple[int, int], float], reference: Step, noisy: Step) -> None:
+def _add(errors: dict[tuple[int, int], float], reference: RecordedStep, noisy: RecordedStep) -> None:
     for first, second in align(reference.entries, noisy.entries):
         error = measure.entries(reference, first, noisy, second)
         if error is not None:
@@ -103,7 +103,7 @@ def _add(errors: dict[tuple[int, int], float], reference: Step, noisy: Step) -> 
             errors[key] = max(errors.get(key, 0.0), error.relative)
 
 
-def precision(a: Sequence[Entry], b: Sequence[Entry], meta_b: dict[str, object]) -> str:
+def precision(a: Sequence[RecordEntry], b: Sequence[RecordEntry], meta_b: dict[str, object]) -> str:
     """The precision of most products of the less precise run: what its rounding noise comes from."""
     altered = str(meta_b.get("altered", ""))
     if altered in UNIT:
@@ -115,7 +115,7 @@ def precision(a: Sequence[Entry], b: Sequence[Entry], meta_b: dict[str, object])
     return found
 
 
-def _most(entries: Sequence[Entry]) -> str:
+def _most(entries: Sequence[RecordEntry]) -> str:
     products: Counter[str] = Counter()
     others: Counter[str] = Counter()
     for entry in entries:

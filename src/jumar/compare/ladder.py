@@ -47,12 +47,12 @@ def climb(words: Sequence[str], base: Path | None, output: Path | None, steps: i
 def _rungs(
     words: Sequence[str], base: Path | None, reference: list[Rank] | None, folder: Path, steps: int, seed: int | None
 ) -> Iterator[Rung]:
-    wish = runs.Wish(steps=min(2, steps), seed=seed, stop=steps)
-    first = _record(words, folder / "first", wish._replace(floor=1))
+    request = runs.RecordRequest(steps=min(2, steps), seed=seed, stop=steps)
+    first = _record(words, folder / "first", request._replace(floor=1))
     yield _environment(first, reference)
-    second = _record(words, folder / "second", wish._replace(steps=1, stop=min(2, steps)))
+    second = _record(words, folder / "second", request._replace(steps=1, stop=min(2, steps)))
     yield _determinism(folder / "first", folder / "second", second)
-    yield _control(words, folder, wish, first)
+    yield _control(words, folder, request, first)
     if base is None or reference is None:
         for name in ("weights", "forward", "gradients", "optimizer", "curve"):
             yield Rung(name, "skipped", _NO_BASE)
@@ -60,8 +60,8 @@ def _rungs(
     yield from _against(base, reference, folder / "first", first)
 
 
-def _record(words: Sequence[str], folder: Path, wish: runs.Wish) -> Rank:
-    code = runs.record(words, folder, wish, lambda text: None, quiet=True)
+def _record(words: Sequence[str], folder: Path, request: runs.RecordRequest) -> Rank:
+    code = runs.record(words, folder, request, lambda text: None, quiet=True)
     if code:
         raise runs.Failed(f"the program ended with {code}", "the ladder needs a program that runs")
     return reader.ranks(folder)[0]
@@ -104,11 +104,11 @@ def _determinism(first: Path, second: Path, other: Rank) -> Rung:
     )
 
 
-def _control(words: Sequence[str], folder: Path, wish: runs.Wish, first: Rank) -> Rung:
+def _control(words: Sequence[str], folder: Path, request: runs.RecordRequest, first: Rank) -> Rung:
     """What fewer bits in the operands of products do to this very program."""
     said = []
     for rounding in ROUNDINGS:
-        rank = _record(words, folder / rounding, wish._replace(rounded=rounding))
+        rank = _record(words, folder / rounding, request._replace(rounded=rounding))
         steps = diff.steps(first, rank, floor.find(first))
         grads = [pair.error for pair in steps[0].pairs if pair.a.kind == "grad"] if steps else []
         gap = _gap(first, rank)

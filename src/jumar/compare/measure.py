@@ -9,8 +9,8 @@ import numpy as np
 
 from jumar.compare.folding import fold
 from jumar.compare.precision import UNIT
-from jumar.compare.result import STATS, Entry, Error
-from jumar.compare.store import Step
+from jumar.compare.result import STATS, Error, RecordEntry
+from jumar.compare.store import RecordedStep
 
 HEAD = len(STATS)
 SMALLEST = 1e-30
@@ -19,7 +19,9 @@ NOTHING = 1e-15
 SAME = Error(0.0, 1.0)
 
 
-def entries(a: Step, first: Entry, b: Step, second: Entry, *, main: bool = False) -> Error | None:
+def entries(
+    a: RecordedStep, first: RecordEntry, b: RecordedStep, second: RecordEntry, *, main: bool = False
+) -> Error | None:
     """The largest error over the outputs that both have, or that of the main one; None if nothing can be compared."""
     worst = None
     real = any(out.dtype in UNIT for out in first.outs)  # the indices of a topk are no numbers beside its values
@@ -34,7 +36,7 @@ def entries(a: Step, first: Entry, b: Step, second: Entry, *, main: bool = False
     return worst
 
 
-def mean_size(step: Step, entry: Entry) -> float:
+def mean_size(step: RecordedStep, entry: RecordEntry) -> float:
     """Of the values of the main output; 0 if it has no numbers."""
     out = next((out for out in entry.outs if out.row >= 0), None)
     if out is None or not out.numel:
@@ -42,7 +44,7 @@ def mean_size(step: Step, entry: Entry) -> float:
     return float(step.numbers[out.row][STATS.index("norm")]) / math.sqrt(out.numel)
 
 
-def canonical_differs(first: Entry, second: Entry) -> bool:
+def canonical_differs(first: RecordEntry, second: RecordEntry) -> bool:
     """Operators of two names agree in their first output; the others are their own affair."""
     return first.op.rstrip("_") != second.op.rstrip("_")
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from jumar.compare import reader, runs
+from jumar.compare import reader
 from jumar.compare.align import canonical
-from jumar.compare.result import STATS, Entry
-from jumar.compare.store import Rank, Step
+from jumar.compare.result import STATS, RecordEntry
+from jumar.compare.store import Rank, RecordedStep
 
 _MEANT = ("full", "full_like", "new_full", "fill", "masked_fill", "where", "scalar_tensor", "triu", "tril", "empty")
 """Operators that write an infinity because they were told to, such as an attention mask."""
 
 
-_ALL = 1 << 30
-"""Steps to look at: more than any program has."""
 _BAD = [STATS.index("nan"), STATS.index("inf")]
 
 
@@ -26,30 +21,19 @@ _BAD = [STATS.index("nan"), STATS.index("inf")]
 class Overflow:
     rank: int
     step: int
-    entry: Entry
+    entry: RecordEntry
     nan: int
     inf: int
     largest_in: float
     """The largest value that went in."""
 
 
-def watch(words: Sequence[str]) -> tuple[list[Overflow], list[Rank], int]:
-    """Run a program until an operator makes inf or nan; what it was, the ranks, and the exit code of the program."""
-    folder = Path(tempfile.mkdtemp(prefix="jumar-overflow-"))
-    try:
-        code = runs.record(words, folder / "rec", runs.Wish(steps=_ALL, watch=True), lambda _: None)
-        ranks = reader.ranks(folder / "rec")
-        return first(ranks), ranks, code
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def in_step(step: Step) -> bool:
+def in_step(step: RecordedStep) -> bool:
     """Whether an operator of this step makes some."""
     return bool(step.numbers[:, _BAD].any()) and _in_step(0, step) is not None
 
 
-def in_forward(step: Step) -> bool:
+def in_forward(step: RecordedStep) -> bool:
     """The same without gradients: a scaler tries large factors, and skips a step that was too large."""
     return in_step(step._replace(entries=[entry for entry in step.entries if entry.phase == "forward"]))
 
@@ -71,7 +55,7 @@ def _order(one: Overflow) -> tuple[int, bool, int, int]:
     return one.step, "c10d" in one.entry.op.split(".")[0], one.entry.index, one.rank
 
 
-def _in_step(rank: int, step: Step) -> Overflow | None:
+def _in_step(rank: int, step: RecordedStep) -> Overflow | None:
     for entry in step.entries:
         bad = _bad(step, entry)
         if not any(bad) or any(any(_bad(step, step.entries[number])) for number in entry.inputs):
@@ -82,12 +66,12 @@ def _in_step(rank: int, step: Step) -> Overflow | None:
     return None
 
 
-def _bad(step: Step, entry: Entry) -> tuple[int, int]:
+def _bad(step: RecordedStep, entry: RecordEntry) -> tuple[int, int]:
     rows = [step.numbers[out.row] for out in entry.outs if out.row >= 0]
     nan, inf = (int(sum(row[column] for row in rows)) for column in _BAD)
     return nan, inf
 
 
-def _largest(step: Step, entry: Entry) -> float:
+def _largest(step: RecordedStep, entry: RecordEntry) -> float:
     rows = [step.numbers[out.row] for number in entry.inputs for out in step.entries[number].outs if out.row >= 0]
     return max((float(max(abs(row[0]), abs(row[1]))) for row in rows), default=0.0)

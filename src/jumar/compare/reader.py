@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jumar.compare import store, vendor
 from jumar.compare.result import STATS
-from jumar.compare.store import Rank, Step
+from jumar.compare.store import Rank, RecordedStep
 
 _UNSCALES = "aten._amp_foreach_non_finite_check_and_unscale_"
 """From here on gradients have no factor any more."""
@@ -19,16 +19,16 @@ def ranks(path: Path) -> list[Rank]:
     return vendor.ranks(path) if vendor.is_dump(path) else store.ranks(path)
 
 
-def read_step(path: Path) -> Step:
+def read_step(path: Path) -> RecordedStep:
     return vendor.read_step(path) if path.name == vendor.DUMP else store.read_step(path)
 
 
-def step(rank: Rank, number: int) -> Step:
+def step(rank: Rank, number: int) -> RecordedStep:
     """A step by the number that it has in the record: a single step of a dump may be called otherwise there."""
     return read_step(rank.steps[number])._replace(number=number)
 
 
-def unscaled(step: Step) -> Step:
+def unscaled(step: RecordedStep) -> RecordedStep:
     """The same without the factor of a gradient scaler: only then can its gradients be compared with others."""
     if step.scale == 1:
         return step
@@ -39,7 +39,7 @@ def unscaled(step: Step) -> Step:
     return step._replace(numbers=numbers)
 
 
-def _scaled_rows(step: Step) -> set[int]:
+def _scaled_rows(step: RecordedStep) -> set[int]:
     """From the loss's own gradient, which is the factor itself, to where gradients lose it again."""
     scaled: set[int] = set()
     rows: set[int] = set()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from jumar.compare.result import STATS, Entry, Pair
-from jumar.compare.store import Step
+from jumar.compare.result import STATS, Pair, RecordEntry
+from jumar.compare.store import RecordedStep
 
 _SKIP = {"device", "layout", "pin_memory", "generator"}
 _TEMPLATE = '''"""{title}
@@ -52,7 +52,7 @@ for place, (want, got) in enumerate(zip(expected, found)):
 '''
 
 
-def script(step: Step, pair: Pair, record: Path) -> str:
+def script(step: RecordedStep, pair: Pair, record: Path) -> str:
     """The source of the script; with the recorded tensors if a second pass kept them, else with ones like them."""
     entry = pair.a
     saved = record / "tensors" / f"{entry.label}.pt"
@@ -68,7 +68,7 @@ def script(step: Step, pair: Pair, record: Path) -> str:
     )  # fmt: skip
 
 
-def _tensor(step: Step, entry: Entry, place: int) -> str:
+def _tensor(step: RecordedStep, entry: RecordEntry, place: int) -> str:
     """A tensor with the shape, type, mean and spread of the recorded one."""
     source = step.entries[entry.inputs[place]]
     if not source.outs:

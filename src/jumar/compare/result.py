@@ -29,7 +29,7 @@ class Out:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RecordEntry:
     """One operator call, or a tensor that came from outside (weight, buffer, input) or was looked at (grad, state)."""
 
     index: int
@@ -80,8 +80,8 @@ class Pair:
     """Two operators that belong together, with the error of inputs and outputs and the noise that is expected."""
 
     step: int
-    a: Entry
-    b: Entry
+    a: RecordEntry
+    b: RecordEntry
     error: float
     cosine: float
     floor: float

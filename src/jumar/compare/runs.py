@@ -5,18 +5,24 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jumar.compare import overflow, reader
 from jumar.compare.floor import FLOORS, SIZES
-from jumar.compare.start import VARIABLE
+from jumar.compare.overflow import Overflow
+from jumar.compare.store import Rank
 from jumar.core.errors import UserError
+from jumar.runtime import process, variables
+
+_ALL = 1 << 30
+"""Steps to look at: more than any program has."""
 
 
-class Wish(NamedTuple):
+class RecordRequest(NamedTuple):
     """What the user asked for beside the program."""
 
     steps: int = 3
@@ -34,9 +40,11 @@ class Failed(UserError):
     """The program itself failed; it has said why."""
 
 
-def record(words: Sequence[str], folder: Path, wish: Wish, tell: Callable[[str], None], quiet: bool = False) -> int:
+def record(
+    words: Sequence[str], folder: Path, request: RecordRequest, tell: Callable[[str], None], quiet: bool = False
+) -> int:
     """Run the program and record it; returns its exit code. Runs for the floor follow only where it went well."""
-    code = _run(words, folder, wish, {}, quiet)
+    code = _run(words, folder, request, {}, quiet)
     if not any(folder.glob("rank*/meta.json")):
         shutil.rmtree(folder, ignore_errors=True)
         if code:
@@ -47,24 +55,32 @@ def record(words: Sequence[str], folder: Path, wish: Wish, tell: Callable[[str],
         )
     if code:
         return code
-    sizes = [size for size in SIZES for _ in range(wish.floor)]
+    sizes = [size for size in SIZES for _ in range(request.floor)]
     for number, size in enumerate(sizes, 1):
         tell(f"noise run {number} of {len(sizes)}")
-        noisy = _run(words, folder / f"{FLOORS}{number}", wish, {"noise": size, "noise_seed": number}, quiet=True)
+        noisy = _run(words, folder / f"{FLOORS}{number}", request, {"noise": size, "noise_seed": number}, quiet=True)
         if noisy:
             shutil.rmtree(folder / f"{FLOORS}{number}", ignore_errors=True)
             raise Failed(f"the program ended with {noisy} in a run with noise", "the record itself is complete")
     return code
 
 
-def _run(words: Sequence[str], folder: Path, wish: Wish, more: dict[str, Any], quiet: bool = False) -> int:
-    told = {"folder": str(folder.absolute()), "steps": wish.steps, "seed": wish.seed, "stop": wish.stop,
-            "tensors": wish.tensors, "rounded": wish.rounded, "watch": wish.watch, **more}  # fmt: skip
-    variables = {**os.environ, VARIABLE: json.dumps(told)}
+def watch(words: Sequence[str]) -> tuple[list[Overflow], list[Rank], int]:
+    """Run a program until an operator makes inf or nan; what it was, the ranks, and the exit code of the program."""
+    folder = Path(tempfile.mkdtemp(prefix="jumar-overflow-"))
+    try:
+        code = record(words, folder / "rec", RecordRequest(steps=_ALL, watch=True), lambda _: None)
+        ranks = reader.ranks(folder / "rec")
+        return overflow.first(ranks), ranks, code
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run(words: Sequence[str], folder: Path, request: RecordRequest, more: dict[str, Any], quiet: bool = False) -> int:
+    told = {"folder": str(folder.absolute()), "steps": request.steps, "seed": request.seed, "stop": request.stop,
+            "tensors": request.tensors, "rounded": request.rounded, "watch": request.watch, **more}  # fmt: skip
+    environ = {**os.environ, variables.RECORD.name: json.dumps(told)}
     argv = [sys.executable if words[0] in ("python", "python3") else words[0], *words[1:]]
     if words[0].endswith(".py"):
         argv = [sys.executable, *words]
-    try:
-        return subprocess.run(argv, env=variables, stdout=subprocess.DEVNULL if quiet else None, check=False).returncode
-    except OSError as error:
-        raise UserError(f"cannot start `{words[0]}`: {error.strerror}") from error
+    return process.call(argv, env=environ, stdout=process.DEVNULL if quiet else None)

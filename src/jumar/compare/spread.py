@@ -14,8 +14,8 @@ import numpy as np
 from jumar.compare import measure
 from jumar.compare.align import canonical
 from jumar.compare.precision import UNIT, is_product
-from jumar.compare.result import Entry
-from jumar.compare.store import Step
+from jumar.compare.result import RecordEntry
+from jumar.compare.store import RecordedStep
 
 _QUANTUM = 2.0**-24 / math.sqrt(12)
 """The mean error of a value that float16 rounds to a multiple of its smallest one."""
@@ -25,7 +25,7 @@ _SUMS = ("sum", "add", "sub")
 class Spread:
     """By operator of the first run, the relative error that is allowed beside its floor."""
 
-    def __init__(self, a: Step, b: Step, precision: str) -> None:
+    def __init__(self, a: RecordedStep, b: RecordedStep, precision: str) -> None:
         self._a, self._b = a, b
         self._is_half = precision == "float16"
         self._known: dict[int, float] = {}
@@ -33,7 +33,7 @@ class Spread:
         self.gradients: dict[str, float] = {}
         """By weight: how much of it is noise, if it is not a fault that comes first anyway."""
 
-    def at(self, first: Entry, second: Entry, error: float, error_in: float, own: float = 0.0) -> float:
+    def at(self, first: RecordEntry, second: RecordEntry, error: float, error_in: float, own: float = 0.0) -> float:
         """For one pair, in the order of the first run; `own` is what is known of it already."""
         allowed = max((self._handed(number, first) for number in first.inputs), default=0.0)
         if self._is_half:
@@ -50,7 +50,7 @@ class Spread:
         self._known[first.index] = max(allowed, own if self._is_half else 0.0)
         return max(allowed, own)
 
-    def _handed(self, number: int, entry: Entry) -> float:
+    def _handed(self, number: int, entry: RecordEntry) -> float:
         """What an input hands on; a vector that is added has its share in the result only."""
         known = self._known.get(number, 0.0)
         source = self._a.entries[number]
@@ -59,31 +59,33 @@ class Spread:
         size = measure.mean_size(self._a, entry)
         return known * min(1.0, measure.mean_size(self._a, source) / size) if size > 0 else known
 
-    def _chooses(self, first: Entry, second: Entry) -> bool:
+    def _chooses(self, first: RecordEntry, second: RecordEntry) -> bool:
         """Whether indices or masks differ between the runs."""
         rows = [(self._a.numbers[one.row], self._b.numbers[other.row])
                 for one, other in zip(first.outs, second.outs, strict=False)
                 if one.row >= 0 and other.row >= 0 and one.dtype not in UNIT]  # fmt: skip
         return any(len(one) != len(other) or not np.array_equal(one, other) for one, other in rows)
 
-    def _underflow(self, entry: Entry) -> float:
+    def _underflow(self, entry: RecordEntry) -> float:
         """The error that the smallest step of float16 makes in what this operator reads or writes."""
         if entry.kind != "op":
             return 0.0
-        rounded: list[Entry] = [self._b.entries[number] for number in entry.inputs] if is_product(entry.op) else []
+        rounded: list[RecordEntry] = (
+            [self._b.entries[number] for number in entry.inputs] if is_product(entry.op) else []
+        )
         sizes = [self._mean_size(one) for one in (*rounded, *([entry] if _is_half(entry) else []))]
         return max((min(1.0, _QUANTUM / size) for size in sizes if size > 0), default=0.0)
 
-    def _mean_size(self, entry: Entry) -> float:
+    def _mean_size(self, entry: RecordEntry) -> float:
         """Of the values, with the factor that a scaler put on them."""
         return measure.mean_size(self._b, entry) * (self._b.scale if entry.phase == "backward" else 1.0)
 
 
-def _is_half(entry: Entry) -> bool:
+def _is_half(entry: RecordEntry) -> bool:
     return any(out.dtype == "float16" for out in entry.outs)
 
 
-def cancelled(step: Step, entry: Entry, unit: float) -> float:
+def cancelled(step: RecordedStep, entry: RecordEntry, unit: float) -> float:
     """Where nothing was measured: the error of a sum whose parts take each other away, from the size of its parts."""
     size = measure.mean_size(step, entry)
     if canonical(entry.op) not in _SUMS or size == 0:

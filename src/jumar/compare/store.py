@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jumar.compare.folding import WIDTH, fold
-from jumar.compare.result import STATS, Curve, Entry, Out
+from jumar.compare.result import STATS, Curve, Out, RecordEntry
 from jumar.core.errors import UserError
 from jumar.core.write import replace
 
@@ -32,9 +32,9 @@ _PART = struct.Struct("<QI")
 AGAIN = "record it again with `jumar compare record`"
 
 
-class Step(NamedTuple):
+class RecordedStep(NamedTuple):
     number: int
-    entries: list[Entry]
+    entries: list[RecordEntry]
     numbers: np.ndarray[Any, Any]
     """One row per tensor: statistics, then the sketch; only statistics for a vendor's dump."""
     scale: float = 1.0
@@ -66,7 +66,7 @@ def write_step(path: Path, entries: list[dict[str, Any]], numbers: np.ndarray[An
     part.replace(path)
 
 
-def read_step(path: Path) -> Step:
+def read_step(path: Path) -> RecordedStep:
     try:
         data = path.read_bytes() if path.stat().st_size <= 2 * _MOST else b""
     except OSError as error:
@@ -90,12 +90,12 @@ def read_step(path: Path) -> Step:
             raise ValueError(f"scale {scale}")
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, zlib.error, RecursionError) as error:
         raise UserError(f"`{path}` is damaged or cut: {error}", AGAIN) from error
-    return Step(_number(path), entries, numbers, scale)
+    return RecordedStep(_number(path), entries, numbers, scale)
 
 
-def step_of(number: int, entries: list[dict[str, Any]], numbers: np.ndarray[Any, Any]) -> Step:
+def step_of(number: int, entries: list[dict[str, Any]], numbers: np.ndarray[Any, Any]) -> RecordedStep:
     """A step as `read_step` would give it, without a file."""
-    return Step(number, [_entry(index, item, len(numbers)) for index, item in enumerate(entries)], numbers)
+    return RecordedStep(number, [_entry(index, item, len(numbers)) for index, item in enumerate(entries)], numbers)
 
 
 def _part(data: bytes) -> tuple[bytes, bytes]:
@@ -110,7 +110,7 @@ def _part(data: bytes) -> tuple[bytes, bytes]:
     return part, data[_PART.size + size :]
 
 
-def _entry(index: int, item: dict[str, Any], rows: int) -> Entry:
+def _entry(index: int, item: dict[str, Any], rows: int) -> RecordEntry:
     outs = tuple(Out(str(dtype), tuple(int(size) for size in shape), int(row)) for dtype, shape, row in item["outs"])
     if any(not -1 <= out.row < rows for out in outs):
         raise ValueError(f"operator {index} has numbers that are not there")
@@ -122,7 +122,7 @@ def _entry(index: int, item: dict[str, Any], rows: int) -> Entry:
         raise ValueError(f"operator {index} has no arguments")
     kind, op, name, phase, module, where = (str(item.get(key, "")) for key in _TEXTS)
     shapes = tuple(None if shape is None else tuple(int(size) for size in shape) for shape in item.get("shapes", ()))
-    return Entry(index, kind, op, name, phase, module, where, inputs, args, outs, shapes)
+    return RecordEntry(index, kind, op, name, phase, module, where, inputs, args, outs, shapes)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from jumar.compare.folding import WIDTH
 from jumar.compare.result import STATS
-from jumar.compare.store import Rank, Step
+from jumar.compare.store import Rank, RecordedStep
 from jumar.compare.vendor_calls import Calls
 from jumar.core.errors import UserError
 
@@ -74,7 +74,7 @@ def _load(file: Path) -> dict[str, Any]:
     return value
 
 
-def read_step(file: Path) -> Step:
+def read_step(file: Path) -> RecordedStep:
     value = _load(file)
     data = value.get("data")
     if not isinstance(data, dict):
@@ -86,7 +86,7 @@ def read_step(file: Path) -> Step:
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise UserError(f"`{file}` is damaged: {error}", "dump it again") from error
     step = re.fullmatch(r"step(\d{1,9})", file.parent.parent.name)
-    return Step(int(step[1]) if step else 0, calls.entries, _numbers(calls.rows))
+    return RecordedStep(int(step[1]) if step else 0, calls.entries, _numbers(calls.rows))
 
 
 def _numbers(rows: list[Any]) -> np.ndarray[Any, Any]:

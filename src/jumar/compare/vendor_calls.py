@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from jumar.compare.result import Entry, Out
+from jumar.compare.result import Out, RecordEntry
 
 _STATS = ("Min", "Max", "Mean", "Norm")
 _PHASES = ("forward", "backward", "parameters_grad")
@@ -17,7 +17,7 @@ class Calls:
     """Entries and their numbers in the order of the dump."""
 
     def __init__(self, frames: dict[str, str], parents: dict[str, str], tensors: Path | None) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[RecordEntry] = []
         self.rows: list[Any] = []
         self._frames = frames
         self._parents = parents
@@ -49,13 +49,15 @@ class Calls:
                 args[key] = _plain(value)
         outs = tuple(out for out in map(self._out, _flat(item.get("output"))) if out is not None)
         line = self._frames.get(name) or self._frames.get(forward, "")
-        self.entries.append(Entry(len(self.entries), "op", op, name, phase, module, line, tuple(inputs), args, outs))
+        self.entries.append(
+            RecordEntry(len(self.entries), "op", op, name, phase, module, line, tuple(inputs), args, outs)
+        )
 
     def _tensor(self, kind: str, name: str, phase: str, value: Any) -> int:
         out = self._out(value)
         if out is None:
             return -1
-        self.entries.append(Entry(len(self.entries), kind, "", name, phase, "", "", (), {}, (out,)))
+        self.entries.append(RecordEntry(len(self.entries), kind, "", name, phase, "", "", (), {}, (out,)))
         return len(self.entries) - 1
 
     def _out(self, value: Any) -> Out | None:

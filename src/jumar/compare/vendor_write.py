@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar.compare.result import Out
-from jumar.compare.store import Rank, Step
+from jumar.compare.store import Rank, RecordedStep
 from jumar.compare.vendor import DUMP
 from jumar.core.write import replace
 
@@ -26,7 +26,7 @@ def write(rank: Rank, folder: Path, read: Any) -> list[Path]:
     return written
 
 
-def _documents(step: Step) -> dict[str, Any]:
+def _documents(step: RecordedStep) -> dict[str, Any]:
     data: dict[str, Any] = {}
     stacks: dict[str, list[str]] = {}
     count: Counter[str] = Counter()
@@ -51,7 +51,7 @@ def _documents(step: Step) -> dict[str, Any]:
     return {DUMP: {**head, "data": data}, "stack.json": frames, "construct.json": {}}
 
 
-def _shown(step: Step, out: Out) -> dict[str, Any]:
+def _shown(step: RecordedStep, out: Out) -> dict[str, Any]:
     shown: dict[str, Any] = {"type": "torch.Tensor", "dtype": f"torch.{out.dtype}", "shape": list(out.shape)}
     if out.row < 0:
         return {**shown, "Max": None, "Min": None, "Mean": None, "Norm": None, "requires_grad": False}

@@ -8,7 +8,7 @@ from jumar.compare import extra
 from jumar.compare.align import canonical
 from jumar.compare.diff import Stepped
 from jumar.compare.precision import short
-from jumar.compare.result import Entry, Pair, Verdict
+from jumar.compare.result import Pair, RecordEntry, Verdict
 
 LIMIT = 4.0
 """Error over floor from which on a difference is no noise, in the forward pass of the first step."""
@@ -191,7 +191,7 @@ def _between(step: Stepped, first: Pair) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _is_random(entry: Entry) -> bool:
+def _is_random(entry: RecordEntry) -> bool:
     plain = canonical(entry.op) if entry.op else ""
     return "backward" not in plain and short(entry.op).lstrip("_").startswith(_RANDOM)
 
@@ -200,7 +200,7 @@ def name(pair: Pair) -> str:
     return _place(pair.a)
 
 
-def _place(entry: Entry) -> str:
+def _place(entry: RecordEntry) -> str:
     parts = [f"`{entry.title.replace('`', '')}`"]
     if entry.module:
         parts.append(f"of `{entry.module}`")

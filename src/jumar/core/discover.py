@@ -1,11 +1,28 @@
-"""Imports the unit modules of a package, once: a new unit needs no list to be edited."""
+"""Units of a package (checks, analyzers, rules): found by their place, chosen by id or name; no list to edit."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Callable, Iterable
 from functools import cache
 from types import ModuleType
+from typing import Protocol, TypeVar
+
+from jumar.core.errors import UserError
+from jumar.core.nearest import did_you_mean
+
+Unit = TypeVar("Unit")
+
+
+class Declaration(Protocol):
+    """What every unit says about itself."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
 
 
 @cache
@@ -14,3 +31,30 @@ def modules(package: str) -> tuple[ModuleType, ...]:
     parent = importlib.import_module(package)
     names = sorted(info.name for info in pkgutil.iter_modules(parent.__path__) if not info.name.startswith("_"))
     return tuple(importlib.import_module(f"{package}.{name}") for name in names)
+
+
+def units(package: str, declaration: str) -> list[ModuleType]:
+    """The modules of a package that declare a unit under this name, by its id."""
+    found = [module for module in modules(package) if hasattr(module, declaration)]
+    return sorted(found, key=lambda module: str(getattr(module, declaration).id))
+
+
+def choose(
+    known: Iterable[Unit],
+    declared: Callable[[Unit], Declaration],
+    only: Iterable[str],
+    skip: Iterable[str],
+    listing: str,
+) -> list[Unit]:
+    """The units that a user asked for, by id or name; `listing` is the hint for one that is not known."""
+    rows = list(known)
+    names = {key.lower(): declared(unit).id for unit in rows for key in (declared(unit).id, declared(unit).name)}
+    wanted, unwanted = ({_id(word, names, listing) for word in words} for words in (only, skip))
+    return [unit for unit in rows if declared(unit).id not in unwanted and (not wanted or declared(unit).id in wanted)]
+
+
+def _id(word: str, names: dict[str, str], listing: str) -> str:
+    if word.lower() not in names:
+        known = [*names.values(), *(name for name in names if name.upper() not in names.values())]
+        raise UserError(f"no such check: `{word}`", did_you_mean(word, dict.fromkeys(known), listing))
+    return names[word.lower()]

@@ -48,6 +48,8 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
+    """One thing to say to the user: what, where, and what to do about it."""
+
     id: str
     level: Level
     message: str

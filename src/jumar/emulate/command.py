@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import importlib.util
 import os
 import shutil
@@ -15,15 +14,15 @@ from typing import NamedTuple, NoReturn
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.emulate import env, mindspore, prefix, program
+from jumar.runtime import activation, npus, process, variables
+from jumar.tables import tested
 
-DRIVERS = ("/usr/local/Ascend/driver", "/usr/local/npu/driver", "/dev/davinci_manager")
-"""Any of these says that the driver is there; some newer machines keep it in /usr/local/npu."""
 INSTALL = "pip install 'jumar[emulator]'"
 _WITH_VALUE = {"-W", "-X", "--check-hash-based-pycs"}
 """Options of the interpreter that take the next word."""
 
 
-class Wish(NamedTuple):
+class RunRequest(NamedTuple):
     """What the user asked for beside the program itself."""
 
     soc: str | None = None
@@ -47,45 +46,46 @@ class Command(NamedTuple):
     """Whether an emulated run needs torch's dispatcher glue."""
 
 
-def build(words: Sequence[str], wish: Wish, environ: Mapping[str, str], folder: Path = Path()) -> Command:
+def build(words: Sequence[str], request: RunRequest, environ: Mapping[str, str], folder: Path = Path()) -> Command:
     """The command for `script.py ARGS`, `-m module ARGS`, `-c code ARGS`, `-` or a program on the path."""
-    framework = program.framework(words, folder) or _only_framework(wish)
+    framework = program.framework(words, folder) or _only_framework(request)
     if framework == program.MINDSPORE:
-        return _mindspore(words, wish, environ, folder)
-    _only_mindspore(wish)
+        return _mindspore(words, request, environ, folder)
+    _only_mindspore(request)
     argv = argv_of(words, folder)
-    real = devices() if environ.get("JUMAR_EMULATE") != "1" else []
-    if environ.get("JUMAR_EMULATE") == "0" or real:
-        return _on_real(argv, wish, real)
+    real = npus.devices()
+    if not _emulates(environ, real):
+        return _on_real(argv, request, real)
     glue = framework == program.TORCH or _has("torch")
     if glue:
         _check_packages()
-    values = env.environment(wish.soc, wish.cards, wish.memory, environ)
+    values = env.environment(request.soc, request.cards, request.memory, environ)
     place = prefix.default_place(values)
-    return Command(argv, {**prefix.variables(place, values, environ), **_extras(wish)}, _emulating(values), glue)
+    added = {**prefix.environment(place, values, environ), **_extras(request)}
+    return Command(argv, added, _emulating(values, real), glue)
 
 
-def _mindspore(words: Sequence[str], wish: Wish, environ: Mapping[str, str], folder: Path) -> Command:
-    if wish.cuda or wish.ops is not None:
-        raise UserError(f"`--{'cuda' if wish.cuda else 'ops'}` is for torch, and this program is MindSpore's")
-    python = wish.python or sys.executable
+def _mindspore(words: Sequence[str], request: RunRequest, environ: Mapping[str, str], folder: Path) -> Command:
+    if request.cuda or request.ops is not None:
+        raise UserError(f"`--{'cuda' if request.cuda else 'ops'}` is for torch, and this program is MindSpore's")
+    python = request.python or sys.executable
     argv = argv_of(words, folder, python)
-    if wish.on == "cpu":
+    if request.on == "cpu":
         said = mindspore.warning(mindspore.check(python))
         where = "jumar: device_target becomes CPU, whatever the program says"
         return Command(argv, mindspore.on_cpu(environ, python), "\n".join(filter(None, [said, where])), glue=False)
-    real = devices() if environ.get("JUMAR_EMULATE") != "1" else []
-    if environ.get("JUMAR_EMULATE") == "0" or real:
-        return _on_real(argv, wish, real)
+    real = npus.devices()
+    if not _emulates(environ, real):
+        return _on_real(argv, request, real)
     found = mindspore.check(python)
-    values = env.environment(wish.soc, wish.cards, wish.memory, environ)
-    where = "\n".join(filter(None, [mindspore.warning(found), _emulating(values)]))
+    values = env.environment(request.soc, request.cards, request.memory, environ)
+    where = "\n".join(filter(None, [mindspore.warning(found), _emulating(values, real)]))
     return Command(argv, mindspore.emulated(values, environ, python, found.mindspore), where, glue=False)
 
 
-def _only_framework(wish: Wish) -> str | None:
+def _only_framework(request: RunRequest) -> str | None:
     """Where the program does not tell: MindSpore, in an environment that has it and not torch."""
-    asked = wish.on is not None or wish.python is not None
+    asked = request.on is not None or request.python is not None
     return program.MINDSPORE if asked or (_has("mindspore") and not _has("torch")) else None
 
 
@@ -93,8 +93,8 @@ def _has(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
-def _only_mindspore(wish: Wish) -> None:
-    for name, given in (("on", wish.on), ("python", wish.python)):
+def _only_mindspore(request: RunRequest) -> None:
+    for name, given in (("on", request.on), ("python", request.python)):
         if given is not None:
             raise UserError(
                 f"`--{name}` is for MindSpore programs, and this one does not import mindspore",
@@ -102,16 +102,21 @@ def _only_mindspore(wish: Wish) -> None:
             )
 
 
-def _emulating(values: Mapping[str, str]) -> str:
-    size = env.memory_mib(values)
-    return f"jumar: no NPU found, emulating {values['JUMAR_CARDS']} x {values['JUMAR_SOC']} with {size} MiB each"
+def _emulates(environ: Mapping[str, str], real: Sequence[str]) -> bool:
+    """Whoever asked for emulation gets it; nobody did: emulated cards stand in for missing ones."""
+    asked = activation.decide(environ)
+    return asked.on or (asked.by == "nothing" and not real)
 
 
-def devices() -> list[str]:
-    """The device files of real NPUs, where the driver is installed too."""
-    if not any(os.path.exists(path) for path in DRIVERS):
-        return []
-    return sorted(glob.glob("/dev/davinci[0-9]*"))
+def _emulating(values: Mapping[str, str], real: Sequence[str]) -> str:
+    size, cards = env.memory_mib(values), variables.CARDS.read(values)
+    why = "the real NPUs are not used" if real else "no NPU found"
+    return f"jumar: {why}, emulating {cards} x {variables.SOC.read(values)} with {size} MiB each"
+
+
+def announced(command: Command) -> Command:
+    """For a caller that shows `where` itself: the program and all it starts say nothing more about it."""
+    return command._replace(variables={**command.variables, variables.ANNOUNCED.name: "1"})
 
 
 def shown(command: Command) -> list[str]:
@@ -122,44 +127,40 @@ def shown(command: Command) -> list[str]:
     return [*lines, shlex.join(command.argv)]
 
 
-def prepare(command: Command, wish: Wish) -> None:
+def prepare(command: Command, request: RunRequest) -> None:
     """Make what an emulated run needs, here: a missing compiler or a full disk is no error of the program."""
-    if command.variables["JUMAR_EMULATE"] != "1":
+    if not variables.EMULATE.read(command.variables):
         return
     from jumar.emulate.glue import build, record
 
     if command.glue:
         build.library()
     prefix.prepare(command.variables)
-    if wish.ops is not None:
-        record.begin(wish.ops)
+    if request.ops is not None:
+        record.begin(request.ops)
 
 
 def execute(command: Command) -> NoReturn:
     """Become the command: exit code, signals and standard streams are then its own."""
-    program = command.argv[0]
-    try:
-        os.execvpe(program, list(command.argv), {**os.environ, **command.variables})
-    except OSError as error:
-        raise UserError(f"cannot start `{program}`: {error.strerror}") from error
+    process.become(command.argv, {**os.environ, **command.variables})
 
 
-def _on_real(argv: tuple[str, ...], wish: Wish, real: list[str]) -> Command:
-    for name, given in (("soc", wish.soc), ("cards", wish.cards), ("memory", wish.memory), ("ops", wish.ops)):
-        if given is not None:
+def _on_real(argv: tuple[str, ...], request: RunRequest, real: list[str]) -> Command:
+    for name in ("soc", "cards", "memory", "ops"):
+        if getattr(request, name) is not None:
             raise UserError(
                 f"`--{name}` is for emulated NPUs, and this run uses real ones",
                 "set `JUMAR_EMULATE=1` to emulate, or leave the option out",
             )
     count = len(real)
     what = f"{count} real NPU{'' if count == 1 else 's'}" if count else "real NPUs (JUMAR_EMULATE=0)"
-    return Command(argv, {"JUMAR_EMULATE": "0", **_extras(wish)}, f"jumar: using {what}")
+    return Command(argv, {variables.EMULATE.name: "0", **_extras(request)}, f"jumar: using {what}")
 
 
-def _extras(wish: Wish) -> dict[str, str]:
-    values = {"JUMAR_CUDA": "1"} if wish.cuda else {}
-    if wish.ops is not None:
-        values["JUMAR_OPS"] = str(wish.ops.absolute())
+def _extras(request: RunRequest) -> dict[str, str]:
+    values = {variables.CUDA.name: "1"} if request.cuda else {}
+    if request.ops is not None:
+        values[variables.OPS.name] = str(request.ops.absolute())
     return values
 
 
@@ -216,4 +217,4 @@ def _check_packages() -> None:
             raise UserError(f"`{package}` is not installed in this environment", INSTALL)
     torch, npu = (metadata.version(name) for name in ("torch", "torch_npu"))
     if env.base_version(torch) != env.base_version(npu):
-        raise UserError(f"torch {torch} and torch_npu {npu} do not belong together", f"{env.TESTED}: {INSTALL}")
+        raise UserError(f"torch {torch} and torch_npu {npu} do not belong together", f"{tested.pair_hint()}: {INSTALL}")

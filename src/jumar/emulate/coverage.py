@@ -5,12 +5,14 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jumar.tables import operators as known_operators
 from jumar.tables.load import table
 
 MINDSPORE = "mindspore"
@@ -105,7 +107,8 @@ def about(found: Coverage, name: str) -> list[str]:
         for state, names in operators.items():
             near = [known for known in names if bare in (plain := known.removeprefix("npu::"), plain.split(".")[0])]
             lines += [f"{known} in torch_npu {version}: {state}: {OPERATORS[state]}" for known in near]
-    return lines
+    full = name if "::" in name else f"npu::{name}" if name.startswith(("npu_", "_npu_")) else f"aten::{name}"
+    return lines + [f"{row.name}: {row.why}" for row in known_operators.matching(full)]
 
 
 def names(found: Coverage) -> list[str]:
@@ -122,7 +125,7 @@ def page(found: Coverage) -> str:
     ]
     for version, operators in found.operators.items():
         parts += _operator_part(version, operators)
-    parts.append("## Functions of the stand-in libraries\n")
+    parts += [_known_part(), "## Functions of the stand-in libraries\n"]
     parts += _function_part(found)
     if found.absent:
         rows = "\n".join(f"| lib{name}.so | {reason} |" for name, reason in sorted(found.absent.items()))
@@ -141,6 +144,25 @@ def _operator_part(version: str, operators: dict[str, list[str]]) -> Iterator[st
         if operators.get(state):
             listed = ", ".join(f"`{name}`" for name in operators[state])
             yield f"### {state}, {version}\n\n{listed}\n"
+
+
+def _known_part() -> str:
+    rows = "\n".join(
+        f"| `{row.name}` | {', '.join(_columns(row))} | {row.why.replace('|', '&#124;')} |"
+        for row in known_operators.rows()
+    )
+    return (
+        "## Operators that need more than their schema\n\nThe other operators run their CPU kernel on the card's "
+        "memory, or their reference. `src/jumar/data/operators.toml` explains the columns.\n\n"
+        f"| operator | what is known | why |\n| --- | --- | --- |\n{rows}\n"
+    )
+
+
+def _columns(row: known_operators.Row) -> Iterator[str]:
+    for column, value in asdict(row).items():
+        if value and column not in ("name", "why"):
+            listed = value if isinstance(value, tuple) else (value,)
+            yield column if value is True else f"{column}: {' '.join(map(str, listed))}"
 
 
 def _function_part(found: Coverage) -> Iterator[str]:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 
 from jumar.emulate.smi import machine
+from jumar.runtime import variables
 
 SETTABLE = {
     "ip": {"address": "address", "netmask": "netmask"},
@@ -29,7 +30,7 @@ def main(argv: list[str] | None = None) -> int:
     card = _card(words)
     if card is None or card >= len(found.chips):
         return _refuse(f"`-i N` names a device from 0 to {len(found.chips) - 1}")
-    path = os.path.join(os.environ.get("JUMAR_PREFIX") or "", "etc", "hccn.conf")
+    path = os.path.join(variables.PREFIX.read(), "etc", "hccn.conf")
     if "-ping" in words:
         return _ping(card, words, read(path))
     topic = next((word for word in words if word[1:] in TOPICS), None)

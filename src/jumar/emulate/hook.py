@@ -1,70 +1,44 @@
-"""What happens around `import torch` and `import torch_npu` on a machine without NPUs."""
+"""What happens around `import torch` and `import torch_npu` on the emulated machine; jumar/start.py registers it.
+
+torch loads an installed torch_npu by itself and fails where CANN is missing; a library that is loaded already under the
+same name satisfies the loader.
+"""
 
 from __future__ import annotations
 
 import gc
-import importlib
 import importlib.util
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import metadata
-from importlib.abc import Loader
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
-from jumar.core.errors import UserError
-from jumar.emulate import env
+from jumar.runtime import variables
 
 
 def before_torch() -> None:
-    """Loads the stand-ins when torch_npu is installed and nothing real is there."""
-    if env.wanted(os.environ) and importlib.util.find_spec("torch_npu") is not None:
-        prepare()
+    """Load the stand-ins where torch_npu is installed: torch imports it by itself."""
+    if importlib.util.find_spec("torch_npu") is not None:
+        before_torch_npu()
 
 
-def prepare() -> None:
-    """Sets what torch_npu reads at import, and loads every stand-in under the vendor's name."""
+def before_torch_npu() -> None:
+    """Set what torch_npu reads at import, and load every stand-in under the vendor's name."""
+    if not _wanted():
+        return
     import ctypes
+
+    from jumar.emulate import env
 
     os.environ.update(env.settings(os.environ))
     for library in env.libraries():
         ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
 
 
-def find_torch() -> ModuleSpec | None:
-    """The spec of torch; for `jumar run --cuda` or `--profile`, with a loader that does what comes after the import."""
-    if os.environ.get("JUMAR_CUDA") != "1" and not os.environ.get("JUMAR_AFTER_TORCH") and not env.wanted(os.environ):
-        return None
-    spec = importlib.util.find_spec("torch")
-    if spec is not None and spec.loader is not None:
-        spec.loader = _AfterTorch(spec.loader)
-    return spec
-
-
-def find_torch_npu() -> ModuleSpec | None:
-    """The spec of torch_npu, with a loader that connects the glue once the module has run."""
-    if not env.wanted(os.environ):
-        return None
-    spec = importlib.util.find_spec("torch_npu")
-    if spec is not None and spec.loader is not None:
-        prepare()
-        spec.loader = _Connecting(spec.loader)
-    return spec
-
-
-def _mismatch() -> UserError | None:
-    """Wheels of two versions fail in many ways at import; this is the one thing worth saying about it."""
-    torch, npu = metadata.version("torch").split("+")[0], metadata.version("torch_npu").split("+")[0]
-    if env.base_version(npu) == env.base_version(torch):
-        return None
-    error = UserError(f"torch {torch} and torch_npu {npu} do not belong together", hint=env.TESTED)
-    error.add_note(f"hint: {env.TESTED}")
-    return error
-
-
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """torch and torch_npu make 270,000 objects that all stay: searching them for garbage takes half a second.
 
     They are not searched later either, as after `gc.freeze()` in the program itself.
@@ -79,41 +53,59 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class _Wrapped(Loader):
-    """A loader that does something more once the module has run."""
-
-    def __init__(self, loader: Loader) -> None:
-        self._loader = loader
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._loader.create_module(spec)
-
-    def __getattr__(self, name: str) -> object:
-        # Resources and source of the package are asked of the real loader.
-        return getattr(self._loader, name)
+@contextmanager
+def telling_mismatch() -> Iterator[None]:
+    """Wheels of two versions fail in many ways at import; this is the one thing worth saying about it."""
+    try:
+        with uncollected():
+            yield
+    except Exception as error:
+        if mismatch := _mismatch():
+            raise mismatch from error
+        raise
 
 
-class _Connecting(_Wrapped):
-    def exec_module(self, module: ModuleType) -> None:
-        try:
-            with _uncollected():
-                self._loader.exec_module(module)
-        except Exception as error:
-            if mismatch := _mismatch():
-                raise mismatch from error
-            raise
+def after_torch_npu(_: ModuleType) -> None:
+    """Connect the glue, which is built and installed when a program first touches an NPU."""
+    if _wanted():
         from jumar.emulate.glue import load
 
         load.connect()
 
 
-class _AfterTorch(_Wrapped):
-    """torch_npu's run-time migration, and a module that the command line wants imported in the program."""
+def _wanted() -> bool:
+    """These hooks are there because emulation is on; a program can still switch it off before it imports torch."""
+    return variables.EMULATE.text() != "0"
 
-    def exec_module(self, module: ModuleType) -> None:
-        with _uncollected():
-            self._loader.exec_module(module)
-        if os.environ.get("JUMAR_CUDA") == "1":
-            importlib.import_module("torch_npu.contrib.transfer_to_npu")
-        if wanted := os.environ.get("JUMAR_AFTER_TORCH"):
-            importlib.import_module(wanted)
+
+def _mismatch() -> Exception | None:
+    from importlib import metadata
+
+    from jumar.core.errors import UserError
+    from jumar.emulate import env
+    from jumar.tables import tested
+
+    torch, npu = metadata.version("torch").split("+")[0], metadata.version("torch_npu").split("+")[0]
+    if env.base_version(npu) == env.base_version(torch):
+        return None
+    error = UserError(f"torch {torch} and torch_npu {npu} do not belong together", hint=tested.pair_hint())
+    error.add_note(f"hint: {tested.pair_hint()}")
+    return error
+
+
+def find_vendor_modules(folder: str) -> None:
+    """Let programs import the stand-ins of the vendor's Python modules, where no real one is found."""
+    if not any(isinstance(finder, _Last) for finder in sys.meta_path):
+        sys.meta_path.append(_Last(folder))
+
+
+class _Last:
+    """Asked after all other finders."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if path is not None or not _wanted():
+            return None
+        return PathFinder.find_spec(name, [self.folder])

@@ -11,6 +11,8 @@ import struct
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from jumar.runtime import variables
+
 FOLDER = "/dev/shm"
 _MAGIC = 0x4A4D5231
 _HEAD = struct.Struct("=IIIIQ32s")
@@ -26,7 +28,7 @@ class Row(NamedTuple):
 
 def file_name(soc: str, cards: int, memory_mib: int, environ: Mapping[str, str]) -> str:
     """The file of a machine: as `file_name` in native/machine/ledger.cpp."""
-    key = environ.get("JUMAR_MACHINE") or f"{soc}-{cards}-{memory_mib}"
+    key = variables.MACHINE.read(environ) or f"{soc}-{cards}-{memory_mib}"
     return f"{FOLDER}/jumar-{os.getuid()}-{key.replace('/', '_')}"
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from importlib import metadata
@@ -18,14 +17,10 @@ from typing import NamedTuple
 
 from jumar.core.errors import UserError
 from jumar.emulate import env, prefix
-from jumar.tables import mindspore_versions
+from jumar.runtime import process, variables
+from jumar.runtime.hooks import SITE
+from jumar.tables import mindspore_versions, tested
 
-CANN = "9.1.0"
-"""For releases of MindSpore that are not in the table of versions: the one that belongs to 2.10.0."""
-INSTALL = "pip install mindspore==2.10.0 'numpy<2'"
-TARGET = "JUMAR_MINDSPORE_TARGET"
-"""`CPU`, whatever the program says, or `Ascend`: read by site/sitecustomize.py."""
-_SITE = str(Path(__file__).parent / "site")
 _RUNTIME = "MS_DEV_RUNTIME_CONF"
 _ASK = (
     "import importlib.metadata as m, json, sys\n"
@@ -49,36 +44,39 @@ def installed(python: str) -> Installed:
         return Installed(_version("mindspore"), _version("numpy"))
     if shutil.which(python) is None:
         raise UserError(f"no such interpreter: `{python}`", "name one with mindspore, such as `env/bin/python`")
-    done = subprocess.run([python, "-c", _ASK], capture_output=True, text=True, check=False, timeout=60)
-    if done.returncode != 0:
+    done = process.run([python, "-c", _ASK], timeout=60)
+    if done.code != 0:
         raise UserError(f"`{python}` is not a Python that works", "name one with mindspore, such as `env/bin/python`")
-    return Installed(*json.loads(done.stdout))
+    return Installed(*json.loads(done.out))
 
 
 def check(python: str) -> Installed:
     """The same, refusing an interpreter without MindSpore."""
     found = installed(python)
     if not found.mindspore:
-        raise UserError(f"`mindspore` is not installed for `{python}`", f"`{INSTALL}`, or name another with `--python`")
+        hint = f"`{tested.mindspore().install}`, or name another with `--python`"
+        raise UserError(f"`mindspore` is not installed for `{python}`", hint)
     return found
 
 
 def warning(found: Installed) -> str:
     """What is known to go wrong with these versions; empty for nothing."""
     if found.numpy and not found.numpy.startswith(("0.", "1.")):
-        return f"jumar: numpy {found.numpy} breaks MindSpore's PyNative mode: pip install 'numpy<2'"
+        works = tested.mindspore().numpy
+        return f"jumar: numpy {found.numpy} breaks MindSpore's PyNative mode: pip install 'numpy{works}'"
     return ""
 
 
 def cann_for(mindspore: str) -> str:
     """The release of CANN that belongs to one of MindSpore, which warns about others when it starts."""
-    return next((row.cann for row in mindspore_versions.releases() if row.mindspore == mindspore), CANN)
+    rows = mindspore_versions.releases()
+    return next((row.cann for row in rows if row.mindspore == mindspore), tested.mindspore().cann)
 
 
 def emulated(values: Mapping[str, str], environ: Mapping[str, str], python: str, version: str) -> dict[str, str]:
     """The variables for the emulated Ascend machine that `values` describe (`env.environment`)."""
-    wanted = {**values, "JUMAR_CANN": environ.get("JUMAR_CANN") or cann_for(version)}
-    found = prefix.variables(prefix.default_place(wanted), wanted, environ)
+    wanted = {**values, variables.CANN.name: variables.CANN.read(environ) or cann_for(version)}
+    found = prefix.environment(prefix.default_place(wanted), wanted, environ)
     home = found["ASCEND_HOME_PATH"]
     own = str(env.library_dir())
     libraries = [path for path in values["LD_LIBRARY_PATH"].split(":") if path not in (own, f"{home}/lib64")]
@@ -89,18 +87,18 @@ def emulated(values: Mapping[str, str], environ: Mapping[str, str], python: str,
         **runtime,
         "PATH": _first(str(Path(shutil.which(python) or python).parent), found["PATH"]),
         "LD_LIBRARY_PATH": ":".join([f"{home}/lib64", *libraries]),
-        TARGET: "Ascend",
-        "PYTHONPATH": _join([_SITE, f"{home}/{prefix.PYTHON}"], environ.get("PYTHONPATH", "")),
+        variables.MINDSPORE_TARGET.name: "Ascend",
+        "PYTHONPATH": _join([SITE, f"{home}/{prefix.PYTHON}"], environ.get("PYTHONPATH", "")),
     }
 
 
 def on_cpu(environ: Mapping[str, str], python: str) -> dict[str, str]:
     """The variables that let the same program run on MindSpore's CPU target."""
     found = {
-        "JUMAR_EMULATE": "0",
-        TARGET: "CPU",
+        variables.EMULATE.name: "0",
+        variables.MINDSPORE_TARGET.name: "CPU",
         "PATH": _first(str(Path(shutil.which(python) or python).parent), environ.get("PATH", "")),
-        "PYTHONPATH": _join([_SITE], environ.get("PYTHONPATH", "")),
+        "PYTHONPATH": _join([SITE], environ.get("PYTHONPATH", "")),
     }
     # oneDNN's reference code instead of its fast convolution, 120 times slower, on CPUs with AVX-512 (2.10.0).
     if "DNNL_MAX_CPU_ISA" not in environ:

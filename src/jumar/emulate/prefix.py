@@ -23,24 +23,30 @@ from jumar.core.errors import UserError
 from jumar.emulate import env, hccn_tool
 from jumar.emulate.glue.build import cache_dir
 from jumar.emulate.smi import machine
-from jumar.tables import chips
+from jumar.runtime import variables
+from jumar.tables import chips, tested
 from jumar.tables.load import table
 
-CANN = "9.2.0"
 MARK = "etc/jumar"
 """A file that says the folder is ours."""
 COMPONENTS = ("compiler", "hccl", "opp", "opp_kernel", "runtime", "toolkit")
-LAYOUT = "4"
+LAYOUT = "5"
 """Goes up when the directory gets other files, so that one in the cache is written anew."""
 KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/config"
 PYTHON = "opp/built-in/op_impl/ai_core/tbe"
 """Where MindSpore wants PYTHONPATH to lead; it asks the `hccl` there for its version."""
+TOOLS = {
+    "npu-smi": ("tool.sh", ("bin/npu-smi",)),
+    "hccn_tool": ("tool.sh", ("bin/hccn_tool", "driver/tools/hccn_tool")),
+    "atc": ("program.sh", ("bin/atc",)),
+}
+"""Programs with their script, `program.sh` for those that need packages, and places; jumar/vendor.py starts them."""
 MANAGERS = ("davinci_manager", "devmm_svm", "hisi_hdc")
 _RENAMED = (8, 5)
 _BRIDGE = "tools/ms_fmk_transplt/torch_npu_bridge/transfer_to_npu.py"
 
 
-class Entry(NamedTuple):
+class PrefixFile(NamedTuple):
     """A file with its text, or a link to another path."""
 
     text: str = ""
@@ -48,31 +54,31 @@ class Entry(NamedTuple):
     executable: bool = False
 
 
-def build(prefix: Path, values: Mapping[str, str]) -> dict[str, Entry]:
+def build(prefix: Path, values: Mapping[str, str]) -> dict[str, PrefixFile]:
     """Every file of the directory by its path below `prefix`, for the machine that `values` describe."""
-    version = values.get("JUMAR_CANN") or CANN
+    version = variables.CANN.read(values) or tested.pair().cann
     home = f"cann-{version}" if _is_new(version) else f"ascend-toolkit/{version}"
     return {
-        MARK: Entry(_mark(prefix, values)),
+        MARK: PrefixFile(_mark(prefix, values)),
         **_links(home, version),
         **_home(prefix, home, version, values),
         **_driver(prefix),
         **_devices(values),
         **_tools(prefix, values),
-        "etc/hccn.conf": Entry(hccn_tool.default_conf(int(values["JUMAR_CARDS"]))),
+        "etc/hccn.conf": PrefixFile(hccn_tool.default_conf(variables.CARDS.read(values))),
     }
 
 
 def default_place(values: Mapping[str, str]) -> Path:
     """Where `jumar run` and `jumar emulate env` keep the directory of a machine."""
-    memory, version = values.get("JUMAR_MEMORY", "own"), values.get("JUMAR_CANN", "")
+    memory, version = variables.MEMORY.text(values) or "own", variables.CANN.read(values)
     # Two installations would take the libraries from each other's running programs.
     own = f"{zlib.crc32(_installation().encode()):08x}"
-    key = "-".join(filter(None, [values["JUMAR_SOC"], values["JUMAR_CARDS"], memory, version, own]))
+    key = "-".join(filter(None, [variables.SOC.read(values), variables.CARDS.text(values), memory, version, own]))
     return Path(os.path.abspath(cache_dir())) / "prefix" / key
 
 
-def variables(prefix: Path, values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+def environment(prefix: Path, values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
     """What its `set_env.sh` sets, for a process that is started from here."""
     home, tools = f"{prefix}/ascend-toolkit/latest", f"{prefix}/bin"
     found = [path for path in environ.get("PATH", os.defpath).split(":") if path != tools]
@@ -81,7 +87,7 @@ def variables(prefix: Path, values: Mapping[str, str], environ: Mapping[str, str
     paths = [tools, *([own] if first != own else []), *found]  # plain `python` must be the one with torch_npu
     return {
         **values,
-        "JUMAR_PREFIX": str(prefix),
+        variables.PREFIX.name: str(prefix),
         "ASCEND_HOME_PATH": home,
         "ASCEND_TOOLKIT_HOME": home,
         "ASCEND_OPP_PATH": f"{home}/opp",
@@ -102,7 +108,7 @@ def prepare(values: Mapping[str, str]) -> None:
         write(place, build(place, values))
 
 
-def write(prefix: Path, entries: Mapping[str, Entry]) -> None:
+def write(prefix: Path, entries: Mapping[str, PrefixFile]) -> None:
     """Write the directory; a new one appears when it is complete, one of ours is brought up to date."""
     prefix = Path(os.path.abspath(prefix))
     if prefix.exists() and not (prefix / MARK).exists() and (not prefix.is_dir() or any(prefix.iterdir())):
@@ -123,8 +129,8 @@ def write(prefix: Path, entries: Mapping[str, Entry]) -> None:
 
 
 def _mark(prefix: Path, values: Mapping[str, str]) -> str:
-    parts = [values["JUMAR_SOC"], values["JUMAR_CARDS"], values.get("JUMAR_MEMORY", ""), values.get("JUMAR_CANN", ""),
-             LAYOUT, __version__, _installation(), str(prefix)]  # fmt: skip
+    facts = (variables.SOC, variables.CARDS, variables.MEMORY, variables.CANN)
+    parts = [*(row.text(values) for row in facts), LAYOUT, __version__, _installation(), str(prefix)]
     return "\n".join(parts) + "\n"
 
 
@@ -148,7 +154,7 @@ def _put(scratch: Path, prefix: Path) -> None:
             os.replace(path, target)
 
 
-def _write_entry(path: Path, entry: Entry) -> None:
+def _write_entry(path: Path, entry: PrefixFile) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if entry.link:
         path.symlink_to(entry.link)
@@ -157,47 +163,47 @@ def _write_entry(path: Path, entry: Entry) -> None:
     path.chmod(0o755 if entry.executable else 0o644)
 
 
-def _links(home: str, version: str) -> dict[str, Entry]:
+def _links(home: str, version: str) -> dict[str, PrefixFile]:
     if _is_new(version):
         links = {"cann": home, "ascend-toolkit/latest": "../cann"}
     else:
         links = {"ascend-toolkit/latest": version}
-    return {name: Entry(link=target) for name, target in links.items()}
+    return {name: PrefixFile(link=target) for name, target in links.items()}
 
 
-def _home(prefix: Path, home: str, version: str, values: Mapping[str, str]) -> dict[str, Entry]:
+def _home(prefix: Path, home: str, version: str, values: Mapping[str, str]) -> dict[str, PrefixFile]:
     arch = platform.machine()
     info = (
         f"package_name=Ascend-cann-toolkit\nversion={version}\narch={arch}\nos=linux\n"
         f"path={prefix}/{home}/{arch}-linux\n"
     )
     latest = f"{prefix}/ascend-toolkit/latest"
-    set_env = Entry(_render("set_env.sh", prefix, values, home=latest))
+    set_env = PrefixFile(_render("set_env.sh", prefix, values, home=latest))
     found = {
         f"{home}/set_env.sh": set_env,
         "ascend-toolkit/set_env.sh": set_env,
-        f"{home}/lib64": Entry(link=str(env.library_dir())),
-        f"{home}/{arch}-linux/ascend_toolkit_install.info": Entry(info),
-        f"{home}/{arch}-linux/ascend_ops_install.info": Entry(
+        f"{home}/lib64": PrefixFile(link=str(env.library_dir())),
+        f"{home}/{arch}-linux/ascend_toolkit_install.info": PrefixFile(info),
+        f"{home}/{arch}-linux/ascend_ops_install.info": PrefixFile(
             info.replace("toolkit", _operators(values, "package"), 1)
         ),
-        f"{home}/version.cfg": Entry(f"# version: 1.0\nruntime_running_version=[{version}:{version}]\n"),
-        f"{home}/tools/ms_fmk_transplt/pytorch_gpu2npu.sh": Entry(
+        f"{home}/version.cfg": PrefixFile(f"# version: 1.0\nruntime_running_version=[{version}:{version}]\n"),
+        f"{home}/tools/ms_fmk_transplt/pytorch_gpu2npu.sh": PrefixFile(
             _render("pytorch_gpu2npu.sh", prefix, values), executable=True
         ),
-        f"{home}/{_BRIDGE}": Entry("from torch_npu.contrib import transfer_to_npu  # noqa: F401\n"),
+        f"{home}/{_BRIDGE}": PrefixFile("from torch_npu.contrib import transfer_to_npu  # noqa: F401\n"),
     }
     # No `te` beside it: where there is one, MindSpore takes it for the operator compiler.
-    found[f"{home}/{PYTHON}/hccl/__init__.py"] = Entry()
-    found[f"{home}/{PYTHON}/hccl/sys_version.py"] = Entry(f'__sys_version__ = "{version}"\n')
+    found[f"{home}/{PYTHON}/hccl/__init__.py"] = PrefixFile()
+    found[f"{home}/{PYTHON}/hccl/sys_version.py"] = PrefixFile(f'__sys_version__ = "{version}"\n')
     if kernels := _operators(values, "kernels"):
-        found[f"{home}/{KERNELS}/{kernels}/binary_info_config.json"] = Entry("{}\n")
+        found[f"{home}/{KERNELS}/{kernels}/binary_info_config.json"] = PrefixFile("{}\n")
     # The guides are written for Arm servers: their paths lead to the same files.
     other = {"x86_64": "aarch64", "aarch64": "x86_64"}.get(arch)
     if other:
-        found[f"{home}/{other}-linux"] = Entry(link=f"{arch}-linux")
+        found[f"{home}/{other}-linux"] = PrefixFile(link=f"{arch}-linux")
     for part in COMPONENTS:
-        found[f"{home}/{part}/version.info"] = Entry(f"Version={version}\nversion_dir={version}\n")
+        found[f"{home}/{part}/version.info"] = PrefixFile(f"Version={version}\nversion_dir={version}\n")
     return found
 
 
@@ -210,23 +216,23 @@ def _operators(values: Mapping[str, str], kind: str) -> str:
 
 
 def _family(values: Mapping[str, str]) -> str:
-    return chips.chips().get(chips.find(values["JUMAR_SOC"]) or "", "")
+    return chips.chips().get(chips.find(variables.SOC.read(values)) or "", "")
 
 
-def _devices(values: Mapping[str, str]) -> dict[str, Entry]:
+def _devices(values: Mapping[str, str]) -> dict[str, PrefixFile]:
     """Device files, and the cards on the PCI bus as sysfs shows them."""
     cards = machine.read(values).chips
-    found = {f"dev/{name}": Entry() for name in (*(f"davinci{chip.card}" for chip in cards), *MANAGERS)}
+    found = {f"dev/{name}": PrefixFile() for name in (*(f"davinci{chip.card}" for chip in cards), *MANAGERS)}
     device = next((id_ for id_, family in table("machine.toml")["pci"].items() if family == _family(values)), "0000")
     facts = {"vendor": "0x19e5", "device": f"0x{device}", "class": "0x120000"}
     for chip in cards:
         if chip.bus != "NA":
             folder = f"sys/bus/pci/devices/{chip.bus.lower()}"
-            found |= {f"{folder}/{name}": Entry(f"{value}\n") for name, value in facts.items()}
+            found |= {f"{folder}/{name}": PrefixFile(f"{value}\n") for name, value in facts.items()}
     return found
 
 
-def _driver(prefix: Path) -> dict[str, Entry]:
+def _driver(prefix: Path) -> dict[str, PrefixFile]:
     driver = table("npu_smi.json")["driver"]
     # The range of firmware is the one in the file of driver 25.5.2, the newest seen in public.
     version = f"Version={driver['version']}\ncompatible_version_fw=[7.0.0,8.9.9]\npackage_version={driver['version']}\n"
@@ -236,39 +242,30 @@ def _driver(prefix: Path) -> dict[str, Entry]:
         "Driver_Install_For_All=yes\nDriver_Install_Mode=normal\nDriver_Install_Status=complete\n"
     )
     return {
-        "driver/version.info": Entry(version),
-        "firmware/version.info": Entry(f"Version={driver['firmware']}\npackage_version={driver['version']}\n"),
-        "etc/ascend_install.info": Entry(install),
+        "driver/version.info": PrefixFile(version),
+        "firmware/version.info": PrefixFile(f"Version={driver['firmware']}\npackage_version={driver['version']}\n"),
+        "etc/ascend_install.info": PrefixFile(install),
     }
 
 
-def _tools(prefix: Path, values: Mapping[str, str]) -> dict[str, Entry]:
-    tools = {
-        "npu-smi": ("jumar.emulate.smi.main", ["bin/npu-smi"]),
-        "hccn_tool": ("jumar.emulate.hccn_tool", ["bin/hccn_tool", "driver/tools/hccn_tool"]),
-    }
-    found = {
-        place: Entry(_render("tool.sh", prefix, values, tool=tool, module=module), executable=True)
-        for tool, (module, places) in tools.items()
+def _tools(prefix: Path, values: Mapping[str, str]) -> dict[str, PrefixFile]:
+    return {
+        place: PrefixFile(_render(template, prefix, values, tool=tool), executable=True)
+        for tool, (template, places) in TOOLS.items()
         for place in places
     }
-    for tool, module in table("emulated_tools.toml")["programs"].items():
-        text = _render("program.sh", prefix, values, tool=tool, module=module)
-        found[f"bin/{tool}"] = Entry(text, executable=True)
-    return found
 
 
 def _render(name: str, prefix: Path, values: Mapping[str, str], **more: str) -> str:
-    memory = values.get("JUMAR_MEMORY")
+    memory = variables.MEMORY.text(values)
     text = files("jumar.emulate").joinpath("templates", name).read_text(encoding="utf-8")
     filled = Template(text).substitute(
         prefix=prefix,
-        soc=values["JUMAR_SOC"],
-        cards=values["JUMAR_CARDS"],
+        soc=variables.SOC.read(values),
+        cards=variables.CARDS.text(values),
         memory_line=f'export JUMAR_MEMORY="${{JUMAR_MEMORY:-{memory}}}"' if memory else "",
         python=sys.executable,
         packages=Path(__file__).parents[2],
-        modules=env.modules_dir(),
         **more,
     )
     return filled.replace("\n\n", "\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -12,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Level, State, Where
 from jumar.emulate import command as commands
 from jumar.emulate.operators import Operator
+from jumar.runtime import process, variables
 
 IDS = {
     "EM101": "verify-finished",
@@ -48,9 +47,9 @@ def run(words: Sequence[str], folder: Path, environ: Mapping[str, str]) -> Outco
     from jumar.emulate.glue import record
 
     with tempfile.TemporaryDirectory(prefix="jumar-verify-") as scratch:
-        wish = commands.Wish(ops=Path(scratch) / "operators.json")
-        built = commands.build(words, wish, {**environ, "JUMAR_EMULATE": "1"}, folder)
-        commands.prepare(built, wish)
+        request = commands.RunRequest(ops=Path(scratch) / "operators.json")
+        built = commands.build(words, request, {**environ, variables.EMULATE.name: "1"}, folder)
+        commands.prepare(built, request)
         started = time.monotonic()
         code, last = _watch(built, folder, environ)
         text = (Path(scratch) / "operators.json").read_text(encoding="utf-8")
@@ -103,19 +102,17 @@ def relative(name: str, folder: Path) -> str | None:
 
 def _watch(built: commands.Command, folder: Path, environ: Mapping[str, str]) -> tuple[int, list[str]]:
     kept: deque[str] = deque(maxlen=_KEPT)
-    try:
-        process = subprocess.Popen(
-            built.argv, cwd=folder, env={**environ, **built.variables}, stdout=sys.stderr.fileno(),
-            stderr=subprocess.PIPE, text=True, errors="replace",
-        )  # fmt: skip
-    except OSError as error:
-        raise UserError(f"cannot start `{built.argv[0]}`: {error.strerror}") from error
-    assert process.stderr is not None
-    with process.stderr as lines:
-        for line in lines:
+    running = process.start(
+        built.argv, cwd=folder, env={**environ, **built.variables}, stdin=None, stdout=sys.stderr.fileno(),
+        stderr=process.PIPE, own_session=False,
+    )  # fmt: skip
+    assert running.stderr is not None
+    with running.stderr as lines:
+        for raw in lines:
+            line = raw.decode(errors="replace")
             sys.stderr.write(line)
             kept.append(line)
-    return process.wait(), list(kept)
+    return running.wait(), list(kept)
 
 
 def _failure(outcome: Outcome, where: Where | None) -> Finding:

@@ -20,7 +20,7 @@ _TRUE = {"true": True, "false": False, "1": True, "0": False}
 
 
 @dataclass(frozen=True)
-class Step:
+class AippStep:
     """One `aipp_op`."""
 
     values: dict[str, Value] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Step:
         return bool(self.values.get(key, False))
 
 
-def read(path: Path) -> list[Step]:
+def read(path: Path) -> list[AippStep]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -49,9 +49,9 @@ def read(path: Path) -> list[Step]:
     return parse(text, str(path))
 
 
-def parse(text: str, name: str) -> list[Step]:
+def parse(text: str, name: str) -> list[AippStep]:
     """The steps of a file; a wrong key, value or bracket is refused with its line."""
-    steps: list[Step] = []
+    steps: list[AippStep] = []
     tokens = list(_tokens(text, name))
     at = 0
     while at < len(tokens):
@@ -59,7 +59,7 @@ def parse(text: str, name: str) -> list[Step]:
         if word != "aipp_op" or at + 1 >= len(tokens) or tokens[at + 1][0] != "{":
             raise UserError(f"{name}:{line}: `{word}` stands where `aipp_op {{` must", "see the vendor's AIPP template")
         at, values = _block(tokens, at + 2, name)
-        step = Step(values)
+        step = AippStep(values)
         _check(step, name, line)
         steps.append(step)
     if not steps:
@@ -68,7 +68,7 @@ def parse(text: str, name: str) -> list[Step]:
 
 
 def check_against(
-    steps: list[Step], inputs: int, sizes: dict[int, tuple[int, int] | None], family: str, name: str
+    steps: list[AippStep], inputs: int, sizes: dict[int, tuple[int, int] | None], family: str, name: str
 ) -> None:
     """Check the steps against the inputs of a model: `sizes` are height and width, None where they change."""
     seen = set()
@@ -96,7 +96,7 @@ def check_against(
         _check_size(step, size, family, name)
 
 
-def _check_size(step: Step, size: tuple[int, int], family: str, name: str) -> None:
+def _check_size(step: AippStep, size: tuple[int, int], family: str, name: str) -> None:
     for axis, wanted in zip("hw", size, strict=True):
         source = int(step.number(f"src_image_size_{axis}"))
         if not step.on("crop") and not step.on("padding"):
@@ -169,7 +169,7 @@ def _value(key: str, text: str, row: list[Any], place: str) -> Value:
     return number
 
 
-def _check(step: Step, name: str, line: int) -> None:
+def _check(step: AippStep, name: str, line: int) -> None:
     place, aipp = f"{name}:{line}", atc.options()["aipp"]
     mode = step.values.get("aipp_mode")
     if mode not in aipp["modes"]["names"]:

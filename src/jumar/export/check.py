@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jumar.core.discover import modules
-from jumar.core.errors import UserError
+from jumar.core import discover
 from jumar.core.finding import Finding, Level, Where
-from jumar.core.nearest import did_you_mean
 from jumar.export import graph, model
 from jumar.export.graph import Node, View
 from jumar.tables import atc
@@ -58,15 +56,12 @@ _ORDER = {Level.ERROR: 0, Level.WARNING: 1, Level.NOTE: 2}
 
 def units() -> list[Unit]:
     """All checks by id."""
-    found = [Unit(module.CHECK, module.run) for module in modules("jumar.export.checks")]
-    return sorted(found, key=lambda unit: unit.check.id)
+    return [Unit(module.CHECK, module.run) for module in discover.units("jumar.export.checks", "CHECK")]
 
 
 def chosen(only: Iterable[str], skip: Iterable[str]) -> list[Unit]:
     """The checks that a user wants, by id or name."""
-    known = {name: unit.check.id for unit in units() for name in (unit.check.id, unit.check.name)}
-    wanted, unwanted = ({_known(name, known) for name in names} for names in (only, skip))
-    return [unit for unit in units() if (not wanted or unit.check.id in wanted) and unit.check.id not in unwanted]
+    return discover.choose(units(), lambda unit: unit.check, only, skip, "`--list` shows them")
 
 
 def read(path: Path) -> tuple[View, tuple[model.External, ...]]:
@@ -141,9 +136,3 @@ def document(view: View) -> dict[str, Any]:
         "inputs": [{"name": row.name, "type": row.type.element, "shape": row.type.shape} for row in view.inputs],
         "outputs": [{"name": row.name, "type": row.type.element, "shape": row.type.shape} for row in view.outputs],
     }
-
-
-def _known(name: str, known: dict[str, str]) -> str:
-    if name not in known:
-        raise UserError(f"no such check: `{name}`", did_you_mean(name, known, "`--list` shows them"))
-    return known[name]

@@ -22,7 +22,7 @@ DEFAULT_PRECISION = "force_fp16"
 
 
 @dataclass(frozen=True)
-class Wish:
+class AtcRequest:
     """What the user asked for."""
 
     model: Path
@@ -55,35 +55,39 @@ class Conversion:
     """static, batch, image_size, dims or range."""
     gears: tuple[tuple[int, ...], ...]
     precision: str
-    steps: tuple[aipp.Step, ...] = ()
-    wish: Wish | None = None
+    steps: tuple[aipp.AippStep, ...] = ()
+    request: AtcRequest | None = None
 
     def argv(self) -> list[str]:
         """The words of the command."""
-        wish = self.wish
-        assert wish is not None
+        request = self.request
+        assert request is not None
         words = [
             "atc", f"--model={self.model}", "--framework=5", f"--output={self.output}", f"--soc_version={self.soc}",
             f"--input_format={self.form}",
         ]  # fmt: skip
         if self.shapes:
-            text = ";".join(f"{name}:{shapes.written(shape)}" for name, shape in self.shapes.items())
+            text = ";".join(f"{name}:{shape}" for name, shape in self.written_shapes().items())
             words.append(f"--input_shape={text}")
         if self.mode in MODES:
             separator = "," if self.mode == "batch" else ";"
             words.append(f"{MODES[self.mode]}={separator.join(shapes.written(gear) for gear in self.gears)}")
         words.append(f"--{atc.precisions()[self.precision][0]}={self.precision}")
         further = {
-            "keep_dtype": wish.keep,
-            "insert_op_conf": wish.aipp,
-            "input_fp16_nodes": wish.half_inputs,
-            "output_type": wish.output_type,
-            "out_nodes": wish.out_nodes,
+            "keep_dtype": request.keep,
+            "insert_op_conf": request.aipp,
+            "input_fp16_nodes": request.half_inputs,
+            "output_type": request.output_type,
+            "out_nodes": request.out_nodes,
         }
         for option, value in further.items():
             if value is not None:
                 words.append(f"--{option}={value}")
-        return [*words, *wish.extra]
+        return [*words, *request.extra]
+
+    def written_shapes(self) -> dict[str, str]:
+        """The shapes as ATC writes them."""
+        return {name: shapes.written(shape) for name, shape in self.shapes.items()}
 
     def line(self) -> str:
         return " ".join(quoted(word) for word in self.argv())
@@ -123,22 +127,22 @@ class Conversion:
         return found
 
 
-def build(wish: Wish, inputs: Sequence[Input]) -> Conversion:
+def build(request: AtcRequest, inputs: Sequence[Input]) -> Conversion:
     """Check everything that was asked for, and settle the rest."""
-    soc = socs.known(wish.soc)
+    soc = socs.known(request.soc)
     family = socs.family(soc)
-    mode, gears = _mode(wish, family)
-    precision = _precision(wish, family)
-    settled = shapes.settle(inputs, shapes.parse(wish.shapes), batch=mode == "batch")
+    mode, gears = _mode(request, family)
+    precision = _precision(request, family)
+    settled = shapes.settle(inputs, shapes.parse(request.shapes), batch=mode == "batch")
     mode = _check_shapes(settled, mode, gears, family)
-    form = _format(wish, settled, mode)
-    _check_output(wish, family)
-    steps = _aipp(wish, settled, mode, family)
-    _check_half(wish, inputs, steps)
-    output = wish.output or wish.model.with_suffix("")
+    form = _format(request, settled, mode)
+    _check_output(request, family)
+    steps = _aipp(request, settled, mode, family)
+    _check_half(request, inputs, steps)
+    output = request.output or request.model.with_suffix("")
     if output.suffix == ".om":
         output = output.with_suffix("")
-    return Conversion(wish.model, soc, output, form, settled, mode, gears, precision, steps, wish)
+    return Conversion(request.model, soc, output, form, settled, mode, gears, precision, steps, request)
 
 
 def quoted(word: str) -> str:
@@ -151,8 +155,8 @@ def quoted(word: str) -> str:
     return shlex.quote(word)
 
 
-def _mode(wish: Wish, family: str) -> tuple[str, tuple[tuple[int, ...], ...]]:
-    given = [(name, text) for name in MODES if (text := getattr(wish, name)) is not None]
+def _mode(request: AtcRequest, family: str) -> tuple[str, tuple[tuple[int, ...], ...]]:
+    given = [(name, text) for name in MODES if (text := getattr(request, name)) is not None]
     if len(given) > 1:
         names = " and ".join(f"`--{name.replace('_', '-')}`" for name, _ in given)
         raise UserError(f"{names} exclude each other", "an offline model has one dynamic mode")
@@ -180,17 +184,17 @@ def _gear(text: str, option: str) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers)
 
 
-def _precision(wish: Wish, family: str) -> str:
-    name = wish.precision or DEFAULT_PRECISION
+def _precision(request: AtcRequest, family: str) -> str:
+    name = request.precision or DEFAULT_PRECISION
     known = atc.precisions()
     if name not in known:
         raise UserError(f"unknown precision mode: `{name}`", did_you_mean(name, known, f"one of {', '.join(known)}"))
     for word, chips in (("bf", "bfloat16"), ("hif8", "hifloat8")):
         if word in name and family not in atc.options()["families"][chips]:
-            raise UserError(f"`{name}` needs {chips}, which {socs.known(wish.soc)} does not have")
-    if wish.keep is not None:
-        if not wish.keep.is_file():
-            raise UserError(f"no such file: `{wish.keep}`", "`jumar export run MODEL --find-keep FILE` writes one")
+            raise UserError(f"`{name}` needs {chips}, which {socs.known(request.soc)} does not have")
+    if request.keep is not None:
+        if not request.keep.is_file():
+            raise UserError(f"no such file: `{request.keep}`", "`jumar export run MODEL --find-keep FILE` writes one")
         if name in ("must_keep_origin_dtype", "origin"):
             raise UserError(f"`--keep-dtype` does nothing with `{name}`", "everything keeps its type already")
     return name
@@ -222,12 +226,12 @@ def _check_shapes(settled: dict[str, Shape], mode: str, gears: tuple[tuple[int, 
     return mode
 
 
-def _format(wish: Wish, settled: dict[str, Shape], mode: str) -> str:
+def _format(request: AtcRequest, settled: dict[str, Shape], mode: str) -> str:
     ranks = {len(shape) for shape in settled.values()}
-    if wish.form is not None:
-        form = wish.form.upper()
+    if request.form is not None:
+        form = request.form.upper()
         if form not in FORMATS:
-            raise UserError(f"unknown format: `{wish.form}`", f"ONNX models take {', '.join(FORMATS)}")
+            raise UserError(f"unknown format: `{request.form}`", f"ONNX models take {', '.join(FORMATS)}")
     elif mode == "dims":
         form = "ND"
     else:
@@ -236,7 +240,7 @@ def _format(wish: Wish, settled: dict[str, Shape], mode: str) -> str:
         raise UserError(f"`--dims` needs `--format ND`, not {form}")
     if mode == "image_size" and form != "NCHW":
         raise UserError(f"`--image-size` needs `--format NCHW`, not {form}", "use `--dims`")
-    if wish.aipp is not None and form != "NCHW":
+    if request.aipp is not None and form != "NCHW":
         raise UserError(f"an AIPP file needs `--format NCHW`, not {form}")
     return form
 
@@ -245,10 +249,10 @@ def half_names(text: str | None) -> list[str]:
     return [name.strip() for name in (text or "").split(";") if name.strip()]
 
 
-def _check_half(wish: Wish, inputs: Sequence[Input], steps: Sequence[aipp.Step]) -> None:
+def _check_half(request: AtcRequest, inputs: Sequence[Input], steps: Sequence[aipp.AippStep]) -> None:
     """`--input_fp16_nodes`: inputs that the caller gives as float16."""
     names = [row.name for row in inputs]
-    for name in half_names(wish.half_inputs):
+    for name in half_names(request.half_inputs):
         if name not in names:
             raise UserError(f"no input `{name}`", did_you_mean(name, names, f"one of {', '.join(names)}"))
         row = inputs[names.index(name)]
@@ -258,11 +262,11 @@ def _check_half(wish: Wish, inputs: Sequence[Input], steps: Sequence[aipp.Step])
             raise UserError(f"input `{name}` has AIPP, which takes bytes", "leave it out of `--input-fp16`")
 
 
-def _check_output(wish: Wish, family: str) -> None:
+def _check_output(request: AtcRequest, family: str) -> None:
     kinds: Any = atc.options()["output_types"]
-    if wish.output_type is None:
+    if request.output_type is None:
         return
-    for part in wish.output_type.split(";"):
+    for part in request.output_type.split(";"):
         name = part.rpartition(":")[2]
         if name not in kinds["names"]:
             raise UserError(
@@ -270,16 +274,16 @@ def _check_output(wish: Wish, family: str) -> None:
             )
         if name in kinds["only_950"] and family != "950":
             raise UserError(f"output type {name} is for the 950")
-        if ":" in part and wish.out_nodes is None:
+        if ":" in part and request.out_nodes is None:
             raise UserError("an output type of one node needs `--out-nodes` too")
 
 
-def _aipp(wish: Wish, settled: dict[str, Shape], mode: str, family: str) -> tuple[aipp.Step, ...]:
-    if wish.aipp is None:
+def _aipp(request: AtcRequest, settled: dict[str, Shape], mode: str, family: str) -> tuple[aipp.AippStep, ...]:
+    if request.aipp is None:
         return ()
     if mode == "dims":
         raise UserError("`--aipp` and `--dims` exclude each other", "use `--batch` or `--image-size`")
-    steps = aipp.read(wish.aipp)
+    steps = aipp.read(request.aipp)
     rows = list(settled.values())
     sizes: dict[int, tuple[int, int] | None] = {}
     for number, shape in enumerate(rows):
@@ -287,10 +291,10 @@ def _aipp(wish: Wish, settled: dict[str, Shape], mode: str, family: str) -> tupl
         sizes[number] = (last[0], last[1]) if len(last) == 2 else None
     if mode == "range" and any(step.is_static and sizes.get(step.input_index) is None for step in steps):
         raise UserError("a static aipp_op cannot stand on an input with a range of shapes")
-    aipp.check_against(list(steps), len(rows), sizes, family, str(wish.aipp))
+    aipp.check_against(list(steps), len(rows), sizes, family, str(request.aipp))
     for step in steps:
         if len(rows[step.input_index]) != 4:
             raise UserError(
-                f"`{wish.aipp}`: input {step.input_index} has {len(rows[step.input_index])} axes, AIPP needs 4"
+                f"`{request.aipp}`: input {step.input_index} has {len(rows[step.input_index])} axes, AIPP needs 4"
             )
     return tuple(steps)

@@ -16,7 +16,7 @@ from typing import Any
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.export.model import first_line
-from jumar.tables import atc
+from jumar.tables import atc, tested
 
 
 def is_torch(source: str) -> bool:
@@ -34,7 +34,7 @@ def export(source: str, shapes: Mapping[str, tuple[int, ...]], target: Path) -> 
     if file.suffix == ".pt2" and not zipfile.is_zipfile(file):
         raise UserError(f"`{file}` is not a program of `torch.export.save`: it is no archive")
     if importlib.util.find_spec("torch") is None:
-        raise UserError("`torch` is not installed in this environment", "pip install torch==2.13.0")
+        raise UserError("`torch` is not installed in this environment", f"pip install torch=={tested.pair().torch}")
     if importlib.util.find_spec("onnxscript") is None:
         raise UserError("torch's exporter needs `onnxscript`", "pip install onnxscript")
     import torch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,10 +31,28 @@ class Subject:
     """Names that nodes got here, since the file gives them none."""
 
 
-def subject(path: Path, options: Mapping[str, Any]) -> Subject:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfflineRequest:
+    """A model to run, and with what."""
+
+    model: Path
+    """An `.onnx`, or an `.om` stand-in."""
+    shapes: tuple[str, ...] = ()
+    """Shapes of inputs, as `NAME:DIMS`."""
+    files: tuple[str, ...] = ()
+    """Inputs from `.npy` files, as `NAME=FILE`; the others are random."""
+    seed: int = 0
+    precision: str | None = None
+    """ATC's precision mode; `force_fp16` if none is named."""
+    soc: str | None = None
+    keep: Path | None = None
+    """A keep-dtype list to apply."""
+
+
+def subject(request: OfflineRequest) -> Subject:
     """Read the model, make or load its inputs, and settle the precision."""
-    mode, soc, kept = options["precision"], options["soc"], []
-    given = shapes.parse(options["shapes"])
+    path, mode, soc, kept = request.model, request.precision, request.soc, []
+    given = shapes.parse(request.shapes)
     if path.suffix == ".om":
         offline = om.load(path)
         if offline.steps:
@@ -54,14 +71,14 @@ def subject(path: Path, options: Mapping[str, Any]) -> Subject:
     unnamed = _name_nodes(proto)
     rows = graph.inputs(proto)
     settled = _settled(rows, given)
-    feeds = execute.random_feeds([row for row in rows if row.name not in _names(options["files"], rows)], settled,
-                                 options["seed"])  # fmt: skip
-    loaded = _loaded(options["files"], rows)
+    feeds = execute.random_feeds([row for row in rows if row.name not in _names(request.files, rows)], settled,
+                                 request.seed)  # fmt: skip
+    loaded = _loaded(request.files, rows)
     light = model.onnx().ModelProto()
     light.CopyFrom(proto)
     model.lighten(light)
-    if options["keep"] is not None:
-        kept += om.kept_names(options["keep"])
+    if request.keep is not None:
+        kept += om.kept_names(request.keep)
     return Subject(proto, graph.view(light), {**feeds, **loaded}, _policy(mode, soc, kept, proto),
                    mode or "force_fp16", bool(feeds), unnamed)  # fmt: skip
 

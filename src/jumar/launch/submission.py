@@ -10,8 +10,8 @@ from pathlib import Path
 from jumar.core import write
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
-from jumar.launch import proc
 from jumar.launch.job import Job
+from jumar.runtime import tools
 
 Words = tuple[str, ...]
 
@@ -44,7 +44,7 @@ def shown(submission: Submission) -> list[str]:
 
 def write_files(submission: Submission) -> None:
     """Write what the engine reads, where the engine is there to read it."""
-    proc.require(submission.commands[0][0])
+    tools.require(submission.commands[0][0])
     for path, text in submission.files:
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,6 @@ import json
 import os
 import selectors
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from typing import Any, Protocol
 from jumar.launch import logs
 from jumar.launch.backends import elastic
 from jumar.launch.job import Failure, Local, Outcome
+from jumar.runtime import process, variables
 
 TIMEOUT_CODE = 124
 """Exit code of a job that `--until` ended, as coreutils' `timeout` has it."""
@@ -70,19 +70,18 @@ def shown(local: Local) -> list[str]:
     return lines
 
 
-def _start(path: Path, local: Local) -> subprocess.Popen[bytes]:
+def _start(path: Path, local: Local) -> process.Process:
     # The agent itself needs neither torch_npu nor the emulator; the ranks get their own variables.
-    values = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "JUMAR_EMULATE": "0"}
-    return subprocess.Popen(
+    values = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", variables.EMULATE.name: "0"}
+    return process.start(
         [sys.executable, "-P", elastic.__file__, str(path), str(os.getpid())],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        stdout=process.PIPE,
         env=values,
-        start_new_session=True,
+        dies_with_us=signal.SIGTERM,
     )
 
 
-def _kill(engine: subprocess.Popen[bytes]) -> None:
+def _kill(engine: process.Process) -> None:
     """End the engine and everything below it at once; ranks first, so that none of them loses its parent unseen."""
     for _ in range(100):
         left = elastic.descendants(engine.pid)
@@ -95,7 +94,7 @@ def _kill(engine: subprocess.Popen[bytes]) -> None:
     engine.kill()
 
 
-def _end(engine: subprocess.Popen[bytes]) -> None:
+def _end(engine: process.Process) -> None:
     """Whatever happened above: no process of the job stays."""
     if engine.poll() is None:
         _kill(engine)
@@ -118,7 +117,7 @@ class _Watch:
     def on_signal(self, number: int) -> None:
         self.waiting.append(number)
 
-    def follow(self, engine: subprocess.Popen[bytes], with_parent: bool) -> Outcome:
+    def follow(self, engine: process.Process, with_parent: bool) -> Outcome:
         assert engine.stdout is not None
         with selectors.DefaultSelector() as ready, open(self.folder / "all.log", "w", encoding="utf-8") as merged:
             ready.register(engine.stdout, selectors.EVENT_READ, "engine")
@@ -142,7 +141,7 @@ class _Watch:
                 self._pass_on(engine)
                 self._show(merged, last=False)
 
-    def _pass_on(self, engine: subprocess.Popen[bytes]) -> None:
+    def _pass_on(self, engine: process.Process) -> None:
         while self.waiting:
             number = self.waiting.pop(0)
             self.sent.append(number)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from jumar.core.discover import modules
-from jumar.core.errors import UserError
+from jumar.core import discover
 from jumar.core.finding import Finding, Level
-from jumar.core.nearest import did_you_mean
 from jumar.machine.host import Host, Unknown
 from jumar.tables.load import table
 
@@ -71,16 +69,13 @@ TIME = 60.0
 
 def units() -> tuple[Unit, ...]:
     """Every check, by id."""
-    found = [Unit(module.CHECK, module.run) for module in modules("jumar.machine.checks")]
-    return tuple(sorted(found))
+    return tuple(Unit(module.CHECK, module.run) for module in discover.units("jumar.machine.checks", "CHECK"))
 
 
 def chosen(only: Iterable[str], skip: Iterable[str]) -> tuple[Unit, ...]:
     """The checks that were asked for by id or name."""
-    everything = units()
-    wanted, left_out = (set(_ids(names, everything)) for names in (only, skip))
     return tuple(
-        unit for unit in everything if unit.check.id not in left_out and (not wanted or unit.check.id in wanted)
+        discover.choose(units(), lambda unit: unit.check, only, skip, "`jumar doctor --list` lists the checks")
     )
 
 
@@ -120,16 +115,6 @@ def need_npus(host: Host) -> None:
 def limit(name: str) -> float:
     """A bound from `[limits]` of data/machine.toml."""
     return float(table("machine.toml")["limits"][name])
-
-
-def _ids(names: Iterable[str], everything: tuple[Unit, ...]) -> Iterator[str]:
-    known = {key: unit.check.id for unit in everything for key in (unit.check.id, unit.check.name)}
-    for name in names:
-        found = known.get(name) or known.get(name.upper()) or known.get(name.lower())
-        if found is None:
-            hint = did_you_mean(name, known, "`jumar doctor --list` lists the checks")
-            raise UserError(f"no such check: `{name}`", hint)
-        yield found
 
 
 def _start(host: Host, unit: Unit) -> tuple[threading.Thread, list[Outcome]]:

@@ -13,6 +13,7 @@ from jumar.machine.parse import npu_smi, pci, version_info
 from jumar.machine.parse.layout import UnknownLayout
 from jumar.machine.probe import LATE, MISSING, NOT_COLLECTED, TIMEOUT, UNREACHABLE, Probe, Ran
 from jumar.machine.python_facts import SCRIPT
+from jumar.runtime import variables
 from jumar.tables import chips
 from jumar.tables.load import table
 
@@ -153,8 +154,8 @@ class Host:
         return self.once("container", self._in_container)
 
     def _prefix(self) -> str | None:
-        folder = self.environ.get("JUMAR_PREFIX")
-        wanted = self.environ.get("JUMAR_EMULATE", "") not in ("", "0")
+        folder = variables.PREFIX.read(self.environ)
+        wanted = variables.EMULATE.text(self.environ) not in ("", "0")
         return folder if wanted and folder and self.exists(f"{folder}/etc/jumar") else None
 
     def _smi(self) -> npu_smi.Info:
@@ -178,7 +179,7 @@ class Host:
         found = pci.from_sysfs(ran.out)
         if self.prefix:
             # As in npu-smi of the emulated machine, the variable wins over what the folder was written for.
-            cards = self.environ.get("JUMAR_CARDS", "")
+            cards = variables.CARDS.text(self.environ)
             return dict(list(found.items())[: int(cards) if cards.isdecimal() else None])
         return found or pci.from_lspci(self.ask("lspci", "-n", "-d", f"{pci.VENDOR}:").out)
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.migrate.rule import all_rules, units
 from jumar.migrate.settings import Settings, Style
+from jumar.runtime import settings as settings_file
 from jumar.tables import chips, pages, torch_releases
-from jumar.tables.names import table_names
+from jumar.tables.load import table_names
 
-FILE = "jumar.toml"
 KEYS: dict[str, tuple[type, str]] = {
     "to": (str, "style of the output: `npu`, `agnostic` or `import`"),
     "torch": (str, "torch on the target"),
@@ -31,41 +29,15 @@ KEYS: dict[str, tuple[type, str]] = {
 _WORDS = {str: "a string", bool: "`true` or `false`", list: "a list of strings", dict: "a table", int: "a number"}
 
 
-class Config(NamedTuple):
-    path: Path | None
-    values: Mapping[str, Any]
-    """The checked `[migrate]` table."""
-    text: str = ""
-
-    def origin(self, key: str) -> str:
-        """`path:line: ` of a key, as messages begin."""
-        return f"{self.path}:{_line_of(self.text, key)}: " if self.path else ""
-
-
-def find(start: Path) -> Path | None:
-    """The nearest `jumar.toml` at or above a path."""
-    folder = start.absolute() if start.is_dir() else start.absolute().parent
-    return next((found for up in (folder, *folder.parents) if (found := up / FILE).is_file()), None)
+Config = settings_file.Table
+"""The checked `[migrate]` table."""
+find = settings_file.find
 
 
 def load(path: Path | None) -> Config:
     """Read and check a `jumar.toml`; None is an empty one."""
-    if path is None:
-        return Config(None, {})
-    try:
-        text = path.read_bytes().decode("utf-8")
-        document = tomllib.loads(text)
-    except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"`{path}` is not valid TOML: {error}", "correct the file and try again") from error
-    values = document.get("migrate", {})
-    config = Config(path, values if isinstance(values, dict) else {}, text)
-    if not isinstance(values, dict):
-        raise UserError(
-            f"{config.origin('migrate')}`migrate` must be a table", "write `[migrate]` on a line of its own"
-        )
-    for key, value in values.items():
+    config = settings_file.read(path, "migrate")
+    for key, value in config.values.items():
         _check(config, key, value)
     return config
 
@@ -168,9 +140,3 @@ def _ids(values: Iterable[str], origin: str, own: tuple[str, ...]) -> frozenset[
             raise UserError(f"{origin}no such rule: `{word}`", hint)
         found.add(id_)
     return frozenset(found)
-
-
-def _line_of(text: str, key: str) -> int:
-    pattern = re.compile(rf"""^\s*(?:\[.*\b{re.escape(key)}\b.*\]|["']?{re.escape(key)}["']?\s*=)""", re.M)
-    match = pattern.search(text)
-    return text.count("\n", 0, match.end() - len(match[0].lstrip())) + 1 if match else 1

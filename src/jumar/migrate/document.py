@@ -1,16 +1,20 @@
-"""What a rule sees of a file in any language, and how it speaks: `rewrite` and `report`."""
+"""What a rule sees of a file in any language, and the one way it speaks: `rewrite` and `report`.
+
+A finding is made here and nowhere else: its level follows from its state, its state from the settings (which styles
+are written, whether unsafe edits are allowed). What the user keeps with `jumar: keep` is settled in `engine.settled`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jumar.core.edit import Edit
-from jumar.core.finding import Finding, Level, Safety, State
+from jumar.core.finding import Finding, Level, Safety, State, Where
 from jumar.core.source import HasSpan, Source
+from jumar.migrate.settings import Settings, Style
 
 if TYPE_CHECKING:
     from jumar.migrate.rule import Rule
-    from jumar.migrate.settings import Settings
 
 LEVELS = {
     State.REWRITTEN: Level.NOTE,
@@ -19,7 +23,26 @@ LEVELS = {
     State.FALLBACK: Level.WARNING,
     State.BENIGN: Level.NOTE,
 }
+EVERY_STYLE = frozenset(Style)
+WRITTEN_STYLES = EVERY_STYLE - {Style.IMPORT}
+"""The styles that change a program's text; the other leaves it to be patched when the program starts."""
+ONLY_NPU = frozenset({Style.NPU})
+"""For what can name only one kind of device."""
 Span = tuple[int, int]
+
+
+class Change(NamedTuple):
+    """What is written at a site: the edits and the imports they need."""
+
+    edits: tuple[Edit, ...]
+    needs: tuple[str, ...] = ()
+    note: str = ""
+    """What to add to the message: ` at run time` when nothing is written."""
+
+
+def about_file(rule: Rule, path: str, message: str, fix: str | None = None, level: Level = Level.WARNING) -> Finding:
+    """A finding about a file as a whole, whose text need not be known."""
+    return Finding(rule.id, level, message, Where(path), fix, Safety.SHOW, State.HAND, rule.name)
 
 
 class Document:
@@ -49,23 +72,33 @@ class Document:
         rule: Rule,
         at: HasSpan | Span,
         message: str,
-        *edits: Edit,
+        *edits: Edit | Change | None,
         safety: Safety | None = None,
         needs: tuple[str, ...] = (),
         subject: str = "",
+        styles: frozenset[Style] = EVERY_STYLE,
+        at_run_time: bool = False,
+        otherwise: str | None = None,
     ) -> Finding:
-        """The site is rewritten by `edits`; with none, it already works as it stands on the target."""
-        start, end = self.span(at)
-        level = LEVELS[State.REWRITTEN]
-        safety = safety or rule.safety
-        state = State.REWRITTEN
-        if safety is Safety.SHOW or (safety is Safety.ASK and not self.settings.unsafe):
-            state, level = State.HAND, LEVELS[State.HAND]
-        where = self.source.where(start, end)
-        self.covered.append((start, end))
-        finding = Finding(rule.id, level, message, where, None, safety, state, rule.name, edits, subject)
-        if needs:
-            self.needs[id(finding)] = needs
+        """The site is rewritten by `edits`; with none, it already works as it stands on the target.
+
+        `None` among the edits says that the site cannot be written; `styles` are those in which it is. In all other
+        cases the run-time import does it (`at_run_time`), or a person has to, for which `otherwise` is the advice.
+        """
+        change = _joined(edits, needs)
+        if change is None:
+            return self.report(rule, at, State.HAND, message, otherwise, subject)
+        if self.settings.to not in styles:
+            if not (at_run_time and self.settings.to is Style.IMPORT):
+                advice = otherwise if otherwise is not None else self.by_hand(change.edits)
+                return self.report(rule, at, State.HAND, message, advice, subject)
+            change = Change((), note=" at run time")
+        chosen = safety or rule.safety
+        asks = chosen is Safety.SHOW or (chosen is Safety.ASK and not self.settings.unsafe)
+        state = State.HAND if asks else State.REWRITTEN
+        finding = self._finding(rule, at, state, message + change.note, None, chosen, change.edits, subject)
+        if change.needs:
+            self.needs[id(finding)] = change.needs
         return finding
 
     def report(
@@ -78,7 +111,40 @@ class Document:
         subject: str = "",
     ) -> Finding:
         """The site is left as it is; `state` says what that means."""
+        return self._finding(rule, at, state, message, fix, Safety.SHOW, (), subject)
+
+    def by_hand(self, edits: tuple[Edit, ...]) -> str:
+        """What a person can do about a site that the chosen style does not write."""
+        return "change it by hand, or use `--to npu`: the run-time import does not reach it"
+
+    def _finding(
+        self,
+        rule: Rule,
+        at: HasSpan | Span,
+        state: State,
+        message: str,
+        fix: str | None,
+        safety: Safety,
+        edits: tuple[Edit, ...],
+        subject: str,
+    ) -> Finding:
         start, end = self.span(at)
         self.covered.append((start, end))
         where = self.source.where(start, end)
-        return Finding(rule.id, LEVELS[state], message, where, fix, Safety.SHOW, state, rule.name, (), subject)
+        return Finding(rule.id, LEVELS[state], message, where, fix, safety, state, rule.name, edits, subject)
+
+
+def _joined(parts: tuple[Edit | Change | None, ...], needs: tuple[str, ...]) -> Change | None:
+    """All parts as one change; None when one of them cannot be made."""
+    edits: list[Edit] = []
+    note = ""
+    for part in parts:
+        if part is None:
+            return None
+        if isinstance(part, Change):
+            edits += part.edits
+            needs += part.needs
+            note += part.note
+        else:
+            edits.append(part)
+    return Change(tuple(edits), needs, note)

@@ -9,15 +9,15 @@ import dataclasses
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, Level, Safety, State
 from jumar.core.source import Source
-from jumar.migrate import engine
-from jumar.migrate.rule import units
-from jumar.migrate.rules.python import not_python
+from jumar.migrate import engine, rule
+from jumar.migrate.languages import python
+from jumar.migrate.rule import NOT_PYTHON, Unit
 from jumar.migrate.settings import Settings
 
 Encoder = Callable[[bytes, int], bytes | None]
@@ -148,13 +148,19 @@ def _offset(source: Source, line: int, col: int) -> int:
     return start + len(text[: col - 1].encode())
 
 
-def python(piece: Piece, outer: Source, settings: Settings, prefix: str = "") -> Iterator[Finding] | None:
+def rules(data: bytes, settings: Settings) -> list[Unit]:
+    """The Python rules that work on code which is not a file of its own."""
+    known = [unit for unit in rule.active("python", settings) if not unit.owner.whole_files_only]
+    return engine.select(known, data, settings)
+
+
+def python_findings(piece: Piece, outer: Source, settings: Settings) -> list[Finding] | None:
     """The findings of the Python rules in a piece; None when it is not Python."""
-    active = engine.select(units("python", settings.rule_paths), piece.text, settings)
+    active = rules(piece.text, settings)
     if not active:
-        return iter(())
+        return []
     inner = Source(outer.path, piece.text)
-    findings, _ = engine.python_round(inner, settings, active)
-    if any(finding.id == not_python.RULE.id for finding in findings):
+    findings, _ = python.round_of_rules(inner, settings, active)
+    if any(finding.id == NOT_PYTHON.id for finding in findings):
         return None
-    return iter([lift(finding, inner, outer, piece, prefix) for finding in findings])
+    return [lift(finding, inner, outer, piece) for finding in findings]

@@ -9,9 +9,9 @@ from jumar.core.edit import Edit
 from jumar.migrate.pyfile import PyFile
 
 
-def insert(file: PyFile, statements: list[str], after: str = "torch") -> Edit | None:
-    """One edit that adds the statements that the file does not have yet; None when it has all."""
-    missing = [statement for statement in statements if not _has(file, statement)]
+def insert(file: PyFile, statements: list[str], after: str) -> Edit | None:
+    """One edit that adds the missing statements behind the import of a package; None when the file has them all."""
+    missing = [statement for statement in statements if not _has(file, statement, after)]
     if not missing:
         return None
     anchor = _first_import(file, after)
@@ -23,9 +23,9 @@ def insert(file: PyFile, statements: list[str], after: str = "torch") -> Edit | 
     return _behind(file, late, missing) if isinstance(late, ast.Import) else _before(file, late, missing)
 
 
-def _has(file: PyFile, statement: str) -> bool:
+def _has(file: PyFile, statement: str, after: str) -> bool:
     wanted = ast.parse(statement).body[0]
-    late = _first_import(file, "torch") is None
+    late = _first_import(file, after) is None
     for node in file.index.imports:
         if not late and file.index.parent.get(node) is not file.tree and not _is_guarded(file, node):
             continue

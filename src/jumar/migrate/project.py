@@ -13,19 +13,20 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from jumar.core.errors import UserError
-from jumar.core.finding import Finding, Level, Safety, State, Where
+from jumar.core.finding import Finding, Level
 from jumar.core.source import Source, UnreadableError
 from jumar.migrate import languages, walk
 from jumar.migrate.cache import Cache
+from jumar.migrate.document import about_file
 from jumar.migrate.result import FileResult, ProjectResult
-from jumar.migrate.rule import Rule
-from jumar.migrate.rules.python import internal_error, unreadable_file
+from jumar.migrate.rule import FAILED, UNREADABLE, passes
 from jumar.migrate.settings import Settings
+from jumar.migrate.walk import Text
+from jumar.runtime import variables
 
 POOL_FROM = 100
 """Below this many files a second process costs more than it brings."""
 CHUNK = 12
-MAX_BYTES = 5_000_000
 
 Progress = Callable[[int, int], None]
 """Told how many of how many files are done."""
@@ -41,32 +42,31 @@ def migrate(
 ) -> ProjectResult:
     """Run the rules over all files below `paths`; nothing is written."""
     started = time.perf_counter()
-    names = list(walk.files(paths))
-    settings = _with_facts(paths, names, settings)
+    texts = list(walk.texts(paths))
+    count, lines = len(texts), sum(text.raw.count(b"\n") for text in texts)
+    settings = _with_facts(paths, texts, settings)
     store = Cache(settings) if cache else None
     results: list[FileResult] = []
-    lines = 0
     with _without_collector():
-        for done, (count, result) in enumerate(_results(names, settings, store, jobs or os.cpu_count() or 1)):
-            lines += count
+        for done, result in enumerate(_results(texts, settings, store, jobs or os.cpu_count() or 1)):
             if result is not None and (result.findings or result.changed or result.extra):
                 results.append(result)
             if progress is not None:
-                progress(done + 1, len(names))
+                progress(done + 1, count)
     if store is not None:
         store.close()
     results.sort(key=lambda result: result.path)
     seconds = time.perf_counter() - started
-    return ProjectResult(walk.root(paths), tuple(results), settings, len(names), lines, seconds)
+    return ProjectResult(walk.root(paths), tuple(results), settings, count, lines, seconds)
 
 
 def migrate_bytes(name: str, raw: bytes, settings: Settings) -> FileResult | None:
     """The result for one file's content, or None when Jumar has nothing to do with files of its kind."""
-    language = languages.classify(name, raw[:200])
+    language = languages.classify(name, raw[: walk.HEAD])
     if language is None:
         return None
-    if len(raw) > MAX_BYTES:
-        return FileResult(name, raw, raw, (_left_out(name, f"it is larger than {MAX_BYTES // 1_000_000} MB"),))
+    if len(raw) > walk.MAX_BYTES:
+        return FileResult(name, raw, raw, (_left_out(name, walk.TOO_LARGE),))
     try:
         source = Source.from_bytes(name, raw, python=language == "python")
     except UnreadableError as error:
@@ -91,42 +91,45 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _with_facts(paths: Sequence[Path], names: Sequence[Path], settings: Settings) -> Settings:
-    sources = (raw for name in names if name.suffix == ".py" and (raw := _read(name)) is not None)
-    return dataclasses.replace(settings, facts=walk.facts(paths, names, sources))
+def _with_facts(paths: Sequence[Path], texts: Sequence[Text], settings: Settings) -> Settings:
+    facts = walk.facts(paths, [text.path for text in texts])
+    python = [text.raw for text in texts if text.is_python]
+    for one in passes():
+        facts = one.prepare(facts, python)
+    return dataclasses.replace(settings, facts=facts)
 
 
-def _results(
-    names: Sequence[Path], settings: Settings, store: Cache | None, jobs: int
-) -> Iterator[tuple[int, FileResult | None]]:
-    """Line count and result of every file, those from the cache first."""
-    todo: list[str] = []
+def _results(texts: list[Text], settings: Settings, store: Cache | None, jobs: int) -> Iterator[FileResult | None]:
+    """The result of every file, those from the cache first; a text is let go when nothing wants it any more."""
+    todo: list[Text] = []
     keys: dict[str, bytes] = {}
-    for path in names:
-        name, raw = path.as_posix(), _read(path) if store is not None else None
-        if store is not None and raw is not None:
-            keys[name] = store.key(name, raw)
-            known = store.get(keys[name], name, raw)
+    texts.reverse()
+    while texts:
+        text = texts.pop()
+        if store is not None and not text.problem:
+            keys[text.path] = store.key(text.path, text.raw)
+            known = store.get(keys[text.path], text.path, text.raw)
             if known is not None:
-                yield raw.count(b"\n"), _slim(known)
+                yield known
                 continue
-        todo.append(name)
-    for lines, result in _fresh(todo, settings, jobs):
-        if store is not None and result is not None and result.path in keys:
-            store.put(keys[result.path], result)
-        yield lines, _slim(result)
+        todo.append(text)
+    for text, result in _fresh(todo, settings, jobs):
+        if store is not None and result is not None and text.path in keys:
+            store.put(keys[text.path], result)
+        yield result
 
 
-def _fresh(todo: list[str], settings: Settings, jobs: int) -> Iterator[tuple[int, FileResult | None]]:
+def _fresh(todo: list[Text], settings: Settings, jobs: int) -> Iterator[tuple[Text, FileResult | None]]:
     tasks = [(todo[start : start + CHUNK], settings) for start in range(0, len(todo), CHUNK)]
     if jobs == 1 or len(todo) < POOL_FROM:
-        for task in tasks:
-            yield from _work(task)
+        for text in todo:
+            yield text, _one(text, settings)
         return
     with ProcessPoolExecutor(jobs, initializer=_leave_interrupts) as pool:
         try:
-            for answers in pool.map(_work, tasks):
-                yield from answers
+            for (texts, _), answers in zip(tasks, pool.map(_work, tasks), strict=True):
+                for text, answer in zip(texts, answers, strict=True):
+                    yield text, _whole(answer, text.raw)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -137,53 +140,43 @@ def _leave_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _work(task: tuple[list[str], Settings]) -> list[tuple[int, FileResult | None]]:
-    names, settings = task
-    return [_one(name, settings) for name in names]
+def _work(task: tuple[list[Text], Settings]) -> list[FileResult | None]:
+    """The results of some files; texts that the first process has are not sent back to it."""
+    texts, settings = task
+    return [_light(_one(text, settings)) for text in texts]
 
 
-def _one(name: str, settings: Settings) -> tuple[int, FileResult | None]:
+def _one(text: Text, settings: Settings) -> FileResult | None:
     """One file's result; what fails in it is said and never stops the others."""
+    if text.problem:
+        return FileResult(text.path, b"", b"", (_left_out(text.path, text.problem),))
     try:
-        raw = Path(name).read_bytes()
-    except OSError as error:
-        return 0, FileResult(name, b"", b"", (_left_out(name, error.strerror or str(error)),))
-    lines = raw.count(b"\n")
-    try:
-        return lines, migrate_bytes(name, raw, settings)
+        return migrate_bytes(text.path, text.raw, settings)
     except UserError:
         raise
     except Exception as error:
-        if os.environ.get("JUMAR_DEBUG"):
+        if variables.DEBUG.read():
             raise
-        return lines, FileResult(name, raw, raw, (_crashed(name, error),))
+        return FileResult(text.path, text.raw, text.raw, (_crashed(text.path, error),))
 
 
-def _read(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
-
-
-def _slim(result: FileResult | None) -> FileResult | None:
-    """An unchanged file's text is not kept: a million lines must fit into little memory."""
+def _light(result: FileResult | None) -> FileResult | None:
     if result is None or result.changed:
         return result
-    return FileResult(result.path, b"", b"", result.findings, result.extra)
+    return dataclasses.replace(result, before=b"", after=b"")
+
+
+def _whole(result: FileResult | None, raw: bytes) -> FileResult | None:
+    if result is None or result.changed:
+        return result
+    return dataclasses.replace(result, before=raw, after=raw)
 
 
 def _left_out(name: str, reason: str) -> Finding:
-    message = f"this file was left out: {reason}"
-    return _about(unreadable_file.RULE, Level.WARNING, name, message, None)
+    return about_file(UNREADABLE, name, f"this file was left out: {reason}")
 
 
 def _crashed(name: str, error: Exception) -> Finding:
     message = f"Jumar failed on this file and left it as it is: {type(error).__name__}: {error}"
     fix = "please report this with the file, or the lines around it; `JUMAR_DEBUG=1` shows the traceback"
-    return _about(internal_error.RULE, Level.ERROR, name, message, fix)
-
-
-def _about(rule: Rule, level: Level, name: str, message: str, fix: str | None) -> Finding:
-    """A finding about a whole file."""
-    return Finding(rule.id, level, message, Where(name), fix, Safety.SHOW, State.HAND, rule.name)
+    return about_file(FAILED, name, message, fix, Level.ERROR)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from functools import cached_property
 
 from jumar.core.edit import Edit
@@ -13,6 +14,17 @@ from jumar.migrate.names import Index
 from jumar.migrate.settings import Settings
 
 BASE_TYPES: frozenset[type[ast.AST]] = frozenset({ast.Attribute, ast.Name, ast.JoinedStr, ast.Constant, ast.Expr})
+
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What `parse` raises when a text is not Python."""
+
+
+def parse(data: bytes, path: str) -> ast.Module:
+    """The tree of a UTF-8 text; a coding line in it speaks of the file, not of this text, and must not be followed."""
+    text = data.decode() if b"coding" in data[:400] else data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text, path)
 
 
 class PyFile(Document):

@@ -1,12 +1,11 @@
-"""What a migration run hands to reports and commands: plain values, nothing computed later than here."""
+"""What a migration run hands to reports and commands: plain values that never look at the disk."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from jumar.core.edit import Edit, OverlapError, apply
 from jumar.core.finding import Finding, State
@@ -30,19 +29,8 @@ class FileResult:
 
     def texts(self) -> tuple[bytes, bytes]:
         """Both sides as UTF-8 without BOM; as they are when they cannot be read as text."""
-        before, after = self._both()
-        old, new = _source(self.path, before), _source(self.path, after)
-        return (old.data, new.data) if old and new else (before, after)
-
-    def _both(self) -> tuple[bytes, bytes]:
-        """The two sides; the text of an unchanged file is not kept, so it is read again."""
-        if self.changed or self.before or not self.findings:
-            return self.before, self.after
-        try:
-            raw = Path(self.path).read_bytes()
-        except OSError:
-            raw = b""
-        return raw, raw
+        old, new = _source(self.path, self.before), _source(self.path, self.after)
+        return (old.data, new.data) if old and new else (self.before, self.after)
 
     def exact_edits(self) -> dict[int, tuple[Edit, ...]]:
         """Edits by the finding's identity, as offsets in characters of the text without BOM.
@@ -51,13 +39,12 @@ class FileResult:
         explain the difference, none of them is given; edits that only wait for a person are always those of
         the text as it is.
         """
-        before, after = self._both()
-        source = _source(self.path, before)
+        source = _source(self.path, self.before)
         if source is None:
             return {}
         made = [item for item in self.findings if item.state is State.REWRITTEN]
         try:
-            explained = source.encode(apply(source.data, (edit for item in made for edit in item.edits))) == after
+            explained = source.encode(apply(source.data, (edit for item in made for edit in item.edits))) == self.after
         except (OverlapError, UnicodeError):
             explained = False
         known = [item for item in self.findings if item.edits and (explained or item.state is not State.REWRITTEN)]
@@ -110,12 +97,16 @@ class ProjectResult:
         states = self.states()
         return states[State.HAND] + states[State.UNSUPPORTED] + states[State.FALLBACK]
 
-    def with_findings(self, more: Iterable[Finding]) -> ProjectResult:
-        """The same with what was found out afterwards, each at its file; without a place, at the root."""
+    def with_findings(self, more: Iterable[Finding], texts: Mapping[str, bytes]) -> ProjectResult:
+        """The same with what was found out afterwards, each at its file; without a place, at the root.
+
+        `texts` are those of files that no finding was about so far, by path.
+        """
         files = {os.path.normpath(file.path): file for file in self.files}
         for item in more:
             path = item.where.path if item.where else self.root
-            file = files.get(os.path.normpath(path)) or FileResult(path, b"", b"", ())
+            text = texts.get(path, b"")
+            file = files.get(os.path.normpath(path)) or FileResult(path, text, text, ())
             files[os.path.normpath(path)] = replace(file, findings=(*file.findings, item))
         return replace(self, files=tuple(files.values()))
 

@@ -1,30 +1,47 @@
-"""What a rule is: a declaration beside a few functions, one per file.
+"""What a rule and a pass are, and where they are found.
 
-A rule module holds `RULE = Rule(...)` and functions named after what they look at:
+A **rule** is a module with `RULE = Rule(...)` and functions named after what they look at:
 
 - Python: `visit_<NodeType>(node, file)` for any `ast` node type, `visit_name(node, name, file)` for every name
   or attribute chain that imports resolve (`name` is then the full dotted name), `finish(file)` once per file;
-- other families: what their module under `languages/` hands out (`visit_command`, `visit_entry`, …).
+- other languages: what their module under `languages/` hands out (`visit_command`, `visit_entry`, …).
 
 Each yields `Finding`s, made with `file.rewrite(...)` and `file.report(...)`.
+
+A **pass** is a folder under `passes/` with everything that is known about one subject. Its rules lie in one folder
+for each language (`passes/torch/shell/`), and `hooks.py` declares `PASS = Pass(...)`: what the engine asks of it.
+The engine itself knows no rule and no library. Both are found by their place; there is no list to edit.
 """
 
 from __future__ import annotations
 
+import ast
+import importlib
 import importlib.metadata
 import importlib.util
-from collections.abc import Callable, Iterator
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from jumar.core import discover
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Safety
+from jumar.core.source import Source
+from jumar.migrate.settings import Facts, Settings
+
+LANGUAGES = ("python", "shell", "config", "requirements", "native")
+"""The folders for rules in a pass."""
+FAMILIES = ("python", "mindspore", "shell", "config", "requirements", "native", "cloud")
+"""The folders of pages under `docs/rules`, in the order of the reference page."""
+PASSES = "jumar.migrate.passes"
 
 Visitor = Callable[..., Iterator[Finding]]
+NewFile = tuple[str, bytes]
+"""Path relative to the folder of the file that needs it, and content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +57,69 @@ class Rule:
     """For `visit_name`: the first parts of the dotted names it wants (`torch`, `apex`)."""
     safety: Safety = Safety.SAFE
     """The safety of the edits this rule makes; single findings may be stricter."""
-    multi_card: bool = False
-    """Runs only with `--multi-card`, on the text as it was before any other rule changed it."""
     last: bool = False
     """Runs on what all other rules have written."""
+
+
+NOT_PYTHON = Rule("PT001", "not-python", "a Python file that cannot be parsed", ())
+UNREADABLE = Rule("PT002", "unreadable-file", "a file that cannot be read", ())
+FAILED = Rule("PT003", "internal-error", "a file on which Jumar failed", ())
+OWN = (NOT_PYTHON, UNREADABLE, FAILED)
+"""What the engine itself says about a file, whatever stands in it."""
+
+
+class Imports(NamedTuple):
+    """How the imports that a pass's edits need come into a file."""
+
+    rule: Rule
+    """The rule that the added line is reported under."""
+    after: str = ""
+    """The package behind whose import they go; else they go to the top."""
+
+
+class After(NamedTuple):
+    """A Python file when all edits are made."""
+
+    source: Source
+    settings: Settings
+    is_edited: bool
+    """Did this pass, or one that runs together with it, change the text?"""
+    tree: Callable[[], ast.Module | None]
+    """Its syntax tree, parsed on first use; None when it is not Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What the engine asks of a pass; whatever a pass has no answer to, it leaves out."""
+
+    name: str
+    """That of its folder."""
+    order: int = 0
+    """Rules of a lower order see a node first; within one, rules go by their ids."""
+    area: str = ""
+    """The folder of its pages under `docs/rules`; without one, that of the language."""
+    is_wanted: Callable[[Settings], bool] = lambda settings: True
+    """Did the user ask for this pass?"""
+    goes_first: bool = False
+    """Does it run once, alone, on the text as the user wrote it?"""
+    chosen_as: str = ""
+    """The id that stands for all its rules in `--only` and `--skip`: they write one program together."""
+    whole_files_only: bool = False
+    """Are notebooks and `python -c "…"` left out?"""
+    takes_plugins: bool = False
+    """Do the user's own rules and those of installed plug-ins run with it?"""
+    imports: Imports | None = None
+    prepare: Callable[[Facts, Iterable[bytes]], Facts] = lambda facts, texts: facts
+    """What it must know of the whole project, from the texts of all Python files."""
+    wrote: Callable[[Source], bool] = lambda source: False
+    """Is this a file that the pass itself put into the project? Such a file is left alone."""
+    files: Callable[[After], tuple[NewFile, ...]] = lambda after: ()
+    """Further files that the new text needs."""
+    telling: Callable[[str], str | None] = lambda text: None
+    """The first word in a text of another language that makes it worth a closer look."""
+
+
+NO_PASS = Pass("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +128,56 @@ class Unit:
 
     rule: Rule
     family: str
+    """The folder of its page under `docs/rules`."""
     visitors: dict[str, Visitor] = field(default_factory=dict)
     keywords: tuple[bytes, ...] = ()
     words: frozenset[bytes] = frozenset()
+    owner: Pass = NO_PASS
 
-
-FAMILIES = ("python", "mindspore", "shell", "config", "requirements", "native", "cloud")
-"""The folders under `rules/`. `mindspore` and `cloud` work on Python files, `cloud` only for `jumar cloud adapt`."""
+    @property
+    def chosen_as(self) -> str:
+        """What `--only` and `--skip` call it."""
+        return self.owner.chosen_as or self.rule.id
 
 
 @cache
+def passes() -> tuple[Pass, ...]:
+    """Every pass, by order and name."""
+    places = importlib.import_module(PASSES).__path__
+    names = [info.name for info in pkgutil.iter_modules(places) if info.ispkg]
+    found: list[Pass] = [importlib.import_module(f"{PASSES}.{name}.hooks").PASS for name in names]
+    return tuple(sorted(found, key=lambda one: (one.order, one.name)))
+
+
+def active(language: str, settings: Settings) -> tuple[Unit, ...]:
+    """The rules for a language, of all passes that the user asked for."""
+    wanted = tuple(one for one in passes() if one.is_wanted(settings))
+    return _active(language, wanted, settings.rule_paths)
+
+
+@cache
+def _active(language: str, wanted: tuple[Pass, ...], extra: tuple[str, ...]) -> tuple[Unit, ...]:
+    found = [unit for one in wanted for unit in _units(one, language, extra)]
+    return tuple(sorted(found, key=lambda unit: (unit.owner.order, unit.rule.id)))
+
+
+def telling(text: str, settings: Settings) -> str | None:
+    """The first word that makes a text worth a closer look to some pass."""
+    words = (one.telling(text) for one in passes() if one.is_wanted(settings))
+    return next((word for word in words if word is not None), None)
+
+
 def units(family: str, extra: tuple[str, ...] = ()) -> tuple[Unit, ...]:
-    """The rules of one family by id: ours, those of installed plug-ins, and the user's own files."""
-    modules: list[ModuleType] = []
-    package = f"jumar.migrate.rules.{family}"
-    if importlib.util.find_spec(package) is not None:
-        modules += discover.modules(package)
-    if family == "python":
-        modules += [point.load() for point in importlib.metadata.entry_points(group="jumar.rules")]
-        modules += [_load(path) for path in extra]
-    found = [_unit(module, family) for module in modules if hasattr(module, "RULE")]
-    return tuple(sorted(found, key=lambda unit: unit.rule.id))
+    """The rules whose pages lie in one folder, by id; `extra` are rule files of the user's own."""
+    from_passes = [
+        unit
+        for one in passes()
+        for language in LANGUAGES
+        if family == (one.area or language)
+        for unit in _units(one, language, extra)
+    ]
+    own = [Unit(rule, "python") for rule in OWN] if family == "python" else []
+    return tuple(sorted([*own, *from_passes], key=lambda unit: unit.rule.id))
 
 
 def all_rules() -> list[Unit]:
@@ -80,7 +185,19 @@ def all_rules() -> list[Unit]:
     return [unit for family in FAMILIES for unit in units(family)]
 
 
-def _unit(module: ModuleType, family: str) -> Unit:
+@cache
+def _units(one: Pass, language: str, extra: tuple[str, ...]) -> tuple[Unit, ...]:
+    modules: list[ModuleType] = []
+    package = f"{PASSES}.{one.name}.{language}"
+    if importlib.util.find_spec(package) is not None:
+        modules += discover.modules(package)
+    if one.takes_plugins and language == "python":
+        modules += [point.load() for point in importlib.metadata.entry_points(group="jumar.rules")]
+        modules += [_load(path) for path in extra]
+    return tuple(_unit(module, one.area or language, one) for module in modules if hasattr(module, "RULE"))
+
+
+def _unit(module: ModuleType, family: str, owner: Pass) -> Unit:
     rule: Any = module.RULE
     if not isinstance(rule, Rule):
         raise UserError(f"`RULE` in `{module.__name__}` is not a `jumar.migrate.rule.Rule`")
@@ -88,7 +205,7 @@ def _unit(module: ModuleType, family: str) -> Unit:
     if hasattr(module, "finish"):
         visitors["finish"] = module.finish
     words = frozenset(word.encode() for word in rule.words)
-    return Unit(rule, family, visitors, tuple(word.encode() for word in rule.keywords), words)
+    return Unit(rule, family, visitors, tuple(word.encode() for word in rule.keywords), words, owner)
 
 
 def _load(path: str) -> ModuleType:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from jumar.tables import tested
+
 
 class Style(StrEnum):
     NPU = "npu"
@@ -39,12 +41,14 @@ class Cloud:
     """Does one already divide its data among them?"""
     called_once: frozenset[str] = frozenset()
     """Functions that the program calls in one place, which is not about other data than that of the training."""
+    is_adapted: bool = False
+    """Does the boot file use the helper already?"""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     to: Style = Style.NPU
-    torch: str = "2.13.0"
+    torch: str = field(default_factory=lambda: tested.pair().torch)
     chip: str = "910B3"
     unsafe: bool = False
     multi_card: bool = False

@@ -10,11 +10,11 @@ from pathlib import PurePath
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, Level, Safety, State
 from jumar.core.source import Source
-from jumar.migrate import suppress
+from jumar.migrate import engine, rule
 from jumar.migrate.document import Document, Span
-from jumar.migrate.engine import Outcome, choose, select, until_stable
-from jumar.migrate.rule import Rule, Unit, units
-from jumar.migrate.settings import Settings, Style
+from jumar.migrate.engine import Outcome, Round
+from jumar.migrate.rule import Unit
+from jumar.migrate.settings import Settings
 from jumar.migrate.syntax.dockerfile import Instruction
 from jumar.migrate.syntax.entry import Entry
 from jumar.migrate.syntax.shell import Assignment, Command, Script
@@ -44,6 +44,10 @@ class TextFile(Document):
         self.script_spans: list[Span] = []
         """Stretches that were read as shell text."""
 
+    def telling(self, text: str) -> str | None:
+        """The first word in a text that makes it worth a closer look."""
+        return rule.telling(text, self.settings)
+
     def is_covered(self, start: int, end: int) -> bool:
         """Has some rule spoken about a part of this stretch?"""
         for first, last in self.covered[self._marked :]:
@@ -51,24 +55,9 @@ class TextFile(Document):
         self._marked = len(self.covered)
         return self._marks.find(1, start, end) >= 0
 
-    def change(
-        self, rule: Rule, at: Span, message: str, *edits: Edit, at_run_time: bool = False, subject: str = ""
-    ) -> Finding:
-        """Rewrite a site that can name only one kind of device; other styles than `npu` keep it, and say so."""
-        style = self.settings.to
-        if style is Style.NPU:
-            return self.rewrite(rule, at, message, *edits, subject=subject)
-        if style is Style.IMPORT and at_run_time:
-            return self.rewrite(rule, at, f"{message} at run time", subject=subject)
+    def by_hand(self, edits: tuple[Edit, ...]) -> str:
         new = " ".join(edit.new.decode() for edit in edits).strip()
-        fix = f"on an Ascend machine use `{new}` here" if new else "choose another one on an Ascend machine"
-        return self.report(rule, at, State.HAND, message, fix, subject=subject)
-
-    def ask(self, rule: Rule, at: Span, message: str, *edits: Edit, subject: str = "") -> Finding:
-        """As `change`, made only when the user allows unsafe edits."""
-        if self.settings.to is not Style.NPU:
-            return self.change(rule, at, message, *edits, subject=subject)
-        return self.rewrite(rule, at, message, *edits, safety=Safety.ASK, subject=subject)
+        return f"on an Ascend machine use `{new}` here" if new else "choose another one on an Ascend machine"
 
     def within(self, span: Span, text: str) -> Span | None:
         """Where `text` stands in a stretch, if it stands there exactly once."""
@@ -96,24 +85,23 @@ class TextFile(Document):
 def migrate_text(
     source: Source,
     settings: Settings,
-    families: tuple[str, ...],
+    languages: tuple[str, ...],
     read: Callable[[TextFile, list[Unit]], Iterator[Finding]],
 ) -> Outcome:
-    """Run the rules of some families over a text; `read` finds its parts and shows them to the rules."""
-    found = [unit for family in families for unit in units(family)]
-    active = select(found, source.data, settings)
+    """Run the rules of some languages over a text; `read` finds its parts and shows them to the rules."""
+    known = [unit for language in languages for unit in rule.active(language, settings)]
+    active = engine.select(known, source.data, settings)
     if not active:
         return Outcome([], source.data)
 
-    def run_round(current: Source) -> tuple[list[Finding], list[Finding]]:
+    def run_round(current: Source) -> Round:
         file = TextFile(current, settings)
         findings = [*read(file, active), *visit(active, "finish", file)]
         if file.is_ci:
             findings = [_of_build_service(finding) for finding in findings]
-        findings = suppress.apply(current, by_place(findings))
-        return findings, choose(findings, settings)
+        return engine.settled(current, findings, settings)
 
-    return until_stable(source, run_round)
+    return engine.until_stable(source, run_round)
 
 
 def _of_build_service(finding: Finding) -> Finding:
@@ -130,10 +118,3 @@ def visit(active: list[Unit], name: str, *args: object) -> Iterator[Finding]:
         visitor = unit.visitors.get(name)
         if visitor is not None:
             yield from visitor(*args)
-
-
-def by_place(findings: list[Finding]) -> list[Finding]:
-    return sorted(
-        findings,
-        key=lambda finding: (finding.where.line, finding.where.col, finding.id) if finding.where else (0, 0, ""),
-    )

@@ -1,29 +1,40 @@
-"""Which files of a project are looked at, and what one quick look over all of them tells."""
+"""Finds the files of a project and reads each of them once; what their names tell about the project."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple, overload
 
 from jumar.core.errors import UserError
 from jumar.migrate import languages
 from jumar.migrate.settings import Facts
 
+HEAD = 200
+"""As many bytes of a file as `languages.classify` wants to see."""
+MAX_BYTES = 5_000_000
+TOO_LARGE = f"it is larger than {MAX_BYTES // 1_000_000} MB"
 SKIPPED_FOLDERS = {
     ".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "node_modules", ".tox", ".nox", ".eggs",
     ".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints",
 }  # fmt: skip
-_OWN_METHOD = re.compile(
-    rb"^(?P<indent>[ \t]+)(?:async[ \t]+)?def[ \t]+(?P<name>cuda|npu|is_cuda)\b"
-    rb"(?P<body>[^\n]*\n(?:(?P=indent)[ \t][^\n]*\n|[ \t]*\r?\n|(?P=indent)\)[^\n]*\n)*)",
-    re.M,
-)
-_MOVES = re.compile(rb"\.(cuda|npu|to|_apply)\(|\.device\b|\.is_cuda\b")
 
 
-def files(paths: Iterable[Path]) -> Iterator[Path]:
+class Text(NamedTuple):
+    """A file that a language claims, read once for everything that follows."""
+
+    path: str
+    raw: bytes
+    problem: str = ""
+    """Why it is left out: then `raw` is empty."""
+
+    @property
+    def is_python(self) -> bool:
+        return self.path.endswith(".py")
+
+
+def texts(paths: Iterable[Path]) -> Iterator[Text]:
     """Every file below the given paths that a language claims, in a stable order, each once."""
     roots = list(paths)
     inside = [os.path.realpath(path) for path in roots]
@@ -31,39 +42,55 @@ def files(paths: Iterable[Path]) -> Iterator[Path]:
         if path.is_dir():
             yield from _below(path, inside)
         elif path.exists():
-            yield path
+            yield _read(path.as_posix())
         else:
             raise UserError(f"no such file or folder: `{path}`", "check the spelling, or use `-` to read from stdin")
 
 
-def _below(top: Path, inside: Sequence[str]) -> Iterator[Path]:
+def texts_at(paths: Iterable[str]) -> dict[str, bytes]:
+    """The texts of files by path; empty for what cannot be read."""
+    return {path: _read(path).raw for path in paths}
+
+
+def _below(top: Path, inside: Sequence[str]) -> Iterator[Text]:
     for folder, folders, names in os.walk(top):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         for name in sorted(names):
             path = os.path.join(folder, name)
-            if languages.classify(path, b"" if "." in name else _head(path)) is None:
+            if "." in name and languages.classify(path) is None:
                 continue
             if os.path.islink(path) and not _leads_out(path, inside):
                 continue
+            # Opening a pipe would wait.
             if os.path.isfile(path):
-                yield Path(path)
+                text = _read(Path(path).as_posix(), peek="." not in name)
+                if text is not None:
+                    yield text
+
+
+@overload
+def _read(path: str) -> Text: ...
+@overload
+def _read(path: str, *, peek: bool) -> Text | None: ...
+def _read(path: str, *, peek: bool = False) -> Text | None:
+    """The text of a file; `peek` looks at the `#!` line first, and gives None for what no language claims."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEAD)
+            if peek and languages.classify(path, head) is None:
+                return None
+            raw = head + file.read(MAX_BYTES + 1 - len(head))
+    except OSError as error:
+        return None if peek else Text(path, b"", error.strerror or str(error))
+    if len(raw) > MAX_BYTES:
+        return Text(path, b"", TOO_LARGE)
+    return Text(path, raw)
 
 
 def _leads_out(link: str, inside: Sequence[str]) -> bool:
     """Does a link point outside all given paths? One that points inside is reached by its own name."""
     target = os.path.realpath(link)
     return not any(target == top or target.startswith(top + os.sep) for top in inside)
-
-
-def _head(path: str) -> bytes:
-    """The first bytes of a file without suffix: its `#!` line may say what it is. Opening a pipe would wait."""
-    if not os.path.isfile(path):
-        return b""
-    try:
-        with open(path, "rb") as file:
-            return file.read(200)
-    except OSError:
-        return b""
 
 
 def root(paths: Sequence[Path]) -> str:
@@ -74,22 +101,16 @@ def root(paths: Sequence[Path]) -> str:
     return Path(os.path.relpath(os.path.commonpath([folder.absolute() for folder in folders]))).as_posix()
 
 
-def facts(paths: Sequence[Path], names: Iterable[Path], sources: Iterable[bytes]) -> Facts:
-    """What matters about the project as a whole; `names` are its files, `sources` the texts of its Python files."""
-    methods: set[str] = set()
-    movers: set[str] = set()
-    for raw in sources:
-        if b"def cuda" in raw or b"def npu" in raw or b"def is_cuda" in raw:
-            for match in _OWN_METHOD.finditer(raw):
-                (movers if _MOVES.search(match.group("body")) else methods).add(match.group("name").decode())
+def facts(paths: Sequence[Path], names: Iterable[str]) -> Facts:
+    """What the names of a project's files tell about it as a whole."""
     modules = {name for path in paths if path.is_dir() for name in _top_modules(path)}
-    return Facts(frozenset(methods), frozenset(movers), frozenset(modules), _packages(names))
+    return Facts(own_modules=frozenset(modules), packages=_packages(names))
 
 
-def _packages(names: Iterable[Path]) -> frozenset[str]:
+def _packages(names: Iterable[str]) -> frozenset[str]:
     """The folders of the files, and those above them, that hold an `__init__.py`."""
     asked: dict[Path, bool] = {}
-    for folder in {name.parent for name in names if name.suffix == ".py"}:
+    for folder in {Path(name).parent for name in names if name.endswith(".py")}:
         while folder not in asked:
             asked[folder] = (folder / "__init__.py").exists()
             if not asked[folder] or folder == folder.parent:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from jumar.core.nearest import did_you_mean
 from jumar.parallel import mindir
 from jumar.parallel.network import BYTES, Layer, Network
 from jumar.parallel.tape import Tape
+from jumar.runtime import process
 from jumar.tables.load import table, text
 
 BATCH = 2
@@ -53,18 +53,16 @@ def _probe(path: Path, function: str, interpreter: str, seq: int, folder: Path) 
     words = [interpreter, str(script), str(path.absolute()), function, str(BATCH), str(seq), str(folder)]
     environment = {**os.environ, **graphs, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     try:
-        done = subprocess.run(
-            words, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False, cwd=folder
-        )
-    except OSError as error:
-        raise UserError(f"cannot start `{interpreter}`: {error.strerror}", "`--python` names another Python") from error
-    except subprocess.TimeoutExpired:
+        done = process.run(words, env=environment, timeout=LIMIT, cwd=folder)
+    except process.NotStarted as refused:
+        raise UserError(refused.message, "`--python` names another Python") from refused
+    except process.Late:
         raise UserError(
             f"`{path}:{function}` was not built within {LIMIT} s", "build it without loading weights"
         ) from None
     written = folder / "result.json"
     if not written.exists():
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        last = (done.err.strip().splitlines() or ["it said nothing"])[-1]
         raise UserError(f"`{path}:{function}` ended its Python: {last}")
     loaded: dict[str, Any] = json.loads(written.read_text())
     return loaded

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import ctypes
 import json
 import os
 import re
 import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
@@ -20,12 +18,11 @@ from typing import NamedTuple
 from jumar.core.errors import UserError
 from jumar.parallel import code
 from jumar.parallel.search import Found, Search
+from jumar.runtime import process as processes
 
 GIB = 1 << 30
 EACH = 4 * GIB
 """Memory that one dry run is taken to need when it is decided how many run at once."""
-_PR_SET_PDEATHSIG = 1
-"""Of <linux/prctl.h>."""
 SPARE = GIB
 """Memory of the host that is left to others."""
 SHRUNK = 2
@@ -132,13 +129,10 @@ def watched(words: Sequence[str], folder: Path, variables: dict[str, str], limit
     """Run a program and return what it says; it is ended when it takes too long or too much of the host's memory."""
     log = folder / "log"
     with log.open("wb") as file:
-        try:
-            process = subprocess.Popen(
-                list(words), cwd=folder, env={**os.environ, **variables}, stdout=file, stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=_end_with_parent,
-            )  # fmt: skip
-        except OSError as error:
-            raise UserError(f"cannot start `{words[0]}`: {error.strerror}") from error
+        process = processes.start(
+            words, cwd=folder, env={**os.environ, **variables}, stdout=file, stderr=processes.STDOUT,
+            dies_with_us=signal.SIGKILL,
+        )  # fmt: skip
         end = time.monotonic() + limit
         try:
             while process.poll() is None:
@@ -153,14 +147,8 @@ def watched(words: Sequence[str], folder: Path, variables: dict[str, str], limit
                 time.sleep(0.2)
         finally:
             if process.poll() is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+                processes.kill(process)
     return log.read_text(encoding="utf-8", errors="replace")
-
-
-def _end_with_parent() -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
 
 
 def _used(group: int) -> int:

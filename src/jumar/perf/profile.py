@@ -49,7 +49,7 @@ class Kernel(NamedTuple):
         return self.end - self.start
 
 
-class Step(NamedTuple):
+class ProfiledStep(NamedTuple):
     name: str
     start: float
     end: float
@@ -102,7 +102,7 @@ class Profile:
     host: list[HostOp] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
     comm: list[Kernel] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ProfiledStep] = field(default_factory=list)
     step_rows: list[StepRow] = field(default_factory=list)
     collectives: list[Collective] = field(default_factory=list)
     calls: dict[str, tuple[int, float]] = field(default_factory=dict)

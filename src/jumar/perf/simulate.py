@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from jumar.perf.profile import FALLBACK, HostOp, Kernel, Step
+from jumar.perf.profile import FALLBACK, HostOp, Kernel, ProfiledStep
 from jumar.perf.roofline import Card, Tensor
 
 
@@ -41,7 +41,7 @@ class Timeline:
     moved: list[int] = field(default_factory=list)
     """Bytes of each collective, as in `comm`."""
     waits: list[tuple[float, float]] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ProfiledStep] = field(default_factory=list)
 
     @cached_property
     def step_spans(self) -> list[tuple[float, float]]:
@@ -122,7 +122,7 @@ class _Clock:
     def end(self, call: Call) -> None:
         start, stack = self._begun.pop(call.name, (self.host, ""))
         self.line.host.append(HostOp(call.name, start, self.host, 1, stack=stack))
-        self.line.steps.append(Step(str(len(self.line.steps)), self._step, self.host))
+        self.line.steps.append(ProfiledStep(str(len(self.line.steps)), self._step, self.host))
         self._step = self.host
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol, cast
 
-from jumar.core.discover import modules
+from jumar.core import discover
 from jumar.perf.facts import Facts
 from jumar.perf.result import Advice
 
@@ -26,8 +26,7 @@ class Analyzer(Protocol):
 
 def analyzers() -> list[Analyzer]:
     """Every analyzer, by id."""
-    found = [cast(Analyzer, module) for module in modules("jumar.perf.analyzers")]
-    return sorted(found, key=lambda module: module.ADVICE.id)
+    return [cast(Analyzer, module) for module in discover.units("jumar.perf.analyzers", "ADVICE")]
 
 
 def brief(name: str) -> str:

@@ -59,9 +59,9 @@ def _known(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.2g}"
 
 
-def json(result: Comparison) -> str:
+def document(result: Comparison) -> dict[str, Any]:
     verdict = result.verdict
-    value = {
+    return {
         "version": VERSION,
         "tool": {"name": "jumar", "version": __version__},
         "verdict": {
@@ -87,7 +87,11 @@ def json(result: Comparison) -> str:
         },
         "reproducer": result.reproducer,
     }
-    return json_.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def json(fields: dict[str, Any]) -> str:
+    """A document of ours as text."""
+    return json_.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def _side(side: Any) -> dict[str, Any]:
@@ -157,9 +161,9 @@ def rung(one: Rung) -> list[str]:
     return [*lines, f"         what to do: {one.advice}"] if one.advice and one.state == "failed" else lines
 
 
-def rungs_json(found: Sequence[Rung]) -> str:
+def rungs_document(found: Sequence[Rung]) -> dict[str, Any]:
     rows = [{"name": one.name, "state": one.state, "message": one.message, "advice": one.advice} for one in found]
-    return json_.dumps({"version": VERSION, "rungs": rows}, indent=1, ensure_ascii=False)
+    return {"version": VERSION, "rungs": rows}
 
 
 def overflow(found: Sequence[Overflow], ranks: int) -> Iterator[str]:
@@ -175,11 +179,11 @@ def overflow(found: Sequence[Overflow], ranks: int) -> Iterator[str]:
         )
 
 
-def overflow_json(found: Sequence[Overflow]) -> str:
+def overflow_document(found: Sequence[Overflow]) -> dict[str, Any]:
     rows = [
         {"rank": one.rank, "step": one.step, "id": one.entry.label, "operator": one.entry.op, "name": one.entry.name,
          "phase": one.entry.phase, "module": one.entry.module, "where": one.entry.where, "nan": one.nan, "inf": one.inf,
          "largest_input": _finite(one.largest_in)}
         for one in found
     ]  # fmt: skip
-    return json_.dumps({"version": VERSION, "overflows": rows}, indent=1, ensure_ascii=False)
+    return {"version": VERSION, "overflows": rows}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jumar.core.finding import Level
 from jumar.machine.explain.result import Cause, Explanation, LogFile, Occurrence
 from jumar.tables import errors
 from jumar.tables.errors import Role, Signature
+
+if TYPE_CHECKING:
+    from jumar.machine.explain.names import Topic
 
 _LINES = 4
 """Lines shown of the best explanation, and of each further one."""
@@ -48,6 +51,24 @@ def topic(signatures: tuple[Signature, ...]) -> Iterator[str]:
         yield ""
         yield f"{row.id}: {row.what}"
         yield from _advice(row)
+
+
+def about(topic_: Topic) -> Iterator[str]:
+    """A name: what it is and where that is written; then the errors that it stands for."""
+    lines = list(topic(topic_.signatures))
+    if topic_.kind == "signature":
+        yield from lines[1:]
+        return
+    yield f"{topic_.name}: {topic_.title}"
+    if topic_.about:
+        yield topic_.about
+    yield f"source: {topic_.source}"
+    yield from lines
+
+
+def topic_json(topic_: Topic) -> dict[str, Any]:
+    rows = [signature_json(row) for row in topic_.signatures]
+    return {**topic_._asdict(), "kind": str(topic_.kind), "signatures": rows}
 
 
 def as_json(result: Explanation) -> dict[str, Any]:

@@ -60,15 +60,18 @@ FIELDS = {
 
 def render(result: ProjectResult, *, diff: bool = True) -> str:
     """A migration's result as one document."""
-    return dump(
-        {
-            "settings": settings(result),
-            "summary": summary(result),
-            "files": [_file(file, diff) for file in result.files],
-            "findings": [finding(item) for item in result.findings()],
-            "errors": [],
-        }
-    )
+    return dump(migration(result, diff=diff))
+
+
+def migration(result: ProjectResult, *, diff: bool = True) -> dict[str, Any]:
+    """The fields of a migration's result."""
+    return {
+        "settings": settings(result),
+        "summary": summary(result),
+        "files": [_file(file, diff) for file in result.files],
+        "findings": [finding(item) for item in result.findings()],
+        "errors": [],
+    }
 
 
 def render_error(error: UserError) -> str:
@@ -77,9 +80,18 @@ def render_error(error: UserError) -> str:
 
 
 def dump(fields: dict[str, Any]) -> str:
+    """Any document of ours as text."""
+    return text(document(fields))
+
+
+def document(fields: dict[str, Any]) -> dict[str, Any]:
     """Any document of ours: the version and the tool come first."""
-    head = {"version": VERSION, "tool": {"name": "jumar", "version": __version__}}
-    return json.dumps(head | fields, indent=2, ensure_ascii=False)
+    return {"version": VERSION, "tool": {"name": "jumar", "version": __version__}} | fields
+
+
+def text(whole: dict[str, Any]) -> str:
+    """A whole document, as every command prints it."""
+    return json.dumps(whole, indent=2, ensure_ascii=False)
 
 
 def settings(result: ProjectResult) -> dict[str, Any]:

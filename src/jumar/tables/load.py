@@ -17,6 +17,12 @@ def table(name: str) -> dict[str, Any]:
     return loaded
 
 
+def table_names() -> list[str]:
+    """The tables kept by hand, without `.toml`."""
+    found = (entry.name for entry in files("jumar.data").iterdir())
+    return sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml"))
+
+
 @cache
 def text(name: str) -> bytes:
     """The bytes of `data/<name>`, a text that is handed out as it is."""

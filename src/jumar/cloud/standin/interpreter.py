@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from jumar.core.errors import UserError
+from jumar.runtime import process, variables
+from jumar.runtime.hooks import SITE
+from jumar.tables import tested
 
 REQUIREMENTS = "pip-requirements.txt"
 """In the code folder; the platform installs it before it starts the script."""
-TARGET, PORT, MEET = "JUMAR_MINDSPORE_TARGET", "JUMAR_MINDSPORE_PORT", "JUMAR_MINDSPORE_MEET"
+TARGET, PORT = variables.MINDSPORE_TARGET.name, variables.MINDSPORE_PORT.name
+MEET = variables.MINDSPORE_MEET.name
 CPU, ASCEND = "CPU", "Ascend"
 ON_CPU = {TARGET: CPU, "DNNL_MAX_CPU_ISA": "AVX2"}
 """Variables of a MindSpore job on MindSpore's CPU target. With AVX-512 oneDNN of MindSpore 2.10.0 falls back to its
@@ -36,15 +39,15 @@ print(json.dumps({"python": list(sys.version_info[:2]), "mindspore": bool(util.f
 def check(python: str, framework: str) -> None:
     """Refuse an interpreter that cannot run the job."""
     try:
-        done = subprocess.run([python, "-c", _ASK], capture_output=True, text=True, timeout=120, check=True)
-        found: dict[str, Any] = json.loads(done.stdout)
-    except (OSError, ValueError, subprocess.SubprocessError):
+        found: dict[str, Any] = json.loads(process.run([python, "-c", _ASK], timeout=120).out)
+    except (process.NotStarted, process.Late, ValueError):
         raise UserError(
             f"not a Python interpreter: `{python}`", "`--python` takes a path such as `ms/bin/python`"
         ) from None
     if framework != "mindspore":
         return
-    how = "python3.11 -m venv ms && ms/bin/pip install mindspore 'numpy<2'; then `--python ms/bin/python`"
+    install = f"python{tested.pythons()[0]} -m venv ms && ms/bin/{tested.mindspore().install}"
+    how = f"{install}; then `--python ms/bin/python`"
     if not found["mindspore"]:
         raise UserError(f"MindSpore is not installed for `{python}`", how)
     if found["numpy"].split(".")[0] not in ("", "0", "1"):
@@ -75,7 +78,7 @@ def search_path(folder: Path, packages: Path) -> list[str]:
     if not link.is_symlink():
         link.symlink_to(Path(__file__).parents[2])
     here = Path(__file__).parent
-    return [str(path) for path in (here / "mox", here / "ms", packages, folder) if path.is_dir()]
+    return [str(path) for path in (here / "mox", Path(SITE), packages, folder) if path.is_dir()]
 
 
 def install(python: str, requirements: Path, packages: Path) -> list[str]:
@@ -92,11 +95,11 @@ def install(python: str, requirements: Path, packages: Path) -> list[str]:
 
 
 def _pip(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-    if done.returncode:
-        last = next((line for line in reversed(done.stderr.splitlines()) if "ERROR" in line), done.stderr.strip())
+    done = process.run(command)
+    if done.code:
+        last = next((line for line in reversed(done.err.splitlines()) if "ERROR" in line), done.err.strip())
         raise UserError(f"cannot install {REQUIREMENTS}: {last.removeprefix('ERROR: ')}")
-    return done.stdout
+    return done.out
 
 
 def absolute(python: str, base: Path) -> str:

@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 import uuid
@@ -25,6 +24,7 @@ from jumar.cloud.job import Event, Fault, Job, JobSpec, LogEnd, Refused, State
 from jumar.cloud.standin import refuse, watchdog
 from jumar.cloud.standin.machine import PLAIN, Machine
 from jumar.core import write
+from jumar.runtime import process as processes
 
 PREVIEW = 5 << 20
 STOPPED = 128 + signal.SIGTERM
@@ -60,9 +60,10 @@ class Jobs:
             )
         )
         with open(folder / "runner.log", "wb") as log:
-            process = subprocess.Popen(
+            # Another interpreter: the job must outlive the command that made it.
+            process = processes.start(
                 [sys.executable, "-m", "jumar.cloud.standin.runner", str(self.home), id_],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+                stdout=log, stderr=processes.STDOUT,
             )  # fmt: skip
         (folder / "pid").write_text(str(process.pid), encoding="ascii")
         _children.append(process)
@@ -171,7 +172,7 @@ class Jobs:
             return not (self.folder(id_) / "pid").exists()
 
 
-_children: list[subprocess.Popen[bytes]] = []
+_children: list[processes.Process] = []
 """Runners started here: they must be waited for, or they stay as zombies."""
 
 

@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -21,6 +20,8 @@ from jumar.cloud.address import Remote, platform_form
 from jumar.cloud.standin import enter, interpreter
 from jumar.cloud.standin.machine import Machine
 from jumar.cloud.store.folder import FolderStore
+from jumar.runtime import process as processes
+from jumar.runtime import variables as rows
 
 _LITERALS = re.compile(r"(?<![\w./-])(/cache|/home/ma-user|/home/work|/user/config)(?=[/'\"\s,)\]}]|$)", re.M)
 _CACHES = ("__pycache__", "kernel_meta")
@@ -36,8 +37,8 @@ class Node:
         self.private = {path: str(self.root / path.lstrip("/")) for path in contract.PRIVATE}
         self.logs = top / "log"
         self.log = self.logs / f"{job.instance}.log"
-        self.processes: list[subprocess.Popen[bytes]] = []
-        self.helpers: list[subprocess.Popen[bytes]] = []
+        self.processes: list[processes.Process] = []
+        self.helpers: list[processes.Process] = []
         """Processes that are not the user's."""
         self.isolated = False
         self.python = machine.python or sys.executable
@@ -90,13 +91,10 @@ class Node:
             self.say(f"{interpreter.REQUIREMENTS}: installed {', '.join(found) or 'nothing, all of it is there'}")
 
     def _can_isolate(self) -> bool:
-        if os.environ.get("JUMAR_CLOUD_ISOLATE") == "0" or not sys.platform.startswith("linux"):
+        if not rows.CLOUD_ISOLATE.read() or not sys.platform.startswith("linux"):
             return False
         spec = self._spec("/", "probe")
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", enter.__file__, spec, "--"], capture_output=True, check=False
-        )
-        return done.returncode == 0
+        return processes.run([sys.executable, "-I", "-S", enter.__file__, spec, "--"]).code == 0
 
     def _spec(self, folder: str, name: str) -> str:
         path = self.own / f"enter-{name}.json"
@@ -155,7 +153,7 @@ class Node:
 
     def _process(
         self, words: list[str], variables: dict[str, str], folder: str, log: Path, name: str
-    ) -> subprocess.Popen[bytes]:
+    ) -> processes.Process:
         shown = words if self.isolated else [self._rewritten(word) for word in words]
         values = variables if self.isolated else {key: self._rewritten(text) for key, text in variables.items()}
         spec = self._spec(folder if self.isolated else self._here(folder), name)
@@ -164,12 +162,12 @@ class Node:
         own = interpreter.search_path(self.own / "path", self.packages)
         environment["PYTHONPATH"] = ":".join([path for path in (environment.get("PYTHONPATH"),) if path] + own)
         environment["PATH"] = f"{Path(self.python).parent}:{environment.get('PATH', os.defpath)}"
-        environment["JUMAR_CLOUD_HOME"] = str(self.home)
+        environment[rows.CLOUD_HOME.name] = str(self.home)
         environment.update([contract.mark(self.job.id)])
         with open(log, "ab", buffering=0) as out:
-            return subprocess.Popen(
+            return processes.start(
                 [sys.executable, "-I", "-S", enter.__file__, spec, "--", *shown], env=environment,
-                stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+                stdout=out, stderr=processes.STDOUT,
             )  # fmt: skip
 
     def merge(self, *, rest: bool = False) -> None:

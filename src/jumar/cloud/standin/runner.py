@@ -7,11 +7,9 @@ the store while the job runs and at its end.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -22,6 +20,7 @@ from jumar.cloud.standin import interpreter, watchdog
 from jumar.cloud.standin.jobs import STOPPED, Jobs
 from jumar.cloud.standin.node import Node
 from jumar.core.errors import UserError
+from jumar.runtime import process as processes
 
 PERIOD = 30.0
 """Seconds between uploads of outputs, as on the platform."""
@@ -48,7 +47,7 @@ class Runner:
         self.stoppable = True
 
     @property
-    def processes(self) -> list[subprocess.Popen[bytes]]:
+    def processes(self) -> list[processes.Process]:
         return [process for node in self.nodes for process in node.processes]
 
     def run(self) -> int:
@@ -125,7 +124,10 @@ class Runner:
         return [node.python, "-u"]
 
     def _meeting(self, together: str) -> dict[str, str]:
-        """Variables by which the processes of a MindSpore job find each other, instead of a rank table."""
+        """Variables by which the processes of a MindSpore job find each other, instead of a rank table.
+
+        On the CPU `runtime/hooks/mindspore.py` reads them.
+        """
         target, size = self.machine.variables.get(interpreter.TARGET), self.first.job.size
         if target == interpreter.ASCEND and not together:
             shared = interpreter.cluster(size, _free_port())
@@ -168,18 +170,9 @@ class Runner:
 
     def _end_all(self) -> None:
         started = [*self.processes, *self.first.helpers]
-        running = [process for process in started if process.poll() is None]
-        for kind in (signal.SIGTERM, signal.SIGKILL):
-            for process in running:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, kind)
-            end = time.monotonic() + GRACE
-            while time.monotonic() < end and any(process.poll() is None for process in running):
-                time.sleep(STEP / 2)
-        for process in started:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        processes.end(started, GRACE)
+        for process in started:  # what ended by itself may have left others in its group
+            processes.kill(process)
 
     def _stage_out(self) -> None:
         for node in self.nodes:
@@ -211,9 +204,9 @@ def main() -> int:
     jobs = Jobs(Path(home))
     runner = Runner(jobs, jobs.get(id_))
     # The pipe closes with this process, whatever ends it.
-    guard = subprocess.Popen(
+    guard = processes.start(
         [sys.executable, "-I", "-S", watchdog.__file__, "=".join(contract.mark(id_))],
-        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        stdin=processes.PIPE, stdout=processes.DEVNULL, stderr=processes.DEVNULL,
     )  # fmt: skip
     try:
         return runner.run()

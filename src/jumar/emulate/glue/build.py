@@ -8,15 +8,15 @@ import hashlib
 import os
 import platform
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 from importlib import metadata, util
 from pathlib import Path
 
 from jumar.core.errors import UserError
-from jumar.emulate import env
+from jumar.emulate.glue import generate
+from jumar.runtime import process, variables
+from jumar.tables import tested
 
 _HERE = Path(__file__).parent
 _NAME = "libjumar_glue.so"
@@ -47,7 +47,7 @@ def library() -> Path:
 
 
 def cache_dir() -> Path:
-    if own := os.environ.get("JUMAR_CACHE"):
+    if own := variables.CACHE.read():
         return Path(own)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jumar"
 
@@ -67,6 +67,8 @@ def _key(compiler: str) -> str:
     digest = hashlib.sha256()
     for source in sorted([*_HERE.glob("*.cpp"), *_HERE.glob("*.h")]):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    for content in generate.sources():
+        digest.update(content)
     status = os.stat(os.path.realpath(compiler))
     parts = (
         compiler,
@@ -89,6 +91,7 @@ def _build(compiler: str, folder: Path, built: Path) -> None:
     )
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         out = Path(scratch) / _NAME
+        (Path(scratch) / generate.HEADER).write_text(generate.header(), encoding="utf-8")
         code, said = _compile(_command(compiler, out), scratch)
         if code != 0:
             raise UserError(_reason(said), hint=_hint(said))
@@ -98,25 +101,22 @@ def _build(compiler: str, folder: Path, built: Path) -> None:
 def _compile(command: list[str], scratch: str) -> tuple[int, str]:
     """The compiler's end and words; it ends with this process, even when that one is killed."""
     held, ours = os.pipe()
-    with subprocess.Popen(
+    with process.start(
         [sys.executable, "-I", "-S", str(_HERE / "compiler.py"), *command],
         stdin=held,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
+        stdout=process.DEVNULL,
+        stderr=process.PIPE,
         env={**os.environ, "TMPDIR": scratch},
-        start_new_session=True,
     ) as keeper:
         os.close(held)
         try:
             _, said = keeper.communicate()
         except BaseException:
-            os.killpg(keeper.pid, signal.SIGKILL)
+            process.kill(keeper)
             raise
         finally:
             os.close(ours)
-    return keeper.returncode, said
+    return keeper.returncode, said.decode(errors="replace")
 
 
 def _command(compiler: str, out: Path) -> list[str]:
@@ -130,7 +130,7 @@ def _command(compiler: str, out: Path) -> list[str]:
     return [
         compiler,
         *("-std=c++20", "-O2", "-g0", "-w", "-fPIC", "-shared", "-fvisibility=hidden"),
-        *(f"-I{path}" for path in includes),
+        *(f"-I{path}" for path in (out.parent, *includes)),
         str(_HERE / "glue.cpp"),
         *("-o", str(out)),
         *(f"-L{torch / 'lib'}", "-ltorch_cpu", "-lc10", f"-L{npu / 'lib'}", "-ltorch_npu"),
@@ -154,4 +154,4 @@ def _reason(output: str) -> str:
 def _hint(output: str) -> str:
     if "No space left" in output:
         return "free some space or set `JUMAR_CACHE` to another folder"
-    return f"{env.TESTED}, built with g++ 12"
+    return f"{tested.pair_hint()}, built with g++ 12"

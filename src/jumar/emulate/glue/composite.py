@@ -5,6 +5,7 @@ Here they are the operators that torch uses for cells on the CPU, above autograd
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 _LIBRARY: list[Any] = []
@@ -17,9 +18,14 @@ def register() -> None:
         return
     library = torch.library.Library("aten", "IMPL")
     for key in ("AutogradPrivateUse1", "PrivateUse1"):
-        library.impl("_thnn_fused_lstm_cell", _lstm_cell, key)
-        library.impl("_thnn_fused_gru_cell", _gru_cell, key)
+        for name, cell in kernels().items():
+            library.impl(name, cell, key)
     _LIBRARY.append(library)
+
+
+def kernels() -> dict[str, Callable[..., Any]]:
+    """By operator; each has a row in data/operators.toml that says why."""
+    return {"_thnn_fused_lstm_cell": _lstm_cell, "_thnn_fused_gru_cell": _gru_cell}
 
 
 def _lstm_cell(input_gates: Any, hidden_gates: Any, cx: Any, input_bias: Any = None, hidden_bias: Any = None) -> Any:

@@ -7,6 +7,7 @@
 #include "kernel.cpp"
 #include "leave.cpp"
 #include "memory.cpp"
+#include "operators.cpp"
 #include "plan.cpp"
 #include "random.cpp"
 #include "reference.cpp"

@@ -4,36 +4,17 @@
 
 #include <cstdio>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "kernel.h"
 #include "memory.h"
+#include "operators.h"
 #include "plan.h"
 #include "reference.h"
 #include "softmax.h"
 
 namespace jumar {
 namespace {
-
-// Allocation, metadata and streams: torch_npu's own kernels do these without an operator of the device.
-const std::set<std::string> kLeft = {
-    "_pin_memory", "_reshape_alias", "alias",  "as_strided",   "as_strided_", "empty",        "empty_like",
-    "empty_strided", "is_pinned",    "is_set_to", "new_empty_strided", "record_stream", "resize_", "resize_as_",
-    "set_",        "squeeze",        "unfold", "unsqueeze",    "view",        "view_as_complex", "view_as_real",
-    "contiguous",  "_copy_from_and_resize", "to_padded_tensor",
-    // These make a quantised tensor of the card and call an NPU-only operator for its numbers.
-    "quantize_per_channel", "quantize_per_tensor",
-};
-
-// The CPU kernel lacks data types or asserts; a reference implementation stands in (jumar.emulate.ops.aten_*).
-const std::set<std::string> kReferenced = {"_add_relu", "_add_relu_"};
-
-// torch_npu's versions cast through NPU-only operators; the general ones allocate and copy.
-const std::set<std::string> kDecomposed = {"_to_copy"};
-
-// Composite operators that torch_npu must keep: their NPU-only operators are emulated (jumar.emulate.ops).
-const std::set<std::string> kKeptComposite = {"cdist", "contiguous", "scaled_dot_product_attention"};
 
 class Quiet final : public c10::WarningHandler {
   void process(const c10::Warning&) override {}  // "overriding a previously registered kernel": it is what we do
@@ -46,11 +27,11 @@ bool has_cpu_kernel(const c10::OperatorHandle& op) {
          op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
 }
 
-torch::CppFunction kernel_for(const c10::OperatorHandle& op) {
-  if (kDecomposed.count(op.operator_name().name.substr(6)) != 0)
+torch::CppFunction kernel_for(const c10::OperatorHandle& op, Carried carried) {
+  if (carried == Carried::kComposed)
     return torch::CppFunction::makeFromBoxedFunctor(
         std::make_unique<Decomposed>(make_plan(op), c10::DispatchKeySet(c10::DispatchKey::CPU)));
-  if (op.operator_name().overload_name.empty() && is_softmax(op.operator_name().name.substr(6)))
+  if (carried == Carried::kSoftmax)
     return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Softmax>(make_plan(op)));
   return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(make_plan(op)));
 }
@@ -69,7 +50,7 @@ void take_over_composites() {
       new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradPrivateUse1, __FILE__, __LINE__);
   auto& dispatcher = c10::Dispatcher::singleton();
   for (const auto& name : dispatcher.getAllOpNames()) {
-    if (name.name.rfind("aten::", 0) != 0 || kKeptComposite.count(name.name.substr(6)) != 0) continue;
+    if (name.name.rfind("aten::", 0) != 0 || facts_of(name).keeps_autograd) continue;
     const auto op = dispatcher.findSchema(name);
     if (!op.has_value() || !op->hasKernelForDispatchKey(c10::DispatchKey::AutogradPrivateUse1)) continue;
     const bool implicit = op->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
@@ -95,13 +76,13 @@ int take_over() {
     const auto op = dispatcher.findSchema(name);
     if (!op.has_value() || !op->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) continue;
     const std::string full = name.name.substr(6) + (name.overload_name.empty() ? "" : "." + name.overload_name);
-    const std::string base = name.name.substr(6);
-    const bool own = kLeft.count(base) != 0, native = kReferenced.count(base) == 0 && has_cpu_kernel(*op);
+    const Carried carried = facts_of(name).carried;
+    const bool own = carried == Carried::kTorchNpu, native = carried != Carried::kReference && has_cpu_kernel(*op);
     report() += (own ? "own " : native ? "native " : "reference ") + full + "\n";
     if (own) continue;
-    library->impl(full.c_str(), native ? kernel_for(*op)
+    library->impl(full.c_str(), native ? kernel_for(*op, carried)
                                        : torch::CppFunction::makeFromBoxedFunctor(
-                                             std::make_unique<Reference>("aten::" + full, make_plan(*op))));
+                                             std::make_unique<Reference>("aten::" + full, *op)));
     ++count;
   }
   return count;

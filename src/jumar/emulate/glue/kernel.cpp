@@ -91,7 +91,7 @@ class Call {
     const size_t count = op_.schema().returns().size();
     for (size_t i = stack_.size() - count; i < stack_.size(); ++i) {
       c10::IValue& value = stack_[i];
-      if (plan_.host_result.has_value() && i == stack_.size() - count + *plan_.host_result) continue;
+      if ((plan_.host_results >> (i - (stack_.size() - count)) & 1u) != 0) continue;
       if (value.isTensor()) {
         value = result(std::move(value).toTensor());
       } else if (value.isTensorList()) {
@@ -206,8 +206,8 @@ void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torc
   }
   try {
     execute(plan_, op, op, stack);
-  } catch (const c10::Error& error) {
-    if (!wider.may_help(error.what_without_backtrace())) throw;
+  } catch (const c10::NotImplementedError&) {  // the CPU has no kernel for this type
+    if (!wider.may_help()) throw;
     stack->resize(below);
     wider.run(op, kCard, stack);
   }
@@ -226,7 +226,7 @@ void Decomposed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, 
   }
   op.redispatchBoxed(keys_, stack);
   // The chip answers in the type it was asked in.
-  if (lengthened && op.operator_name().name == "aten::one_hot") stack->back() = stack->back().toTensor().to(at::kInt);
+  if (lengthened && plan_.index_result) stack->back() = stack->back().toTensor().to(at::kInt);
 }
 
 void execute(const Plan& plan, const c10::OperatorHandle& op, const c10::OperatorHandle& target,

@@ -12,6 +12,8 @@ from typing import Any
 from jumar.core.errors import UserError
 from jumar.emulate import env
 from jumar.emulate.glue import build, composite, probe, sparse
+from jumar.runtime import variables
+from jumar.tables import tested
 
 
 def connect() -> None:
@@ -24,7 +26,7 @@ def connect() -> None:
     def start_with_glue(*args: Any, **kwargs: Any) -> Any:
         try:
             install()
-            if os.environ.get("JUMAR_OPS"):
+            if variables.OPS.read():
                 _record()
         except UserError as error:
             if error.hint:
@@ -40,7 +42,7 @@ def install() -> int:
     """Takes over torch_npu's operators; the number of them."""
     library = _open(build.library())
     os.environ.update(probe.settings())
-    soc = env.socs().get(os.environ.get("JUMAR_SOC") or env.DEFAULT_SOC, {})
+    soc = env.socs().get(variables.SOC.read(), {})
     message = ctypes.create_string_buffer(4096)
     count = int(
         library.jumar_glue_install(int(soc.get("bf16", True)), _load_reference, message, ctypes.c_size_t(len(message)))
@@ -53,7 +55,7 @@ def install() -> int:
     else:
         raise UserError(
             f"the glue does not fit this torch: {message.value.decode(errors='replace')}",
-            hint=env.TESTED,
+            hint=tested.pair_hint(),
         )
     return count
 
@@ -87,7 +89,8 @@ def _find_reference(name: bytes, message: int, room: int) -> int:
     from jumar.emulate.ops import registry
 
     try:
-        return int(registry.load(name.decode()))
+        registry.load(name.decode())
+        return 0
     except Exception as error:  # nothing may travel through the C caller
         text = str(error).encode()[: room - 1] + b"\0"
         ctypes.memmove(message, text, len(text))
@@ -102,4 +105,4 @@ def _open(path: Path) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
-        raise UserError(f"cannot load the glue: {error}", hint=env.TESTED) from error
+        raise UserError(f"cannot load the glue: {error}", hint=tested.pair_hint()) from error

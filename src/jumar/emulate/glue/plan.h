@@ -1,9 +1,9 @@
-// What an operator's schema says about its arguments, worked out once when the operator is taken over.
+// What an operator's schema and its rows say about its arguments, worked out once when the operator is taken over.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include <optional>
+#include <cstdint>
 #include <vector>
 
 namespace jumar {
@@ -12,16 +12,17 @@ enum class Kind : uint8_t { kOther, kTensor, kTensors, kGenerator, kDevice };
 
 struct Plan {
   std::vector<Kind> arguments;
-  std::vector<uint8_t> written;  // by argument: the schema marks it as changed in place
+  std::vector<uint8_t> written;  // by argument: changed in place
   std::vector<uint8_t> index;    // by argument: the chip also takes 32-bit numbers where the CPU wants 64
-  bool writes = false;
   bool has_index = false;
+  bool index_result = false;  // the result is as wide as the number given
   bool random = false;
   bool has_generator = false;
   bool wide = false;           // float16 is computed in float32 and rounded once, as the chip does it
   bool wide_bfloat16 = false;  // the same for bfloat16
   bool statistics = false;     // the chip returns a row of them also where the CPU returns none
-  std::optional<size_t> host_result;  // stays a CPU tensor
+  uint32_t float32_results = 0;  // by result, one bit each: not rounded back
+  uint32_t host_results = 0;     // by result, one bit each: stays a CPU tensor
   bool same_device = true;  // a tensor of another device is an error, as on the real machine
 };
 

@@ -9,15 +9,20 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
-import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
 
 from jumar.emulate.glue.build import cache_dir
+from jumar.runtime import process, variables
 
 _VARIABLE = "ONEDNN_MAX_CPU_ISA"
 _LEVELS = ("", "AVX512_CORE_BF16", "AVX512_CORE", "AVX2")  # "" is what oneDNN picks itself
+_PLAIN = {
+    "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", variables.EMULATE.name: "0", variables.CUDA.name: "",
+    variables.PROFILE.name: "", variables.RECORD.name: "",
+}  # fmt: skip
+"""Of a program that needs torch alone."""
 _PROGRAM = """
 import torch
 for size in (8, 64, 300):
@@ -48,11 +53,10 @@ def _find_level() -> str:
 
 
 def _dies(level: str) -> bool:
-    variables = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "JUMAR_EMULATE": "0", "JUMAR_AFTER_TORCH": ""}
+    variables = {**os.environ, **_PLAIN}
     if level:
         variables[_VARIABLE] = level
-    done = subprocess.run([sys.executable, "-c", _PROGRAM], env=variables, capture_output=True, check=False)
-    return done.returncode == -signal.SIGILL
+    return process.run([sys.executable, "-c", _PROGRAM], env=variables).code == -signal.SIGILL
 
 
 def _keep(record: Path, level: str) -> None:

@@ -16,6 +16,7 @@ from types import FrameType
 
 from jumar.core.errors import UserError
 from jumar.emulate.operators import FIELDS, Operator
+from jumar.runtime import variables
 
 _SITE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
 _TYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64",
@@ -35,7 +36,7 @@ def begin(path: Path) -> None:
 
 def start(library: ctypes.CDLL) -> None:
     """Count from here on, and write when the process ends."""
-    path = Path(os.environ["JUMAR_OPS"])
+    path = Path(variables.OPS.text())
     callback = _SITE(_site)
     library.jumar_record_stop.restype = ctypes.c_char_p
     library.jumar_record_start(callback)

@@ -11,19 +11,20 @@
 
 namespace jumar {
 
-// Defines the operator `jumar_npu::NAME` (or `jumar_aten::NAME`) with a CPU kernel: 0, 1 when it draws random numbers, -1 with the reason.
+// Defines the operator `jumar_npu::NAME` (or `jumar_aten::NAME`) with a CPU kernel: 0, or -1 with the
+// reason.
 using LoadReference = int (*)(const char* name, char* message, size_t room);
 
 class Reference final : public c10::OperatorKernel {
  public:
-  Reference(std::string name, Plan plan) : name_(std::move(name)), plan_(std::move(plan)) {}
+  Reference(std::string name, const c10::OperatorHandle& op);
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 
  private:
   const c10::OperatorHandle& target();
 
   const std::string name_;  // with the overload; without the namespace when it is npu
-  Plan plan_;
+  const Plan plan_;
   std::atomic<const c10::OperatorHandle*> target_{nullptr};
 };
 

@@ -2,16 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <set>
-#include <string>
-
 namespace jumar {
-
-bool is_softmax(const std::string& full_name) {
-  static const std::set<std::string> kNames = {"_softmax", "_log_softmax", "_softmax_backward_data",
-                                               "_log_softmax_backward_data"};
-  return kNames.count(full_name) != 0;
-}
 
 // The last argument is `half_to_float` forwards and the type of the forward's input backwards.
 void Softmax::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {

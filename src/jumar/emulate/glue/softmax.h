@@ -14,6 +14,4 @@ class Softmax final : public c10::OperatorKernel {
   Kernel kernel_;
 };
 
-bool is_softmax(const std::string& full_name);
-
 }  // namespace jumar

@@ -5,6 +5,7 @@ Here they are made of operators on indices and values, which are ordinary tensor
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 _LIBRARY: list[Any] = []
@@ -16,9 +17,14 @@ def register() -> None:
     if _LIBRARY:
         return
     library = torch.library.Library("aten", "IMPL")
-    library.impl("_coalesce", _coalesce, "SparsePrivateUse1")
-    library.impl("sparse_mask", _sparse_mask, "SparsePrivateUse1")
+    for name, kernel in kernels().items():
+        library.impl(name, kernel, "SparsePrivateUse1")
     _LIBRARY.append(library)
+
+
+def kernels() -> dict[str, Callable[..., Any]]:
+    """By operator; each has a row in data/operators.toml that says why."""
+    return {"_coalesce": _coalesce, "sparse_mask": _sparse_mask}
 
 
 def _coalesce(sparse: Any) -> Any:

@@ -3,8 +3,6 @@
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 
-#include <cstring>
-
 namespace jumar {
 namespace {
 
@@ -40,22 +38,12 @@ at::Tensor narrowed(const at::Tensor& tensor, at::ScalarType type, const std::ve
   return tensor.scalar_type() == at::kFloat ? tensor.to(type) : tensor;
 }
 
-// Statistics and the gradients of the affine part of a normalisation are float32 whatever the input is.
-bool stays_wide(const std::string& name, size_t result) {
-  return result > 0 && (name.rfind("aten::native_batch_norm", 0) == 0 || name.rfind("aten::native_layer_norm", 0) == 0);
-}
-
 }  // namespace
 
 Wider::Wider(const Plan& plan, const torch::jit::Stack& stack) : plan_(plan) {
   const size_t count = plan.arguments.size(), first = stack.size() - count;
   for (size_t i = 0; i < count && !narrow_.has_value(); ++i) narrow_ = half_type(stack[first + i], plan.arguments[i]);
   if (narrow_.has_value()) arguments_.assign(stack.end() - static_cast<ptrdiff_t>(count), stack.end());
-}
-
-bool Wider::may_help(const char* what) const {
-  return narrow_.has_value() && (std::strstr(what, "not implemented for 'Half'") != nullptr ||
-                                 std::strstr(what, "not implemented for 'BFloat16'") != nullptr);
 }
 
 void Wider::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
@@ -84,7 +72,7 @@ void Wider::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::
   }
   size_t index = 0;
   for (c10::IValue& value : call) {
-    const bool narrow = !stays_wide(op.operator_name().name, index++);
+    const bool narrow = (plan_.float32_results >> index++ & 1u) == 0;
     if (value.isTensor()) {
       stack->emplace_back(narrow ? narrowed(value.toTensor(), *narrow_, pairs) : value.toTensor());
     } else if (value.isTensorList()) {

@@ -18,8 +18,8 @@ class Wider {
     return (plan_.wide && narrow_ == at::kHalf) || (plan_.wide_bfloat16 && narrow_ == at::kBFloat16);
   }
 
-  // True when `what` is the CPU's way to say that it has no such kernel.
-  bool may_help(const char* what) const;
+  // True when there are half-precision tensors, so that the CPU may have a kernel for wider ones.
+  bool may_help() const { return narrow_.has_value(); }
 
   // The same call in float32, at `keys`; results and changed arguments are rounded once, at the end.
   void run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);

@@ -8,50 +8,43 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from jumar.tables import operators
+
 Function = Callable[..., Any]
 _F = TypeVar("_F", bound=Function)
-
-# Operators of torch.ops.npu and torch.ops.atb that speak to other cards while they compute.
-_NEEDS_HCCL = (
-    "all_to_all", "alltoall", "all_gather", "all_reduce", "reduce_scatter", "moe_distribute",
-    "attention_to_ffn", "ffn_to_attention", "distribute_barrier",
-)  # fmt: skip
 
 
 class Entry(NamedTuple):
     function: Function
-    random: bool
     source: str
 
 
 _TABLE: dict[str, Entry] = {}
-_LOADED: dict[str, int] = {}
+_LOADED: set[str] = set()
 _LIBRARIES: dict[str, Any] = {}
 
 
-def operator(*names: str, random: bool = False) -> Callable[[_F], _F]:
+def operator(*names: str) -> Callable[[_F], _F]:
     """Declares the function as the operator `npu::NAME` or `aten::NAME`; without names, as the `npu` one of its own.
 
-    `random` gives torch's default generator the state of the card's generator during the call.
+    One that draws from torch's default generator has a row with `random` in data/operators.toml: the generator then has
+    the state of the card's during the call.
     """
 
     def declare(function: _F) -> _F:
         for name in names or (function.__name__,):
-            _TABLE[name] = Entry(function, random, function.__module__.rsplit(".", 1)[-1])
+            _TABLE[name] = Entry(function, function.__module__.rsplit(".", 1)[-1])
         return function
 
     return declare
 
 
-def load(name: str) -> int:
-    """Defines `jumar_npu::NAME` (`jumar_aten::NAME` for one of aten) for CPU tensors; 1 when it draws random numbers.
-
-    Refuses by name.
-    """
+def load(name: str) -> None:
+    """Defines `jumar_npu::NAME` (`jumar_aten::NAME` for one of aten) for CPU tensors. Refuses by name."""
     import torch
 
     if name in _LOADED:
-        return _LOADED[name]
+        return
     entry = find(name)
     if entry is None:
         raise NotImplementedError(refusal(name))
@@ -63,8 +56,7 @@ def load(name: str) -> int:
     schema = str(torch._C._get_schema(f"{space}::{base}", overload)).removeprefix(f"{space}::")
     _LIBRARIES[space].define(schema)
     _LIBRARIES[space].impl(short, entry.function, "CPU")
-    _LOADED[name] = int(entry.random)
-    return _LOADED[name]
+    _LOADED.add(name)
 
 
 def find(name: str) -> Entry | None:
@@ -93,12 +85,10 @@ def implemented() -> dict[str, Entry]:
 
 def refusal(name: str) -> str:
     """What a program is told that calls an operator without an implementation."""
-    if any(part in name for part in _NEEDS_HCCL):
-        return (
-            f"npu::{name} exchanges data with other cards inside one kernel, which the emulator does not do; "
-            "`jumar emulate coverage` lists what it does"
-        )
     full = name if name.startswith("aten::") else f"npu::{name}"
+    row = operators.carrier(full)
+    if row is not None and row.carried == "refused":
+        return f"{full} {row.why}; `jumar emulate coverage` lists what it does"
     return f"{full} is not implemented by the emulator; `jumar emulate coverage` lists what is"
 
 

@@ -30,7 +30,7 @@ def npu_sim_exponential_(input: Tensor, lambd: float = 1.0, *, generator: Any = 
     return input.exponential_(lambd, generator=generator)
 
 
-@operator(random=True)
+@operator()
 def npu_random_choice_with_mask(x: Tensor, count: int = 256, seed: int = 0, seed2: int = 0) -> tuple[Tensor, Tensor]:
     places = x.bool().nonzero()
     if places.shape[0] > count:

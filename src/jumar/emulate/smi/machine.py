@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from jumar import data
 from jumar.emulate import ledger
-
-_UNITS = {"k": 1 / 1024, "m": 1.0, "g": 1024.0}
+from jumar.runtime import variables
 
 
 class Chip(NamedTuple):
@@ -56,14 +55,14 @@ class Machine(NamedTuple):
 
 def read(environ: Mapping[str, str]) -> Machine:
     """From the variables that the stand-ins read too (native/machine/profile.cpp)."""
-    soc = environ.get("JUMAR_SOC") or "Ascend910B3"
+    soc = variables.SOC.read(environ)
     facts = _table("emulated_socs.json")["socs"].get(soc)
     if facts is None:
         raise SystemExit(f"npu-smi: JUMAR_SOC={soc} is not a known chip")
     smi = _table("npu_smi.json")
     family = smi["families"][facts["family"]]
-    cards = int(environ.get("JUMAR_CARDS") or 8)
-    memory = _mib(environ["JUMAR_MEMORY"]) if environ.get("JUMAR_MEMORY") else int(facts["memory_mib"])
+    cards = variables.CARDS.read(environ)
+    memory = variables.MEMORY.read(environ) or int(facts["memory_mib"])
     chips = tuple(_chip(card, family) for card in range(cards))
     rows = ledger.read(ledger.file_name(soc, cards, memory, environ))
     return Machine(soc, facts, family, smi["layouts"][family["layout"]], smi["driver"], memory, chips, tuple(rows))
@@ -79,8 +78,3 @@ def _table(name: str) -> dict[str, Any]:
 def _chip(card: int, family: dict[str, Any]) -> Chip:
     bus = f"0000:{2 * card + 1:02X}:00.0" if family["bus"] else "NA"
     return Chip(card // family["chips"], card % family["chips"], card, bus)
-
-
-def _mib(size: str) -> int:
-    unit = _UNITS.get(size[-1].lower())
-    return int(float(size[:-1]) * unit) if unit else int(float(size)) >> 20

@@ -4,7 +4,6 @@ export JUMAR_PREFIX='$prefix'
 export JUMAR_SOC="$${JUMAR_SOC:-$soc}"
 export JUMAR_CARDS="$${JUMAR_CARDS:-$cards}"
 $memory_line
-export JUMAR_MODULES='$modules'
 export TASK_QUEUE_ENABLE=0
 export ASCEND_TOOLKIT_HOME='$home'
 export ASCEND_HOME_PATH='$home'

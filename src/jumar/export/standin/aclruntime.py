@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from jumar.export.standin import session
+from jumar.export.standin.tensor import Tensor
 
 
 class session_options:
@@ -18,29 +19,6 @@ class session_options:
         self.loop = 1
         self.log_level = 2
         self.acl_json_path = ""
-
-
-class Tensor:
-    """An array that says it is on a device; `numpy.array(tensor)` gives it back."""
-
-    def __init__(self, array: Any) -> None:
-        import numpy
-
-        self._array = numpy.ascontiguousarray(array)
-        self.device = -1
-
-    @property
-    def shape(self) -> list[int]:
-        return list(self._array.shape)
-
-    def to_device(self, device: int) -> None:
-        self.device = device
-
-    def to_host(self) -> None:
-        self.device = -1
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self._array if dtype is None else self._array.astype(dtype)
 
 
 class InferenceSession:

@@ -54,7 +54,7 @@ def _convert(words: Sequence[str]) -> str:
         raise UserError("the stand-in converts ONNX models only", "--framework=5, without --mode")
     if "precision_mode" in given and "precision_mode_v2" in given:
         raise UserError("--precision_mode and --precision_mode_v2 exclude each other")
-    wish = command.Wish(
+    request = command.AtcRequest(
         model=Path(given["model"]),
         soc=given["soc_version"],
         shapes=(given["input_shape"],) if given.get("input_shape") else (),
@@ -70,12 +70,12 @@ def _convert(words: Sequence[str]) -> str:
         out_nodes=given.get("out_nodes"),
         half_inputs=given.get("input_fp16_nodes"),
     )
-    view, external = check.read(wish.model)
-    subject = check.Subject(wish.model, view, external)
+    view, external = check.read(request.model)
+    subject = check.Subject(request.model, view, external)
     found = [item for item in check.run(subject, check.units()) if item.level is Level.ERROR]
     if found:
         raise UserError(f"{found[0].id}: {found[0].message}", found[0].fix)
-    path = om.save(command.build(wish, view.inputs))
+    path = om.save(command.build(request, view.inputs))
     return f"jumar: wrote `{os.path.relpath(path)}`, a stand-in that no device can load"
 
 

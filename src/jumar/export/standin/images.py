@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from jumar.core.errors import UserError
-from jumar.export.aipp import Step
+from jumar.export.aipp import AippStep
 from jumar.export.shapes import Shape
 from jumar.tables import atc
 
 
-def source_shape(step: Step, shape: Sequence[int]) -> tuple[int, ...]:
+def source_shape(step: AippStep, shape: Sequence[int]) -> tuple[int, ...]:
     """What the caller has to give instead of the model's NCHW input: NHWC bytes, or the planes of YUV420SP."""
     batch, _, height, width = shape
     height, width = _size(step, height, width)
@@ -24,7 +24,7 @@ def source_shape(step: Step, shape: Sequence[int]) -> tuple[int, ...]:
     return batch, height, width, atc.options()["aipp"]["formats"][form][0]
 
 
-def prepared(step: Step, value: Any, shape: Shape) -> Any:
+def prepared(step: AippStep, value: Any, shape: Shape) -> Any:
     """The float32 NCHW input of the model, made from the image bytes that the caller gave."""
     import numpy
 
@@ -62,18 +62,18 @@ def prepared(step: Step, value: Any, shape: Shape) -> Any:
     return numpy.ascontiguousarray(out)
 
 
-def _size(step: Step, height: int, width: int) -> tuple[int, int]:
+def _size(step: AippStep, height: int, width: int) -> tuple[int, int]:
     return int(step.number("src_image_size_h")) or height, int(step.number("src_image_size_w")) or width
 
 
-def _guess(step: Step, value: Any) -> tuple[int, int]:
+def _guess(step: AippStep, value: Any) -> tuple[int, int]:
     if value.ndim != 4:
         raise UserError("an image of changing size must come with its four axes, as NHWC")
     rows, columns = value.shape[1], value.shape[2]
     return (rows * 2 // 3 if step.values["input_format"] == "YUV420SP_U8" else rows), columns
 
 
-def _pixels(step: Step, data: Any, batch: int, height: int, width: int) -> Any:
+def _pixels(step: AippStep, data: Any, batch: int, height: int, width: int) -> Any:
     """Bytes as NHWC pixels, channels in the order that the switches ask for."""
     import numpy
 
@@ -99,7 +99,7 @@ def _pixels(step: Step, data: Any, batch: int, height: int, width: int) -> Any:
     return pixels[..., ::-1] if swap and channels == 3 else pixels
 
 
-def _colours(step: Step, pixels: Any) -> Any:
+def _colours(step: AippStep, pixels: Any) -> Any:
     import numpy
 
     if pixels.shape[-1] != 3:

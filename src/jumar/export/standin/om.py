@@ -40,7 +40,7 @@ class Offline:
 
 def save(conversion: Conversion) -> Path:
     """Write the stand-in of a conversion where ATC would write its result."""
-    wish = conversion.wish
+    wish = conversion.request
     assert wish is not None
     if wish.out_nodes is not None or (wish.output_type is not None and ":" in wish.output_type):
         raise UserError("the stand-in gives the outputs of the model only", "leave `--out-nodes` out")

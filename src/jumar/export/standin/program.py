@@ -36,7 +36,7 @@ class Program:
     mode: str
     gears: tuple[tuple[int, ...], ...]
     shapes: dict[str, Shape]
-    steps: dict[int, aipp.Step]
+    steps: dict[int, aipp.AippStep]
     session: Session
     cast: str | None
     halves: frozenset[str] = frozenset()
@@ -118,7 +118,8 @@ def named(kept: Sequence[str], proto: Any) -> frozenset[str]:
 
 
 def _program(
-    proto: Any, shapes: dict[str, Shape], mode: str, gears: tuple[tuple[int, ...], ...], steps: tuple[aipp.Step, ...],
+    proto: Any, shapes: dict[str, Shape], mode: str, gears: tuple[tuple[int, ...], ...],
+    steps: tuple[aipp.AippStep, ...],
     policy: half.Policy, cast: str | None,
 ) -> Program:  # fmt: skip
     rows = graph.inputs(proto)

@@ -5,7 +5,6 @@ Names and modes: the runner's API guide (ait/msit benchmark). Times are those of
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,8 @@ from typing import Any
 
 from jumar.core.errors import UserError
 from jumar.export.standin import program as programs
+from jumar.export.standin.tensor import Tensor
+from jumar.runtime import variables
 
 MODES = {"static": "static", "dymbatch": "batch", "dymhw": "image_size", "dymdims": "dims", "dymshape": "range"}
 
@@ -53,7 +54,7 @@ class InferSession:
         debug: bool = False,
         loop: int = 1,
     ) -> None:
-        cards = int(os.environ.get("JUMAR_CARDS", "1"))
+        cards = variables.CARDS.read() if variables.CARDS.text() else 1
         if not 0 <= device_id < cards:
             raise RuntimeError(f"there is no device {device_id}: the emulated machine has {cards}")
         self.device_id, self.model_path, self.loop = device_id, model_path, max(1, loop)
@@ -92,8 +93,6 @@ class InferSession:
 
     def run(self, feeds: Sequence[Any], out_array: bool = False) -> list[Any]:
         """As `infer`, in the mode of the model; tensors of `aclruntime` unless arrays are asked for."""
-        from jumar.export.standin.aclruntime import Tensor
-
         mode = next(name for name, own in MODES.items() if own == self._loaded().mode)
         found = self.infer(feeds, mode)
         return found if out_array else [Tensor(value) for value in found]
@@ -125,8 +124,6 @@ class InferSession:
         return [self.infer(feeds, mode, custom_sizes) for feeds in feeds_list]
 
     def create_tensor_from_arrays_to_device(self, array: Any) -> Any:
-        from jumar.export.standin.aclruntime import Tensor
-
         return Tensor(array)
 
     def set_loop_count(self, loop: int) -> None:

@@ -16,7 +16,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 SIGNALS = "SIGTERM,SIGINT,SIGHUP,SIGQUIT,SIGUSR1,SIGUSR2"
 AFTER_KILL = 5
@@ -24,9 +23,7 @@ AFTER_KILL = 5
 
 def main() -> int:
     path, parent = sys.argv[1], int(sys.argv[2])
-    libc = ctypes.CDLL(None)
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    libc.prctl(PR_SET_CHILD_SUBREAPER, 1)  # what a rank leaves behind comes to us, and ends with us
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # what a rank leaves behind comes to us, and ends with us
     if os.getppid() != parent:
         return 1
     signal.signal(signal.SIGTERM, _stop_early)

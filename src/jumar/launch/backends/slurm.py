@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from jumar.core.errors import UserError
-from jumar.launch import proc, submission
+from jumar.launch import submission
 from jumar.launch.job import Job
 from jumar.launch.submission import Submission
+from jumar.runtime import tools
 
 SETTINGS = {
     "account": "who pays",
@@ -84,7 +85,7 @@ def text(job: Job) -> str:
 def submit(plan: Submission, job: Job) -> str:
     """Write the script, hand it to Slurm: the number of the job."""
     submission.write_files(plan)
-    return proc.must(plan.commands[0]).strip().partition(";")[0]
+    return tools.must(plan.commands[0]).strip().partition(";")[0]
 
 
 def ask(word: str, job: str, settings: Mapping[str, str]) -> str:
@@ -93,22 +94,22 @@ def ask(word: str, job: str, settings: Mapping[str, str]) -> str:
     if not job.isdecimal():
         raise UserError(f"`{job}` is not the number of a Slurm job", "`squeue --me` lists them")
     if word == "cancel":
-        proc.must(["scancel", job])
+        tools.must(["scancel", job])
         return f"job {job} is cancelled"
     return _log(job) if word == "log" else _status(job)
 
 
 def _status(job: str) -> str:
-    done = proc.run(["squeue", "--jobs", job, "--states", "all", "--noheader", "--format", STATE])
-    fields = done.stdout.strip().split("|")
-    if done.returncode or len(fields) < 4:
+    done = tools.ask(["squeue", "--jobs", job, "--states", "all", "--noheader", "--format", STATE])
+    fields = done.out.strip().split("|")
+    if done.code or len(fields) < 4:
         raise UserError(f"Slurm knows no job {job}, or not any more", "`sacct -j` may, where accounting is on")
     state, time, nodes, reason = fields[:4]
     return f"{state.lower()}, {time} on {nodes} machine{'' if nodes == '1' else 's'}: {reason}"
 
 
 def _log(job: str) -> str:
-    told = proc.must(["scontrol", "show", "job", job, "--oneliner"])
+    told = tools.must(["scontrol", "show", "job", job, "--oneliner"])
     found = re.search(r"\bStdOut=(\S+)", told)
     if found is None or not Path(found[1]).exists():
         raise UserError(

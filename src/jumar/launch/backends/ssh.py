@@ -11,22 +11,24 @@ import os
 import selectors
 import shlex
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from jumar.core.errors import UserError
-from jumar.launch import proc, submission
+from jumar.launch import submission
 from jumar.launch.job import DEFAULT_PORT, Job
 from jumar.launch.submission import Submission
+from jumar.runtime import process as processes
+from jumar.runtime import tools, variables
 
 SETTINGS = {
     "folder": "where the program is on the machines; the present folder if not given",
     "python": "Python on the machines; the one that runs `jumar` here if not given",
     "ssh": "the ssh command with its options; `ssh` if not given",
 }
-PASSED = ("JUMAR_EMULATE", "JUMAR_SOC", "JUMAR_CARDS", "JUMAR_MEMORY", "TORCH_DEVICE_BACKEND_AUTOLOAD")
+_MACHINE = (variables.EMULATE, variables.SOC, variables.CARDS, variables.MEMORY, variables.QUIET)
+PASSED = (*(row.name for row in _MACHINE), "TORCH_DEVICE_BACKEND_AUTOLOAD")
 """Variables that go along when they are set here."""
 UNREACHABLE = 255
 TICK = 0.1
@@ -61,11 +63,11 @@ def build(job: Job, environ: Mapping[str, str] | None = None) -> Submission:
 def check(plan: Submission, job: Job) -> None:
     """Every machine can be reached, and has what it needs; otherwise nothing is started anywhere."""
     for node, command in zip(job.nodes, plan.checks, strict=True):
-        done = proc.run(command, timeout=30)
-        said = (done.stderr.strip().splitlines() or [""])[-1]
-        if done.returncode == UNREACHABLE:
+        done = tools.ask(command, timeout=30)
+        said = (done.err.strip().splitlines() or [""])[-1]
+        if done.code == UNREACHABLE:
             raise UserError(f"`{node}` cannot be reached: {said}", f"try `{shlex.join(command[:-1])}`")
-        if done.returncode:
+        if done.code:
             raise UserError(
                 f"`{node}` cannot run it: {said or 'the script is not there'}",
                 "the folder, the script and Jumar must be there too: see `--set folder=…` and `--set python=…`",
@@ -74,29 +76,26 @@ def check(plan: Submission, job: Job) -> None:
 
 def run(plan: Submission, job: Job, line: Callable[[str, str, bool], None]) -> int:
     """Start all machines and follow them; `line` gets machine, text and whether it is an error's."""
-    started: dict[str, subprocess.Popen[bytes]] = {}
+    started: dict[str, processes.Process] = {}
     stops: list[int] = []
     before = {number: signal.signal(number, lambda got, _: stops.append(got)) for number in (2, 15, 1)}
     try:
         for node, command in zip(job.nodes, plan.commands, strict=True):
-            started[node] = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-            )
+            started[node] = processes.start(command, stdin=processes.PIPE, stdout=processes.PIPE, stderr=processes.PIPE)
         return _follow(started, stops, job.grace, line)
     finally:
         for process in started.values():
             _close(process)
-            with contextlib.suppress(subprocess.TimeoutExpired):
+            with contextlib.suppress(processes.Late):
                 process.wait(job.grace + 10)
             if process.poll() is None:
-                process.kill()
-                process.wait()
+                processes.kill(process)
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
 def _follow(
-    started: Mapping[str, subprocess.Popen[bytes]], stops: list[int], grace: int, line: Callable[[str, str, bool], None]
+    started: Mapping[str, processes.Process], stops: list[int], grace: int, line: Callable[[str, str, bool], None]
 ) -> int:
     code, ending = 0, 0.0
     rest: dict[int, bytes] = {}
@@ -124,12 +123,12 @@ def _follow(
             if ending and time.monotonic() > ending + grace + 10:
                 break
     for process in started.values():
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        with contextlib.suppress(processes.Late):
             code = code or process.wait(5)
     return code
 
 
-def _close(process: subprocess.Popen[bytes]) -> None:
+def _close(process: processes.Process) -> None:
     """The end of its input tells a machine to stop."""
     if process.stdin is not None:
         with contextlib.suppress(OSError):

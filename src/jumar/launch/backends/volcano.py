@@ -14,9 +14,10 @@ from typing import Any
 
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
-from jumar.launch import proc, submission
+from jumar.launch import submission
 from jumar.launch.job import DEFAULT_PORT, Job
 from jumar.launch.submission import Submission
+from jumar.runtime import tools
 from jumar.tables.load import table
 
 SETTINGS = {
@@ -127,7 +128,7 @@ def render(value: Any, depth: int = 0) -> str:
 def submit(plan: Submission, job: Job) -> str:
     """Write the manifest and apply it: the name of the job."""
     submission.write_files(plan)
-    proc.must(plan.commands[0])
+    tools.must(plan.commands[0])
     return job.name
 
 
@@ -142,7 +143,7 @@ def ask(word: str, job: str, settings: Mapping[str, str]) -> str:
         "log": ["logs", f"{job}-{TASK}-0"],
         "cancel": ["delete", f"vcjob/{job}", f"configmap/rings-config-{job}"],
     }
-    return proc.must(["kubectl", *words[word], *names]).rstrip("\n")
+    return tools.must(["kubectl", *words[word], *names]).rstrip("\n")
 
 
 def _chip(job: Job) -> dict[str, str]:

@@ -10,6 +10,7 @@ from jumar.core.finding import Finding
 from jumar.machine import pairs
 from jumar.machine.check import Check, Report, Skip, error, note, warning
 from jumar.machine.host import Host, Python, Unknown
+from jumar.tables import tested
 
 CHECK = Check("DR504", "mindspore", "MindSpore fits CANN, numpy and this architecture")
 
@@ -33,7 +34,7 @@ def _numpy(python: Python, version: str) -> list[Finding]:
     if numpy is None or not numpy.startswith("2."):
         return []
     message = f"MindSpore {version} was compiled against numpy 1, installed is {numpy}: PyNative mode breaks"
-    return [error(CHECK, message, f"{python.executable} -m pip install 'numpy<2'")]
+    return [error(CHECK, message, f"{python.executable} -m pip install 'numpy{tested.mindspore().numpy}'")]
 
 
 def _architecture(python: Python, version: str) -> list[Finding]:

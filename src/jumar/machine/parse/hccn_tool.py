@@ -66,19 +66,6 @@ def tls(text: str) -> Tls:
     return Tls(switch[1] == "1", preset[1] == "1" if preset else None)
 
 
-def link_changes(text: str) -> list[str]:
-    """`-link_stat -g`: what the link did, newest first."""
-    return re.findall(r"\bLINK (UP|DOWN)\s*$", text, re.M)
-
-
-def fec(text: str) -> str:
-    """`-fec -g`: the mode of error correction; `no FEC mode` is a bad sign."""
-    match = re.search(r"^\s*fec mode:\s*(.+?)\s*$", text, re.M)
-    if match is None:
-        raise UnknownLayout(f"`hccn_tool -fec -g`: no mode in `{_first(text)}`")
-    return match[1]
-
-
 def versions(text: str) -> dict[str, str]:
     """`-version -g`: driver and firmware of the network part."""
     found = dict(re.findall(r"^\s*(Network (?:Driver|Firmware) Version):\s*(\S+)", text, re.M))

@@ -115,7 +115,6 @@ _PROCESS_TITLES = {
 }
 _VERSIONS = re.compile(r"\|\s*npu-smi\s+(\S+)\s+Version:\s*(\S+)\s*\|")
 _FAILED = re.compile(r"^.*dcmi mod\w+ initiali[sz]ed? failed.*$|^.*There is no NPU card.*$|^.*\bret is -\d+.*$", re.M)
-_PROCESS_LINE = re.compile(r"\s*Process id:(\d+)\s+Process name:(.*?)\s*Process memory\(MB\):(\d+)\s*")
 _MAP_TITLES = {"NPU ID": "npu", "Slot ID": "", "Chip ID": "chip", "Chip Logic ID": "logic", "Chip Phy-ID": "physical",
                "Chip Name": "name"}  # fmt: skip
 
@@ -139,19 +138,6 @@ def info(text: str) -> Info:
             notes.append(str(unknown))
     tool, driver = (versions[1], versions[2]) if versions else ("", "")
     return Info(tool, driver, chips, processes, tuple(notes))
-
-
-def process_memory(text: str) -> list[tuple[int, str, int]]:
-    """`npu-smi info -t proc-mem -i N`: process id, name, MB."""
-    _raise_failure(text)
-    found = []
-    for line in text.splitlines():
-        match = _PROCESS_LINE.fullmatch(line)
-        if match:
-            found.append((int(match[1]), match[2], int(match[3])))
-        elif "Process id" in line:
-            raise UnknownLayout(f"`npu-smi info -t proc-mem`: `{line.strip()}`")
-    return found
 
 
 def mapped(text: str) -> list[Mapped]:

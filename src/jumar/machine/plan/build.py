@@ -11,11 +11,12 @@ from jumar.machine.plan.candidates import Candidate
 from jumar.machine.plan.host import Host
 from jumar.machine.plan.packages import Package
 from jumar.machine.plan.parts import Part, apex, deepspeed, parts
+from jumar.machine.plan.prelude import defaults
+from jumar.machine.plan.request import PlanRequest, Requirements
+from jumar.machine.plan.request import build as understand
 from jumar.machine.plan.solve import Conflict, solve
-from jumar.machine.plan.step import Step
+from jumar.machine.plan.step import InstallStep
 from jumar.machine.plan.steps import Target, steps
-from jumar.machine.plan.wish import Asked, Wish
-from jumar.machine.plan.wish import build as understand
 from jumar.tables import cann as releases
 from jumar.tables.installation import System
 from jumar.tables.versions import Release
@@ -28,7 +29,7 @@ OLD_A2_DRIVER = "23.0.RC1"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class PlanOptions:
     """How the plan is carried out, beside what is in it."""
 
     extras: tuple[str, ...] = USUAL
@@ -46,13 +47,19 @@ class Plan:
     no_root: bool
     parts: tuple[Part, ...]
     packages: tuple[Package, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[InstallStep, ...]
     notes: tuple[str, ...]
-    options: Options
+    options: PlanOptions
     findings: tuple[Finding, ...] = field(default=())
 
+    @property
+    def places(self) -> dict[str, str]:
+        """The variables of the steps: where things are found and installed."""
+        folder = str(self.options.packages.resolve()) if self.options.packages else None
+        return defaults(self.candidate, self.options.prefix, folder, self.no_root)
 
-def make(asked: Asked, host: Host, options: Options) -> Plan | Conflict:
+
+def make(asked: PlanRequest, host: Host, options: PlanOptions) -> Plan | Conflict:
     """The plan for what was asked on this machine, or why there is none."""
     if options.container and asked.os is None:
         host = replace(host, system=None, system_name=None, glibc=None, python=None, cann=None)
@@ -87,7 +94,7 @@ def _stand_ins(one: Candidate, packages: tuple[Package, ...]) -> list[str]:
     return [f"the public package of CANN {one.cann} is the one of {package.version}" for package in other]
 
 
-def _target(asked: Asked, host: Host, wish: Wish, one: Candidate, options: Options) -> Target:
+def _target(asked: PlanRequest, host: Host, wish: Requirements, one: Candidate, options: PlanOptions) -> Target:
     """What is installed counts only where the plan is for this very machine."""
     here = host.family is not None and host.family == wish.family
     driver = host.driver if here else None
@@ -99,13 +106,13 @@ def _target(asked: Asked, host: Host, wish: Wish, one: Candidate, options: Optio
     )
 
 
-def _installs(package: Package, one: Candidate, target: Target, options: Options) -> bool:
+def _installs(package: Package, one: Candidate, target: Target, options: PlanOptions) -> bool:
     if package.kind in KIT:
         return not target.keep_driver and one.family != "310B"
     return package.kind != "nnal" or ("nnal" in options.extras and one.framework == "torch")
 
 
-def _notes(asked: Asked, host: Host, wish: Wish, one: Candidate, target: Target) -> list[str]:
+def _notes(asked: PlanRequest, host: Host, wish: Requirements, one: Candidate, target: Target) -> list[str]:
     found = [*_machine_notes(asked, host, wish, target), *_driver_notes(one, target)]
     if one.cann == host.cann and asked.cann is None:
         found.append(f"CANN {one.cann} is installed here and kept; `--cann` asks for another")
@@ -123,7 +130,7 @@ def _notes(asked: Asked, host: Host, wish: Wish, one: Candidate, target: Target)
     return found
 
 
-def _machine_notes(asked: Asked, host: Host, wish: Wish, target: Target) -> list[str]:
+def _machine_notes(asked: PlanRequest, host: Host, wish: Requirements, target: Target) -> list[str]:
     found = []
     if wish.family is None:
         found.append("no chip was found here: `--chip` gives the operator package, the driver and the steps")

@@ -33,6 +33,11 @@ class Candidate:
     row: Release | MindSpore | None
     """The row of the framework's table; None for CANN alone."""
 
+    def __str__(self) -> str:
+        """The set in one line."""
+        framework = f"{self.framework} {self.version}, " if self.row is not None else ""
+        return f"{framework}CANN {self.cann}, Python {self.python}, {self.family}, {self.arch}"
+
     @property
     def framework(self) -> str:
         if self.row is None:

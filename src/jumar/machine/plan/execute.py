@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 from jumar.core.errors import UserError
 from jumar.machine.plan.build import Plan
-from jumar.machine.plan.prelude import FUNCTIONS, NAMES, assignments, defaults
-from jumar.machine.plan.step import Step
+from jumar.machine.plan.prelude import FUNCTIONS, NAMES, assignments
+from jumar.machine.plan.step import InstallStep
+from jumar.runtime import process
 
 SAID = 3
 Tell = Callable[[int, int, str, str], None]
@@ -35,17 +35,16 @@ def run(made: Plan, log: Path, tell: Tell) -> None:
 
 def _variables(made: Plan) -> dict[str, str]:
     """The variables as a script would see them, worked out by bash itself."""
-    folder = str(made.options.packages.resolve()) if made.options.packages else None
-    lines = assignments(defaults(made.candidate, made.options.prefix, folder, made.no_root))
+    lines = assignments(made.places)
     shown = "; ".join(f'printf "%s\\0" "${name}"' for name in NAMES)
-    done = subprocess.run(["bash", "-c", f"{lines}\n{shown}"], capture_output=True, text=True, check=False)
-    found = done.stdout.split("\0")[: len(NAMES)]
-    if done.returncode != 0 or len(found) != len(NAMES):
-        raise UserError("cannot work out the places of the plan", done.stderr.strip() or "is bash installed?")
+    done = process.run(["bash", "-c", f"{lines}\n{shown}"])
+    found = done.out.split("\0")[: len(NAMES)]
+    if done.code != 0 or len(found) != len(NAMES):
+        raise UserError("cannot work out the places of the plan", done.err.strip() or "is bash installed?")
     return dict(zip(NAMES, found, strict=True))
 
 
-def command(step: Step, code: str, values: dict[str, str]) -> list[str]:
+def command(step: InstallStep, code: str, values: dict[str, str]) -> list[str]:
     """The words that run a piece of bash as root or as the user of the plan; sudo never asks."""
     script = f"umask 0022\n{FUNCTIONS}\nset -eo pipefail\n{code}"
     words = ["env", *(f"{name}={value}" for name, value in values.items()), "bash", "-c", script]
@@ -57,19 +56,17 @@ def command(step: Step, code: str, values: dict[str, str]) -> list[str]:
     return words
 
 
-def _call(step: Step, code: str, values: dict[str, str], log: Path) -> int:
+def _call(step: InstallStep, code: str, values: dict[str, str], log: Path) -> int:
     try:
         with log.open("ab") as file:
             file.write(f"== {step.id}\n".encode())
             file.flush()
-            return subprocess.run(
-                command(step, code, values), stdin=subprocess.DEVNULL, stdout=file, stderr=file, check=False
-            ).returncode
-    except OSError as error:
+            return process.call(command(step, code, values), stdin=process.DEVNULL, stdout=file, stderr=file)
+    except (OSError, process.NotStarted) as error:
         raise UserError(f"cannot run step `{step.id}`: {error}", "`--print` shows what it would do") from error
 
 
-def _stopped(number: int, count: int, step: Step, log: Path, failed: bool) -> UserError:
+def _stopped(number: int, count: int, step: InstallStep, log: Path, failed: bool) -> UserError:
     lines = [line for line in log.read_text(errors="replace").splitlines() if line and not line.startswith("== ")]
     said = " / ".join(lines[-SAID:]) or "no message"
     why = said if failed else f"it ended without an error, but its check says that it is not done: {said}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from jumar.machine.parse import npu_smi, pci
 from jumar.machine.parse.layout import UnknownLayout
+from jumar.runtime import process
 from jumar.tables import cann as releases
 from jumar.tables import installation
 from jumar.tables.installation import System
@@ -146,6 +146,6 @@ def _text(path: Path) -> str:
 
 def _ask(words: list[str]) -> str:
     try:
-        return subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
+        return process.run(words, timeout=TIMEOUT).out
+    except (process.NotStarted, process.Late):
         return ""

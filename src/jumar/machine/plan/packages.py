@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fnmatch
 import re
-import subprocess
 import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Level, Where
 from jumar.machine.plan.candidates import Candidate
+from jumar.runtime import process
 from jumar.tables import cann as releases
 from jumar.tables import installation
 from jumar.tables.installation import Family, System
@@ -44,6 +44,10 @@ class Package:
     found: Path | None = None
     version: str | None = None
     """The version that its version file will show; None where only the file's name tells."""
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.kind]
 
     @property
     def installer(self) -> str:
@@ -130,7 +134,7 @@ def _pick(folder: Path, names: list[str], package: Package) -> Path | None:
 
 def _missing(folder: Path, names: list[str], package: Package) -> Finding:
     """Says what is near: the same package for another machine or version is the usual mistake."""
-    title = TITLES[package.kind]
+    title = package.title
     where = package.url if package.url and package.confidence == "official" else package.page
     fix = f"download `{package.file}` from {where}"
     stem = re.split(r"[_*]", package.file)[0]
@@ -190,17 +194,9 @@ def _broken_installer(path: Path) -> str | None:
     if not head.startswith(b"#!") or b"akeself" not in head:
         return "it is no installer (a makeself archive)"
     try:
-        done = subprocess.run(
-            ["bash", str(path), "--check"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=TIMEOUT,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+        done = process.run(["bash", str(path), "--check"], timeout=TIMEOUT)
+    except process.Late:
         return f"its self-check took more than {TIMEOUT} s"
-    if done.returncode == 0:
+    if done.code == 0:
         return None
-    said = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
-    return f"its self-check failed: {said}"
+    return f"its self-check failed: {done.last or 'no message'}"

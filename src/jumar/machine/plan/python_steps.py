@@ -8,7 +8,7 @@ from packaging.version import Version
 
 from jumar.machine.plan import parts
 from jumar.machine.plan.candidates import Candidate
-from jumar.machine.plan.step import Step
+from jumar.machine.plan.step import InstallStep
 from jumar.tables import installation, versions
 from jumar.tables.installation import System
 from jumar.tables.load import table
@@ -24,7 +24,7 @@ MINDSPORE_PROOF = (
 )
 
 
-def python_steps(one: Candidate, extras: tuple[str, ...], system: System | None) -> tuple[Step, ...]:
+def python_steps(one: Candidate, extras: tuple[str, ...], system: System | None) -> tuple[InstallStep, ...]:
     found = [_python(one), _packages(one), *_cann_wheels(one)]
     if isinstance(one.row, Release):
         found += [
@@ -63,10 +63,10 @@ def python_packages(one: Candidate) -> list[str]:
     return [numpy, *row["packages"]]
 
 
-def _python(one: Candidate) -> Step:
+def _python(one: Candidate) -> InstallStep:
     exact = one.row.exact_python.get(one.python, one.python) if isinstance(one.row, MindSpore) else one.python
     version = tuple(int(word) for word in one.python.split("."))
-    return Step(
+    return InstallStep(
         "python",
         f"Make an environment with Python {one.python}",
         f'if ! command -v "$PYTHON" >/dev/null; then\n'
@@ -79,9 +79,9 @@ def _python(one: Candidate) -> Step:
     )
 
 
-def _packages(one: Candidate) -> Step:
+def _packages(one: Candidate) -> InstallStep:
     words = python_packages(one)
-    return Step(
+    return InstallStep(
         "python-packages",
         "Install the Python packages that CANN imports",
         f"{PIP} install {_quoted(words)}",
@@ -92,14 +92,14 @@ def _packages(one: Candidate) -> Step:
     )
 
 
-def _cann_wheels(one: Candidate) -> list[Step]:
+def _cann_wheels(one: Candidate) -> list[InstallStep]:
     """CANN's own te and hccl packages, in the releases that bring them as wheels."""
     row = installation.row_for("wheels", one.cann)
     if row is None:
         return []
     folder = f'"$ASCEND/{row["folder"]}"'
     return [
-        Step(
+        InstallStep(
             "cann-wheels",
             "Install CANN's own te and hccl packages",
             f"{PIP} uninstall -y te topi hccl\n"
@@ -111,7 +111,7 @@ def _cann_wheels(one: Candidate) -> list[Step]:
     ]
 
 
-def _torch(one: Candidate, row: Release) -> Step:
+def _torch(one: Candidate, row: Release) -> InstallStep:
     note = (
         "the CPU build: the CUDA build brings gigabytes that an NPU does not use;"
         f" TORCH_INDEX is the address of the CPU builds, which {installation.address('torch_cpu')} names"
@@ -143,7 +143,7 @@ def _torch_npu_words(one: Candidate, row: Release) -> str:
     return url.format(product=product, torch=row.torch, torch_npu=row.torch_npu, tag=tag(one.python), arch=one.arch)
 
 
-def _companions(one: Candidate, row: Release, extras: tuple[str, ...]) -> list[Step]:
+def _companions(one: Candidate, row: Release, extras: tuple[str, ...]) -> list[InstallStep]:
     pair = versions.companions().get(row.torch, {})
     names = [name for name in ("torchvision", "torchaudio") if name in extras and name in pair]
     found = [_pip(name, pair[name], _companion_words(one, name, pair[name])) for name in names]
@@ -161,8 +161,8 @@ def _companion_words(one: Candidate, name: str, version: str) -> str:
     return f"{name}=={version}{'+cpu' if one.arch == 'x86_64' else ''}{_index(one)}"
 
 
-def _apex(one: Candidate, branch: str) -> Step:
-    return Step(
+def _apex(one: Candidate, branch: str) -> InstallStep:
+    return InstallStep(
         "apex",
         "Build and install Ascend's apex",
         f'rm -rf "$WORK/apex"\ngit clone --depth 1 -b {branch} {installation.address("apex")} "$WORK/apex"\n'
@@ -175,7 +175,7 @@ def _apex(one: Candidate, branch: str) -> Step:
     )
 
 
-def _mindspore(one: Candidate, row: MindSpore, system: System | None) -> Step:
+def _mindspore(one: Candidate, row: MindSpore, system: System | None) -> InstallStep:
     name = "mindspore" if Version(row.mindspore) >= Version("2.0.0a0") else "mindspore-ascend"
     return _pip(name, row.mindspore, mindspore_words(one, row, system))
 
@@ -208,15 +208,15 @@ def _mindspore_proof(row: MindSpore) -> str:
     return "; ".join(filter(None, ["import mindspore", setup, "mindspore.run_check()"]))
 
 
-def _proof(name: str, code: str) -> Step:
+def _proof(name: str, code: str) -> InstallStep:
     line = f'"$VENV/bin/python" -c "{code}"'
     title = f"See that {name} computes on the NPU"
-    return Step("proof", title, f"use_cann\n{line}", f"use_cann\n{line}", "nothing: this only looks", shown=line)
+    return InstallStep("proof", title, f"use_cann\n{line}", f"use_cann\n{line}", "nothing: this only looks", shown=line)
 
 
-def _pip(name: str, version: str | None, words: str, note: str | None = None) -> Step:
+def _pip(name: str, version: str | None, words: str, note: str | None = None) -> InstallStep:
     """A package from the words that pip takes; its name is that of the step as well."""
-    return Step(
+    return InstallStep(
         name.replace("_", "-"),
         f"Install {name} {version or ''}".rstrip(),
         f"{PIP} install {words}",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from jumar.machine.plan.candidates import Candidate, candidates, has_image, preview, rank
 from jumar.machine.plan.host import Host
-from jumar.machine.plan.wish import Constraint, Wish
+from jumar.machine.plan.request import Constraint, PlanRequest, Requirements
 from jumar.tables import cann as releases
 from jumar.tables import installation
 
 NEAREST = 3
-SHOWN = 8
 HARD = 10
 """The weight of a machine: other sets are shown only when there are none for this one."""
 
@@ -35,6 +35,18 @@ class Near:
     candidate: Candidate
     changes: tuple[tuple[str, str], ...]
 
+    def command(self, asked: PlanRequest) -> str:
+        """The call that gives this set."""
+        one = self.candidate
+        words = ["jumar", "plan", "--chip", asked.chip if asked.chip and one.family else one.family, "--arch", one.arch]
+        if self.changes and any(said.startswith(("--chip", "the chip")) for said, _ in self.changes):
+            words[3] = one.family
+        if asked.os and not any(said.startswith("--os") for said, _ in self.changes):
+            words += ["--os", asked.os]
+        if one.row is not None:
+            words += ["--framework", f"{one.framework}=={one.version}"]
+        return shlex.join([*words, "--cann", one.cann, "--python", one.python])
+
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
@@ -45,7 +57,7 @@ class Conflict:
     nearest: tuple[Near, ...]
 
 
-def solve(wish: Wish, host: Host, *, container: bool = False) -> Candidate | Conflict:
+def solve(wish: Requirements, host: Host, *, container: bool = False) -> Candidate | Conflict:
     """The best candidate that all constraints allow, or why there is none."""
     pool = candidates(wish.framework)
     fitting = _allowed(pool, wish.constraints)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class InstallStep:
     """`do` and `done` are bash; `done` says without changing anything whether the work is there."""
 
     id: str

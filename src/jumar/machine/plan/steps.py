@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jumar.machine.plan.candidates import Candidate
-from jumar.machine.plan.packages import TITLES, Package
+from jumar.machine.plan.packages import Package
 from jumar.machine.plan.python_steps import python_steps
-from jumar.machine.plan.step import Step
+from jumar.machine.plan.step import InstallStep
 from jumar.tables import cann as releases
 from jumar.tables import installation
 from jumar.tables.installation import System
@@ -44,7 +44,7 @@ class Target:
     extras: tuple[str, ...] = ()
 
 
-def steps(one: Candidate, target: Target, packages: tuple[Package, ...]) -> tuple[Step, ...]:
+def steps(one: Candidate, target: Target, packages: tuple[Package, ...]) -> tuple[InstallStep, ...]:
     """Every step in order."""
     by_kind = {package.kind: package for package in packages}
     layers = [_layer(by_kind[kind], one, target) for kind in LAYER if kind in by_kind]
@@ -60,7 +60,7 @@ def steps(one: Candidate, target: Target, packages: tuple[Package, ...]) -> tupl
     )
 
 
-def _base(one: Candidate, target: Target, kit: list[Step], fetch: Step) -> list[Step]:
+def _base(one: Candidate, target: Target, kit: list[InstallStep], fetch: InstallStep) -> list[InstallStep]:
     """What belongs to the machine, not to the plan's user, and the files for everything."""
     if target.no_root:
         return [fetch, _driver_works("the driver is the administrator's work: send them this line")]
@@ -72,12 +72,12 @@ def _base(one: Candidate, target: Target, kit: list[Step], fetch: Step) -> list[
     return [*found, _driver_works(why)]
 
 
-def _prerequisites(name: str, *, driver: bool) -> Step:
+def _prerequisites(name: str, *, driver: bool) -> InstallStep:
     manager = table("installation.toml")["managers"][name]
     names = dict.fromkeys([*(manager["driver"] if driver else []), *manager["cann"]])
     words = " ".join(f'"{name}"' if "$" in name else name for name in names)
     lines = [manager[name] for name in ("update",) if name in manager] + [f"{manager['install']} {words}"]
-    return Step(
+    return InstallStep(
         "prerequisites",
         "Install compilers, kernel headers and tools",
         "\n".join(lines),
@@ -88,8 +88,8 @@ def _prerequisites(name: str, *, driver: bool) -> Step:
     )
 
 
-def _group() -> Step:
-    return Step(
+def _group() -> InstallStep:
+    return InstallStep(
         "user",
         f"Make the user and group {GROUP}",
         f"getent group {GROUP} >/dev/null || groupadd {GROUP}\n"
@@ -105,14 +105,14 @@ def _group() -> Step:
     )
 
 
-def _kit_step(package: Package, overwrite: bool) -> Step:
+def _kit_step(package: Package, overwrite: bool) -> InstallStep:
     kind = package.kind
     first = "" if overwrite or kind == "firmware" else FIRST
     flags = "--full --install-for-all --quiet" if kind == "driver" else "--full --quiet"
     info = f'"$ASCEND/{kind}/version.info"'
     known = package.version is not None
     wanted = f"{package.version}" if known else f'"$(version_of "$(newest "{package.installer}")")"'
-    return Step(
+    return InstallStep(
         kind,
         f"Install the {kind}",
         first + f'bash "$(newest "{package.installer}")" {flags}',
@@ -126,8 +126,8 @@ def _kit_step(package: Package, overwrite: bool) -> Step:
     )
 
 
-def _driver_works(otherwise: str) -> Step:
-    return Step(
+def _driver_works(otherwise: str) -> InstallStep:
+    return InstallStep(
         "devices",
         "See that the driver answers",
         f'npu-smi info || {{\n  echo "npu-smi does not answer: {otherwise}" >&2\n  exit 1\n}}',
@@ -138,14 +138,14 @@ def _driver_works(otherwise: str) -> Step:
     )
 
 
-def _layer(package: Package, one: Candidate, target: Target) -> Step:
+def _layer(package: Package, one: Candidate, target: Target) -> InstallStep:
     everyone = "" if target.no_root else " --install-for-all"
     environment = "" if package.kind == "toolkit" else "use_cann\n"
     flags = f'--quiet --install{everyone} --install-path="$ASCEND"'
     check, look = _layer_check(package, one)
-    return Step(
+    return InstallStep(
         package.kind,
-        f"Install the {TITLES[package.kind]}",
+        f"Install the {package.title}",
         f'{environment}mkdir -p "$ASCEND"\nbash "$(newest "{package.installer}")" {flags}',
         check,
         f"bash {package.installer} --uninstall --install-path=$ASCEND{'' if target.no_root else ' (as root)'}",
@@ -173,7 +173,7 @@ def _layer_check(package: Package, one: Candidate) -> tuple[str, str]:
     return f'find -L "$ASCEND/{home}" -path "*opp_kernel/version.info" | grep -q .', look
 
 
-def _fetch(packages: dict[str, Package], installs: dict[str, Step]) -> Step:
+def _fetch(packages: dict[str, Package], installs: dict[str, InstallStep]) -> InstallStep:
     """All installers at once, as the user: fetched where an address is sure; what is installed needs none."""
     lines, tests = [], []
     for kind, step in installs.items():
@@ -182,7 +182,7 @@ def _fetch(packages: dict[str, Package], installs: dict[str, Step]) -> Step:
         words = (package.installer, package.file, package.url if sure else "", package.page)
         lines.append(f"{{ {step.done}; }} 2>/dev/null || get " + " ".join(f'"{word}"' for word in words))
         tests.append(f'{{ {{ {step.done}; }} 2>/dev/null || checked "{package.installer}"; }}')
-    return Step(
+    return InstallStep(
         "packages",
         "Get the packages and let them check themselves",
         "\n".join(lines),
@@ -207,12 +207,12 @@ def _is_page(url: str) -> bool:
     return not url.endswith((".run", ".zip"))
 
 
-def _settings(one: Candidate, target: Target) -> list[Step]:
+def _settings(one: Candidate, target: Target) -> list[InstallStep]:
     row = installation.row_for("environment", one.cann)
     assert row is not None
     profile = '"$PLAN_HOME/.bashrc"'
     line = 'line="source $(cann_environment)"\n'
-    environment = Step(
+    environment = InstallStep(
         "environment",
         "Read CANN's environment in every shell",
         f'{line}grep -qxF "$line" {profile} 2>/dev/null || echo "$line" >>{profile}',
@@ -224,10 +224,10 @@ def _settings(one: Candidate, target: Target) -> list[Step]:
     return [environment] if target.no_root else [environment, _limits()]
 
 
-def _limits() -> Step:
+def _limits() -> InstallStep:
     lines = ("* soft nofile 65535", "* hard nofile 65535", "* soft nproc unlimited", "* hard nproc unlimited")
     text = "".join(f"{line}\\n" for line in lines)
-    return Step(
+    return InstallStep(
         "limits",
         "Raise the limits for open files and processes",
         f'mkdir -p "$(dirname "$LIMITS")"\nprintf \'{text}\' >"$LIMITS"',

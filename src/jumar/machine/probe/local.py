@@ -5,13 +5,12 @@ from __future__ import annotations
 import glob
 import os
 import selectors
-import signal
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from jumar.machine.probe import DENIED, ENDLESS, LATE, MISSING, TIMEOUT, Ran, Read
+from jumar.runtime import process as processes
 
 LARGEST = 4 << 20
 """Characters of a file or an answer that are read; version files and vendor commands stay far below."""
@@ -46,13 +45,11 @@ class Local:
 def run(command: Sequence[str], timeout: float, environ: Mapping[str, str] | None = None) -> Ran:
     """Run a command for at most so many seconds; nothing that it does raises."""
     try:
-        process = subprocess.Popen(
-            command, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True,
-        )  # fmt: skip
-    except PermissionError:
-        return Ran(126, problem=DENIED)
-    except (OSError, ValueError):
+        process = processes.start(command, env=environ, stdout=processes.PIPE, stderr=processes.PIPE)
+    except processes.NotStarted as refused:
+        denied = isinstance(refused.error, PermissionError)
+        return Ran(126, problem=DENIED) if denied else Ran(127, problem=MISSING)
+    except ValueError:
         return Ran(127, problem=MISSING)
     try:
         texts, problem = _listen(process, time.monotonic() + timeout)
@@ -65,7 +62,7 @@ def run(command: Sequence[str], timeout: float, environ: Mapping[str, str] | Non
     return Ran(code, out, err, problem)
 
 
-def _listen(process: subprocess.Popen[bytes], until: float) -> tuple[list[bytes], str]:
+def _listen(process: processes.Process, until: float) -> tuple[list[bytes], str]:
     """What the command prints on both streams, and why it was not heard to its end."""
     assert process.stdout is not None and process.stderr is not None
     texts = [b"", b""]
@@ -86,12 +83,10 @@ def _listen(process: subprocess.Popen[bytes], until: float) -> tuple[list[bytes]
     return texts, ""
 
 
-def _end(process: subprocess.Popen[bytes], *, now: bool) -> int:
+def _end(process: processes.Process, *, now: bool) -> int:
     """The exit code; one that hangs is ended with all it started, one stuck in the kernel is left behind."""
-    for end_it in (now, True):
-        if end_it:
-            with suppress(OSError):
-                os.killpg(process.pid, signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):
+    if not now:
+        with suppress(processes.Late):
             return process.wait(timeout=1)
-    return -1
+    code = processes.kill(process, patience=1)
+    return -1 if code is None else code

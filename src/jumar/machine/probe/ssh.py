@@ -11,7 +11,6 @@ import re
 import select
 import shlex
 import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from contextlib import suppress
 from jumar.core.errors import UserError
 from jumar.machine.probe import DENIED, LATE, MISSING, TIMEOUT, UNREACHABLE, Ran, Read
 from jumar.machine.probe.local import LARGEST, run
+from jumar.runtime import process
 
 CONNECT = 10
 SHELLS = 4
@@ -118,9 +118,7 @@ class _Shell:
     """A shell on the other side; each answer comes with its length, so nothing in it can be taken for the end."""
 
     def __init__(self, command: list[str]) -> None:
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
-        )
+        self._process = process.start(command, stdin=process.PIPE, stdout=process.PIPE, stderr=process.DEVNULL)
         self._kept = b""
         self._begin = _BEGIN.encode()
 
@@ -152,14 +150,12 @@ class _Shell:
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.close()
-        with suppress(subprocess.TimeoutExpired):
+        with suppress(process.Late):
             self._process.wait(timeout=2)
         self.kill()
 
     def kill(self) -> None:
-        self._process.kill()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=1)
+        process.kill(self._process, patience=1)
         for stream in (self._process.stdin, self._process.stdout):
             with suppress(OSError):
                 if stream is not None:

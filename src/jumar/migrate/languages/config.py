@@ -8,7 +8,6 @@ from pathlib import PurePath
 
 from jumar.core.finding import Finding
 from jumar.core.source import Source
-from jumar.migrate import markers
 from jumar.migrate.engine import Outcome
 from jumar.migrate.languages import shell
 from jumar.migrate.pins import How, Pin, pin
@@ -29,7 +28,7 @@ READERS: dict[str, Callable[[bytes], Iterator[Entry]]] = {
     ".lock": toml.entries,
     "Pipfile": toml.entries,
 }
-FAMILIES = ("config", "requirements", "shell")
+RULES = ("config", "requirements", "shell")
 _SCRIPT = re.compile(
     r"(?:.*[_-])?(?:run|script|scripts|commands?|cmd|entrypoint|entry_point|setup|install|launch\w*|args|arguments|flags|options)",
     re.I,
@@ -40,7 +39,7 @@ _ENVIRONMENT = re.compile(r".*(?:environment|env|conda)[\w.-]*\.ya?ml", re.I)
 
 
 def migrate(source: Source, settings: Settings) -> Outcome:
-    return migrate_text(source, settings, FAMILIES, _read)
+    return migrate_text(source, settings, RULES, _read)
 
 
 def _read(file: TextFile, active: list[Unit]) -> Iterator[Finding]:
@@ -60,7 +59,7 @@ def _read(file: TextFile, active: list[Unit]) -> Iterator[Finding]:
             yield from visit(active, "visit_index", (entry.start, entry.end), file)
         elif entry.path == ("channels", "[]") and _ENVIRONMENT.fullmatch(file.name):
             yield from visit(active, "visit_channel", entry.value, (entry.start, entry.end), file)
-        elif _is_script(entry):
+        elif _is_script(file, entry):
             yield from shell.read(file, active, entry.start, entry.end)
         else:
             yield from visit(active, "visit_entry", entry, file)
@@ -68,10 +67,10 @@ def _read(file: TextFile, active: list[Unit]) -> Iterator[Finding]:
     yield from visit(active, "visit_pins", found, file)
 
 
-def _is_script(entry: Entry) -> bool:
+def _is_script(file: TextFile, entry: Entry) -> bool:
     if entry.kind is Kind.OPEN or not entry.is_exact or not _SCRIPT.fullmatch(entry.key):
         return False
-    return (entry.kind is Kind.BLOCK or " " in entry.value) and markers.found(entry.value) is not None
+    return (entry.kind is Kind.BLOCK or " " in entry.value) and file.telling(entry.value) is not None
 
 
 def _requirement(file: TextFile, entry: Entry) -> Pin | None:

@@ -16,7 +16,7 @@ from jumar.migrate.textfile import TextFile, migrate_text, visit
 
 
 def migrate(source: Source, settings: Settings) -> Outcome:
-    return migrate_text(source, settings, shell.FAMILIES, _read)
+    return migrate_text(source, settings, shell.RULES, _read)
 
 
 def _read(file: TextFile, active: list[Unit]) -> Iterator[Finding]:

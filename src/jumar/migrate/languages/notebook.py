@@ -11,40 +11,39 @@ from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
 from jumar.core.source import Source
-from jumar.migrate import embedded, engine, markers, suppress
+from jumar.migrate import embedded, engine, rule
 from jumar.migrate.embedded import Piece
-from jumar.migrate.engine import Outcome
-from jumar.migrate.languages import shell
-from jumar.migrate.rule import Unit, units
-from jumar.migrate.rules.python import not_python
-from jumar.migrate.rules.shell.left_over_shell import lines as left_over_lines
+from jumar.migrate.engine import Outcome, Round
+from jumar.migrate.languages import python, shell
+from jumar.migrate.rule import NOT_PYTHON, Unit
 from jumar.migrate.settings import Settings
 from jumar.migrate.syntax import notebook
 from jumar.migrate.syntax.notebook import Cell
-from jumar.migrate.textfile import TextFile, by_place, visit
+from jumar.migrate.textfile import TextFile, visit
 
 
 def migrate(source: Source, settings: Settings) -> Outcome:
-    python = engine.select(units("python", settings.rule_paths), source.data, settings)
-    shells = engine.select([*units("shell"), *units("requirements")], source.data, settings)
-    if not python and not shells:
+    for_cells = embedded.rules(source.data, settings)
+    known = [unit for language in shell.RULES for unit in rule.active(language, settings)]
+    for_lines = engine.select(known, source.data, settings)
+    if not for_cells and not for_lines:
         return Outcome([], source.data)
 
-    def run_round(current: Source) -> tuple[list[Finding], list[Finding]]:
+    def run_round(current: Source) -> Round:
         cells = notebook.cells(current.data)
         if not cells:
-            return [], []
+            return Round([], [])
         piece, starts = _join(current.data, cells)
         inner = Source(current.path, piece.text)
         masked, lines, unread = notebook.mask(piece.text, starts)
-        found = _python(Source(current.path, masked), settings, python)
-        found += _other(inner, settings, shells, lines, unread)
-        found = suppress.apply(inner, by_place(found))
+        found = _python(Source(current.path, masked), settings, for_cells)
+        found += _other(inner, settings, for_lines, lines, unread)
+        found, _ = engine.settled(inner, found, settings)
         places = [_place(finding, inner, cells, starts) for finding in found]
         lifted = [
             embedded.lift(finding, inner, current, piece, place) for finding, place in zip(found, places, strict=True)
         ]
-        return lifted, engine.choose(lifted, settings)
+        return Round(lifted, engine.choose(lifted, settings))
 
     return engine.until_stable(source, run_round)
 
@@ -71,7 +70,7 @@ def _join(data: bytes, cells: list[Cell]) -> tuple[Piece, list[int]]:
 def _python(source: Source, settings: Settings, active: list[Unit]) -> list[Finding]:
     if not active:
         return []
-    findings, _ = engine.python_round(source, settings, active)
+    findings, _ = python.round_of_rules(source, settings, active)
     return findings
 
 
@@ -89,17 +88,17 @@ def _other(
         if line.kind == "shell":
             found += shell.read(file, active, line.start, line.end)
         else:
-            found += left_over_lines(file, line.start, line.end)
+            found += visit(active, "visit_magic", (line.start, line.end), file)
     found += visit(active, "finish", file)
     found += [finding for start, end in unread for finding in _unread(file, start, end)]
     return found
 
 
 def _unread(file: TextFile, start: int, end: int) -> Iterator[Finding]:
-    marker = markers.found(file.text((start, end)))
+    marker = file.telling(file.text((start, end)))
     if marker is not None:
         message = f"this cell is not Python that can be read, and holds `{marker}`"
-        yield file.report(not_python.RULE, (start, start), State.HAND, message, "change it by hand")
+        yield file.report(NOT_PYTHON, (start, start), State.HAND, message, "change it by hand")
 
 
 def _place(finding: Finding, inner: Source, cells: list[Cell], starts: list[int]) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from jumar.core.finding import Finding
 from jumar.core.source import Source
-from jumar.migrate import markers
 from jumar.migrate.engine import Outcome
 from jumar.migrate.languages import requirements
 from jumar.migrate.rule import Unit
@@ -17,7 +16,7 @@ from jumar.migrate.syntax import shell_reader
 from jumar.migrate.syntax.shell import Command, Script, Word
 from jumar.migrate.textfile import TextFile, migrate_text, visit
 
-FAMILIES = ("shell", "requirements")
+RULES = ("shell", "requirements")
 _DIRECTIVE = re.compile(rb"#(?:SBATCH|PBS|BSUB|FLUX|\$)[ \t]+")
 _RUNS_TEXT = frozenset(
     {"bash", "sh", "zsh", "dash", "eval", "ssh", "su", "pdsh", "srun", "sbatch", "docker", "singularity"}
@@ -25,7 +24,7 @@ _RUNS_TEXT = frozenset(
 
 
 def migrate(source: Source, settings: Settings) -> Outcome:
-    return migrate_text(source, settings, FAMILIES, _read)
+    return migrate_text(source, settings, RULES, _read)
 
 
 def _read(file: TextFile, active: list[Unit]) -> Iterator[Finding]:
@@ -36,7 +35,7 @@ def read(file: TextFile, active: list[Unit], start: int, end: int) -> Iterator[F
     """Show the commands between two offsets to the rules."""
     data = file.source.data
     script = shell_reader.parse(data, start, end)
-    _read_strings(data, script)
+    _read_strings(file, script)
     file.scripts.append(script)
     file.script_spans.append((start, end))
     for first, last in script.comments:
@@ -63,15 +62,15 @@ def _heredocs(command: Command) -> list[tuple[int, int]]:
     return [(heredoc.start, heredoc.end) for heredoc in command.heredocs if runs]
 
 
-def _read_strings(data: bytes, script: Script) -> None:
+def _read_strings(file: TextFile, script: Script) -> None:
     """Quoted strings that hold a command line are read as well."""
     for command in list(script.commands):
         runs = command.name.rpartition("/")[2] in _RUNS_TEXT
         values = [(assignment.value, True) for assignment in command.assignments]
         values += [(word, not runs) for word in command.words[1:] if runs or command.is_array]
         for word, is_text in values:
-            if word.is_quoted and any(char in word.text for char in " \n") and markers.found(word.text):
-                _read_string(data, script, word, is_text)
+            if word.is_quoted and any(char in word.text for char in " \n") and file.telling(word.text):
+                _read_string(file.source.data, script, word, is_text)
 
 
 def _read_string(data: bytes, script: Script, word: Word, is_text: bool) -> None:

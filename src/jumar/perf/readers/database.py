@@ -11,7 +11,7 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
-from jumar.perf.profile import Block, Collective, Kernel, Profile, Step, StepRow
+from jumar.perf.profile import Block, Collective, Kernel, Profile, ProfiledStep, StepRow
 from jumar.perf.readers import memory, tables
 from jumar.perf.readers.base import Base, opened
 from jumar.perf.readers.collect import MOST, Collector
@@ -33,7 +33,7 @@ def read(path: Path, profile: Profile) -> Trace:
         comm = _collectives(base, found.origin)
         kernels = _kernels(base, found.origin, _sent(base))
         profile.steps = [
-            Step(str(name), (start - found.origin) / 1000, (end - found.origin) / 1000)
+            ProfiledStep(str(name), (start - found.origin) / 1000, (end - found.origin) / 1000)
             for name, start, end in base.rows("STEP_TIME", "id", "startNs", "endNs")
             if _is_span(start, end) and found.origin
         ] or profile.steps

@@ -13,7 +13,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from jumar.perf import spans
-from jumar.perf.profile import HostOp, Kernel, Profile, Step, is_communication
+from jumar.perf.profile import HostOp, Kernel, Profile, ProfiledStep, is_communication
 from jumar.perf.readers import frames
 from jumar.perf.readers.collect import Collector, Raw
 from jumar.perf.readers.events import Events
@@ -71,7 +71,7 @@ def sort(found: Collector, path: Path, profile: Profile) -> Trace:
     origin = min(raw[3] for raw in kept) if kept else middle
     _host(found.host, origin, profile)
     profile.steps += [
-        Step(name.rpartition(" ")[2], (start - origin) / 1000, (start + length - origin) / 1000)
+        ProfiledStep(name.rpartition(" ")[2], (start - origin) / 1000, (start + length - origin) / 1000)
         for name, _, _, start, length, _ in found.iterations
     ]
     profile.steps.sort(key=lambda step: step.start)
@@ -125,7 +125,7 @@ def _host(rows: list[Raw], origin: int, profile: Profile) -> None:
         start = (begin - origin) / 1000
         end = start + length / 1000
         if name.startswith("ProfilerStep#"):
-            profile.steps.append(Step(name.removeprefix("ProfilerStep#"), start, end))
+            profile.steps.append(ProfiledStep(name.removeprefix("ProfilerStep#"), start, end))
         elif type(args) is dict and (len(args) != 2 or "Sequence number" not in args):
             get = args.get
             shapes = get("Input Dims") or get("Input dims")

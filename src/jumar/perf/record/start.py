@@ -19,16 +19,17 @@ from jumar.perf.roofline import card
 from jumar.perf.simulate import simulate, warm
 from jumar.perf.trace_events import Run
 from jumar.perf.write import write
+from jumar.runtime import variables
 from jumar.tables.load import table
 from jumar.tables.perf import jit_compile
 
 
 def begin() -> None:
-    if multiprocessing.parent_process() is not None or not os.environ.get("JUMAR_PROFILE"):
+    if multiprocessing.parent_process() is not None or not variables.PROFILE.read():
         return
     import torch
 
-    if os.environ.get("JUMAR_EMULATE") == "0":
+    if variables.EMULATE.read() is False:
         # transformers and others import it wherever it is installed, which fails on a machine without CANN
         sys.modules.setdefault("torch_npu", None)  # type: ignore[arg-type]
     npu = hasattr(torch, "npu") and torch.npu.is_available()
@@ -54,7 +55,7 @@ def begin() -> None:
 def _mark_updates(watch: Watch) -> None:
     from torch.optim import optimizer
 
-    wanted = int(os.environ.get("JUMAR_PROFILE_STEPS") or 0)
+    wanted = variables.PROFILE_STEPS.read()
     done = 0
 
     def before(one: Any, *_: Any) -> None:
@@ -119,11 +120,11 @@ def _mark_prints(watch: Watch) -> None:
 def _write(torch: Any, watch: Watch, started: int, chosen: list[bool], *, npu: bool) -> None:
     if not watch.calls:
         return
-    soc = os.environ.get("JUMAR_SOC", "Ascend910B3")
+    soc = variables.SOC.read()
     model = card(soc)
     ranks, rank = _ranks()
     run = Run(
-        folder=Path(os.environ["JUMAR_PROFILE"]),
+        folder=Path(variables.PROFILE.read()),
         rank=rank,
         started=started,
         device="emulated NPU" if npu else "CPU",
@@ -165,6 +166,3 @@ def _memory(torch: Any) -> tuple[float, float] | None:
         return torch.npu.max_memory_allocated() / 2**20, torch.npu.max_memory_reserved() / 2**20
     except Exception:  # no card was used
         return None
-
-
-begin()

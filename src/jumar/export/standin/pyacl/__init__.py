@@ -23,6 +23,7 @@ from jumar.export.standin.pyacl.state import (
     fail,
     handle,
 )
+from jumar.runtime import variables
 
 __all__ = [
     "app_log", "create_data_buffer", "destroy_data_buffer", "finalize", "get_data_buffer_addr", "get_data_buffer_size",
@@ -48,7 +49,7 @@ def finalize() -> int:
 
 
 def get_soc_name() -> str:
-    return os.environ.get("JUMAR_SOC", "Ascend910B3")
+    return variables.SOC.read()
 
 
 def get_version() -> tuple[int, int, int, int]:

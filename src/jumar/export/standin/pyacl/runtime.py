@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import os
 from typing import NoReturn
 
 from jumar.export.standin.pyacl.state import (
@@ -58,6 +57,8 @@ from jumar.export.standin.pyacl.streams import (
 from jumar.export.standin.pyacl.streams import (
     unsubscribe_report as unsubscribe_report,
 )
+from jumar.runtime import variables
+from jumar.tables.socs import socs
 
 HOST = 1
 """The run mode of a program on a server with cards."""
@@ -85,7 +86,7 @@ def get_device() -> tuple[int, int]:
 
 
 def get_device_count() -> tuple[int, int]:
-    return int(os.environ.get("JUMAR_CARDS", "1")), OK
+    return variables.CARDS.read() if variables.CARDS.text() else 1, OK
 
 
 def get_run_mode() -> tuple[int, int]:
@@ -112,7 +113,7 @@ def get_context() -> tuple[int, int]:
 
 def get_mem_info(kind: int) -> tuple[int, int, int]:
     """Free and all bytes of the emulated card, whose memory is that of the host."""
-    whole = int(os.environ.get("JUMAR_MEMORY_MB", "65536")) << 20
+    whole = (variables.MEMORY.read() or int(socs()[variables.SOC.read()]["memory_mib"])) << 20
     return max(0, whole - sum(len(block) for block in STATE.memory.values())), whole, OK
 
 

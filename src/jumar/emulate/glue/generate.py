@@ -1,0 +1,58 @@
+"""Turns the table of operators into C++ for the glue: sorted rows by name, then the patterns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from jumar.core.errors import UserError
+from jumar.tables import load, operators
+from jumar.tables.operators import Row
+
+HEADER = "operators.inc"
+_NAMES = ("index", "written", "host")
+_MASKS = ("float32_results", "host_results")
+_FLAGS = ("index_result", "statistics", "random")
+
+
+def sources() -> tuple[bytes, ...]:
+    """What the text depends on, unread: part of the glue's name in the cache."""
+    return (load.text("operators.toml"), Path(operators.__file__).read_bytes(), Path(__file__).read_bytes())
+
+
+def header() -> str:
+    """The text of `operators.inc`, which operators.cpp includes."""
+    try:
+        rows = operators.rows()
+    except (ValueError, OSError) as error:
+        raise UserError(f"the emulator cannot be built: {error}", "mend the row") from error
+    plain = sorted((row for row in rows if not row.is_pattern), key=lambda row: row.name)
+    patterns = [row for row in rows if row.is_pattern]
+    lines = ["// Written by jumar/emulate/glue/generate.py from operators.toml; do not edit."]
+    for name, part in (("kRows", plain), ("kPatterns", patterns)):
+        lines += [f"constexpr Facts {name}[] = {{", *(f"    {_row(row)}," for row in part), "};"]
+    return "\n".join([*lines, ""])
+
+
+def _row(row: Row) -> str:
+    """Designated initializers, in the order of `struct Facts`."""
+    cells = [f".name = {json.dumps(row.name)}"]
+    if row.carried:
+        cells.append(f".carried = Carried::{_enumerator(row.carried)}")
+    if row.autograd:
+        cells.append(".keeps_autograd = true")
+    cells += [
+        f".{column} = {{{', '.join(map(json.dumps, value))}}}" for column in _NAMES if (value := getattr(row, column))
+    ]
+    cells += [
+        f".{column} = {sum(1 << item for item in value)}u" for column in _MASKS if (value := getattr(row, column))
+    ]
+    cells += [f".wide_{kind} = true" for kind in ("float16", "bfloat16") if kind in row.rounding]
+    cells += [f".{column} = true" for column in _FLAGS if getattr(row, column)]
+    if row.devices:
+        cells.append(".mixes_devices = true")
+    return f"{{{', '.join(cells)}}}"
+
+
+def _enumerator(carried: str) -> str:
+    return "k" + "".join(part.capitalize() for part in carried.split("_"))

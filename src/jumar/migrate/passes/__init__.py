@@ -1,0 +1,1 @@
+"""What is known about each subject of a migration, one folder each; `migrate/rule.py` says what a pass is."""

@@ -1,0 +1,230 @@
+"""The paths of a script: which calls read and write, and where the path they are given begins.
+
+A path begins with a literal, with an option of the command line (`args.data_path`, also through variables, arguments
+and `os.path.join`), or with something this file does not tell.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from jumar.migrate.flow import Flow
+from jumar.migrate.passes.cloud import helper
+from jumar.migrate.pyfile import PyFile
+from jumar.tables.load import table
+
+_SAME_PATH = {"os.path.join", "os.path.abspath", "os.path.realpath", "os.path.normpath", "os.path.expanduser"}
+_SAME_PATH |= {"os.path.dirname", "pathlib.Path", "glob.glob"}
+_SAME_METHODS = {"joinpath", "resolve", "absolute", "expanduser", "as_posix", "strip", "rstrip"}
+_SCHEME_TEST = re.compile(rb"""startswith\(\(?['"](?:s3|obs)|['"](?:s3|obs)(?:://?)?['"]\s+in\s""")
+_SWITCH = re.compile(r"(?:is_?|run_|use_|enable_|on_)?(?:modelarts|model_arts|cloudbrain)(?:_mode|_flag)?")
+_WRITE_MODE = re.compile(r"[rb+t]*[wax][rb+t]*")
+
+
+class Root(NamedTuple):
+    """Where a path begins: a `literal`, an `option` (its name), a call of the `helper`, or something `else`."""
+
+    kind: str
+    node: ast.expr
+    name: str = ""
+
+
+class Use(NamedTuple):
+    """A call that reads or writes a path; the path is None when the call leaves it to a default."""
+
+    call: ast.Call
+    path: ast.expr | None
+    what: str
+    keyword: str = ""
+
+
+_found: WeakKeyDictionary[PyFile, Paths] = WeakKeyDictionary()
+
+
+def of(file: PyFile) -> Paths:
+    """The analysis of a file, made on first use."""
+    if file not in _found:
+        _found[file] = Paths(file)
+    return _found[file]
+
+
+class Paths:
+    def __init__(self, file: PyFile) -> None:
+        self.file = file
+        self.flow = Flow(file)
+        self._rows: dict[str, Any] = table("cloud_paths.toml")
+
+    @cached_property
+    def writes(self) -> list[Use]:
+        """The calls that write files, in order."""
+        found = [use for call in self.flow.calls for use in self._by_table(call, "writes")]
+        found += [Use(call, self.file.argument(call, 0, "file"), "open") for call in self._opens(write=True)]
+        return sorted(found, key=lambda use: (use.call.lineno, use.call.col_offset))
+
+    @cached_property
+    def folders(self) -> list[Use]:
+        """The calls that make folders."""
+        return [
+            Use(call, self.file.argument(call, 0, "path"), "mkdir")
+            for call in self.flow.calls
+            if self.file.name(call.func) in ("os.mkdir", "os.makedirs")
+        ]
+
+    @cached_property
+    def reads(self) -> list[Use]:
+        """The calls that read data or a state to begin from, in order."""
+        found = [use for call in self.flow.calls for use in self._by_table(call, "reads")]
+        found += [use for call in self.flow.calls for use in self._dataset(call)]
+        found += [Use(call, self.file.argument(call, 0, "file"), "open") for call in self._opens(write=False)]
+        return sorted(found, key=lambda use: (use.call.lineno, use.call.col_offset))
+
+    def _by_table(self, call: ast.Call, section: str) -> Iterator[Use]:
+        name = self.file.name(call.func)
+        if name is None:
+            return
+        short = f"{name.partition('.')[0]}.{name.rpartition('.')[2]}"
+        row = self._rows[section].get(short)
+        if row is None or self.file.has_stars(call):
+            return
+        position, keyword = row.split()
+        at = int(position)
+        path = self.file.argument(call, at if at >= 0 else 99, keyword)
+        yield Use(call, path, short.rpartition(".")[2], keyword)
+
+    def _dataset(self, call: ast.Call) -> Iterator[Use]:
+        kind = self.dataset_class(call)
+        if kind is None or kind in self._rows["datasets"] or not (call.args or call.keywords):
+            return
+        names = ("dataset_dir", "dataset_files", "dataset_file", "root")
+        path = next((k.value for k in call.keywords if k.arg in names), call.args[0] if call.args else None)
+        if path is not None and not isinstance(path, ast.Starred):
+            yield Use(call, path, kind)
+
+    def dataset_class(self, call: ast.Call) -> str | None:
+        """The class of `mindspore.dataset` or `torchvision.datasets` that a call makes an object of."""
+        name = self.file.name(call.func) or ""
+        last = name.rpartition(".")[2]
+        if name.startswith("mindspore.dataset.") and last.endswith("Dataset"):
+            return last
+        return last if name.startswith("torchvision.datasets.") and last[:1].isupper() else None
+
+    def _opens(self, *, write: bool) -> Iterator[ast.Call]:
+        for call in self.flow.calls:
+            if not isinstance(call.func, ast.Name) or call.func.id != "open" or self.file.has_stars(call):
+                continue
+            mode = self.file.argument(call, 1, "mode")
+            if mode is not None and not isinstance(mode, ast.Constant):
+                continue
+            is_write = mode is not None and _WRITE_MODE.fullmatch(str(mode.value)) is not None
+            if is_write is write:
+                yield call
+
+    def roots(self, node: ast.expr | None, seen: set[ast.AST] | None = None) -> list[Root]:
+        """Every way in which a path may begin; `path = join(path, …)` leads back to where it was seen."""
+        if node is None:
+            return []
+        seen = set() if seen is None else seen
+        origins = [origin for origin in self.flow.origins(node) or [node] if origin not in seen]
+        seen.update(origins)
+        found = [root for origin in origins for root in self._root(origin, seen)]
+        var = self.flow.var(node)
+        if var is not None and (default := self._default(var)) is not None:
+            found += self.roots(default, seen)
+        return list(dict.fromkeys(found))
+
+    def _default(self, var: Any) -> ast.expr | None:
+        """The default of a parameter."""
+        if self.flow.parameter(var) is None:
+            return None
+        args = var.owner.args
+        plain = [*args.posonlyargs, *args.args]
+        pairs = list(zip(reversed(plain), reversed(args.defaults), strict=False))
+        pairs += [(arg, value) for arg, value in zip(args.kwonlyargs, args.kw_defaults, strict=True) if value]
+        return next((value for arg, value in pairs if arg.arg == var.name and isinstance(value, ast.Constant)), None)
+
+    def _root(self, node: ast.expr, seen: set[ast.AST]) -> list[Root]:
+        if helper.is_call(self.file, node):
+            return [Root("helper", node)]
+        if isinstance(node, ast.Constant):
+            return [Root("literal", node, node.value)] if isinstance(node.value, str) else [Root("else", node)]
+        if isinstance(node, ast.Call):
+            return self._called(node, seen)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div)):
+            return self.roots(node.left, seen)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+            return self._template(node, node.left, "%", seen)
+        if isinstance(node, ast.JoinedStr) and node.values:
+            first = node.values[0]
+            if isinstance(first, ast.FormattedValue):
+                return self.roots(first.value, seen)
+            return [Root("literal", node, str(getattr(first, "value", "")))]
+        if isinstance(node, ast.Attribute) and self.file.name(node) is None:
+            return [Root("option", node, node.attr)]
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            return [Root("option", node, str(node.slice.value))]
+        return [Root("else", node)]
+
+    def _called(self, node: ast.Call, seen: set[ast.AST]) -> list[Root]:
+        name = self.file.name(node.func)
+        is_str = isinstance(node.func, ast.Name) and node.func.id == "str"
+        if (name in _SAME_PATH or is_str) and node.args:
+            return self.roots(node.args[0], seen)
+        if isinstance(node.func, ast.Attribute) and name is None:
+            if node.func.attr == "format":
+                return self._template(node, node.func.value, "{", seen)
+            if node.func.attr in _SAME_METHODS:
+                return self.roots(node.func.value, seen)
+        return [Root("else", node)]
+
+    def _template(self, whole: ast.expr, text: ast.expr, mark: str, seen: set[ast.AST]) -> list[Root]:
+        """`"out/%s" % name` begins with a literal, `"{}/x".format(folder)` with its first argument."""
+        if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
+            return [Root("else", whole)]
+        if not text.value.startswith(mark):
+            return [Root("literal", whole, text.value)]
+        if isinstance(whole, ast.Call) and whole.args:
+            return self.roots(whole.args[0], seen)
+        if isinstance(whole, ast.BinOp):
+            first = whole.right.elts[0] if isinstance(whole.right, ast.Tuple) and whole.right.elts else whole.right
+            return self.roots(first, seen)
+        return [Root("else", whole)]
+
+    @cached_property
+    def sends_itself(self) -> bool:
+        """Does the script copy its results with MoXing itself? Not if it does so only for addresses of the cloud."""
+        if _SCHEME_TEST.search(self.file.source.data):
+            return False
+        for call in self.flow.calls:
+            if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("copy_parallel", "copy"):
+                continue
+            if not re.search(r"mox|file", self.file.text(call.func)):
+                continue
+            target = self.file.argument(call, 1, "dst_url")
+            if any(_is_place(root) for root in self.roots(target)) and self._is_done_in_jobs(call):
+                return True
+        return False
+
+    def _is_done_in_jobs(self, call: ast.Call) -> bool:
+        """Does no option decide about the call but those that say that this is a job?"""
+        tests = [up.test for up in self.file.ancestors(call) if isinstance(up, ast.If)]
+        asked = [root.name for test in tests for node in ast.walk(test) for root in self._asked(node)]
+        return all(is_switch(name) or name.endswith("_url") or "rank" in name for name in asked)
+
+    def _asked(self, node: ast.AST) -> list[Root]:
+        if not isinstance(node, ast.Attribute) or self.file.name(node) is not None:
+            return []
+        return [root for root in self._root(node, set()) if root.kind == "option"]
+
+
+def is_switch(name: str) -> bool:
+    """Is this the name of an option that says whether the script runs on the platform?"""
+    return _SWITCH.fullmatch(name.lower()) is not None
+
+
+def _is_place(root: Root) -> bool:
+    return (root.kind == "option" and root.name.endswith("_url")) or root.name.startswith(("s3://", "obs://"))

@@ -1,0 +1,52 @@
+"""`set_context(device_target=…, device_id=…)`: `mindspore.set_device` since the context is split up."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from jumar.core.finding import Finding, State
+from jumar.migrate.passes.mindspore import calls
+from jumar.migrate.pyfile import PyFile
+from jumar.migrate.rule import Rule
+
+RULE = Rule(
+    id="MS104",
+    name="mindspore-device",
+    summary="the device chosen through set_context",
+    keywords=("device_target", "device_id", "set_device"),
+)
+FIX = "call `mindspore.set_device(device_target, device_id)` once, before anything runs"
+
+
+def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
+    if calls.is_call(file, node, ("mindspore.set_device",)):
+        given = file.argument(node, 0, "device_target")
+        if given is not None and _is_gpu(given):
+            yield file.rewrite(RULE, given, "the device is an NPU", file.replace(given, _value(given, file)))
+        return
+    if not calls.is_call(file, node, calls.CONTEXT):
+        return
+    target, number = file.keyword(node, "device_target"), file.keyword(node, "device_id")
+    if target is None:
+        if number is not None:
+            message = "`device_id` is an argument of `mindspore.set_device` today; here it still works, with a warning"
+            yield file.report(RULE, number, State.BENIGN, message, FIX)
+        return
+    moved = [item for item in (target, number) if item is not None]
+    spelled, edits = calls.root(file)
+    values = ", ".join(_value(item.value, file) for item in moved)
+    changed = calls.instead(file, node, moved, [f"{spelled}.set_device({values})"])
+    message = "the device is chosen with `mindspore.set_device`"
+    if changed is None or "\n" in values:
+        yield file.report(RULE, node, State.HAND, message, FIX)
+    else:
+        yield file.rewrite(RULE, node, message, *changed, *edits)
+
+
+def _is_gpu(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == "GPU"
+
+
+def _value(node: ast.expr, file: PyFile) -> str:
+    return file.text(node).replace("GPU", "Ascend") if _is_gpu(node) else file.text(node)

@@ -1,0 +1,1 @@
+"""Rules of `--multi-card`: together they turn a one-card training script into one for many cards."""

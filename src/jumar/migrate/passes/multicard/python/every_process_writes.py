@@ -1,0 +1,136 @@
+"""Files, event logs and progress bars: every process would write them, only the first one shall."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from jumar.core.edit import Edit
+from jumar.core.finding import Finding, State
+from jumar.migrate import lines
+from jumar.migrate.passes.multicard import script as scripts
+from jumar.migrate.passes.multicard import text, writes
+from jumar.migrate.passes.multicard.script import Script
+from jumar.migrate.pyfile import PyFile
+from jumar.migrate.rule import Rule
+
+RULE = Rule(
+    id="PT307",
+    name="every-process-writes",
+    summary="something that only one process may do: save, log, show progress",
+    keywords=("backward",),
+)
+
+
+def finish(file: PyFile) -> Iterator[Finding]:
+    script = scripts.of(file)
+    if not script.ready:
+        return
+    for write in writes.find(script):
+        yield _guard(file, write)
+    for call, _ in script.calls_named("progress"):
+        if file.keyword(call, "disable") is None:
+            edit = lines.add_argument(file, call, "disable=RANK != 0")
+            yield _argument(file, call, "only the first process shows this bar", edit, "disable=RANK != 0")
+    for call in script.flow.calls:
+        name = file.name(call.func)
+        if name == "wandb.init":
+            extra = 'mode="online" if RANK == 0 else "disabled"'
+            edit = None if file.keyword(call, "mode") else lines.add_argument(file, call, extra)
+            yield _argument(file, call, "only the first process reports to wandb", edit, extra)
+        elif name in ("os.makedirs", "os.mkdir") and not script.is_first_only(call):
+            yield from _folder(file, call, name)
+    for call, _ in script.calls_named("writers"):
+        yield from _writer(script, call)
+    yield from _loads(script)
+
+
+def _guard(file: PyFile, write: writes.Write) -> Finding:
+    first = write.statements[0]
+    edits = None if write.reason else lines.under(file, write.statements, text.IS_FIRST)
+    if edits is None:
+        reason = write.reason or "the line holds other code too"
+        fix = f"compute on all processes, write under `{text.IS_FIRST}`"
+        return file.report(RULE, first, State.HAND, f"`{write.what}` runs on every process: {reason}", fix)
+    return file.rewrite(RULE, first, f"`{write.what}` only on the first process", *edits)
+
+
+def _argument(file: PyFile, call: ast.Call, message: str, edit: Edit | None, extra: str) -> Finding:
+    if edit is not None:
+        return file.rewrite(RULE, call, message, edit)
+    return file.report(RULE, call, State.HAND, f"{message}: not changed", f"give it `{extra}`")
+
+
+def _folder(file: PyFile, call: ast.Call, name: str) -> Iterator[Finding]:
+    """Two processes that make one folder at the same time: the second must not fail."""
+    if file.keyword(call, "exist_ok") is not None:
+        return
+    edit = lines.add_argument(file, call, "exist_ok=True") if len(call.args) == 1 and not call.keywords else None
+    if edit is None or not isinstance(call.func, ast.Attribute):
+        yield file.report(RULE, call, State.HAND, f"`{name}` runs on every process", "give it `exist_ok=True`")
+        return
+    rename = file.rename_attr(call.func, "makedirs") if name == "os.mkdir" else None
+    edits = [edit, rename] if rename is not None else [edit]
+    yield file.rewrite(RULE, call, f"`{name}` may run on several processes at once", *edits)
+
+
+def _writer(script: Script, call: ast.Call) -> Iterator[Finding]:
+    """A `SummaryWriter`: made on the first process, and so are the calls of its methods."""
+    file = script.file
+    statement = file.statement(call)
+    var = script.flow.var(statement.targets[0]) if isinstance(statement, ast.Assign) else None
+    fix = "make it under `if RANK == 0:` and call its methods only there"
+    if var is None or not isinstance(statement, ast.Assign) or statement.value is not call:
+        yield file.report(RULE, call, State.HAND, "every process writes event files", fix)
+        return
+    statements: set[ast.stmt] = set()
+    for alias in script.flow.aliases(var):
+        for use in script.flow.uses.get(alias, ()):
+            one = file.statement(use)
+            if isinstance(getattr(use, "ctx", None), ast.Store) or script.is_first_only(use) or _is_handed(script, use):
+                continue
+            if not isinstance(file.parent(use), ast.Attribute) or not isinstance(one, ast.Expr):
+                yield file.report(RULE, call, State.HAND, f"every process writes event files (line {one.lineno})", fix)
+                return
+            statements.add(one)
+    alone = [writes.Write([one], "") for one in sorted(statements, key=lambda one: one.lineno)]
+    groups = [lines.under(file, group.statements, text.IS_FIRST) for group in writes.grouped(script, alone)]
+    if None in groups:
+        yield file.report(RULE, call, State.HAND, "every process writes event files", fix)
+        return
+    _, end = file.source.span(call)
+    guards = [edit for group in groups for edit in group or ()]
+    yield file.rewrite(RULE, call, "only the first process writes event files", Edit(end, end, _ELSE), *guards)
+
+
+_ELSE = b" if RANK == 0 else None"
+
+
+def _is_handed(script: Script, use: ast.expr) -> bool:
+    """Is the writer passed on as an argument to a function of this file?"""
+    up = script.file.parent(use)
+    call = script.file.parent(up) if isinstance(up, ast.keyword) else up
+    return isinstance(call, ast.Call) and use is not call.func and bool(script.flow.callees(call))
+
+
+def _loads(script: Script) -> Iterator[Finding]:
+    """A file loaded behind the training loop: the first process must have written it."""
+    file = script.file
+    for epochs in script.epochs:
+        owner = script.flow.owner(epochs.node)
+        for call in script.flow.calls:
+            behind = call.lineno > (epochs.node.end_lineno or 0) and script.flow.owner(call) is owner
+            if behind and file.name(call.func) == "torch.load":
+                statement = _outermost_with(script, call)
+                edit = lines.before(file, statement, text.BARRIER)
+                if edit is not None and not script.is_first_only(call):
+                    message = "all processes wait until the file is written"
+                    yield file.rewrite(RULE, (edit.start, edit.start), message, edit)
+
+
+def _outermost_with(script: Script, call: ast.Call) -> ast.stmt:
+    found = script.file.statement(call)
+    for up in script.file.ancestors(call):
+        if isinstance(up, ast.With):
+            found = up
+    return found

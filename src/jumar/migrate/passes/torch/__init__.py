@@ -1,0 +1,1 @@
+"""PyTorch and CUDA: what the rules for Python, shell text, configs, requirements and native code share."""

@@ -1,0 +1,72 @@
+"""What is left of CUDA words in a configuration that no other rule has explained: each gets a finding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jumar.core.finding import Finding, Safety, State
+from jumar.migrate.passes.torch import markers
+from jumar.migrate.rule import Rule
+from jumar.migrate.syntax.entry import Entry, Kind
+from jumar.migrate.textfile import TextFile
+
+RULE = Rule(
+    id="YM900",
+    name="left-over-setting",
+    summary="a CUDA word in a configuration that no other rule explains",
+    keywords=markers.WORDS,
+    safety=Safety.SHOW,
+)
+_ABOUT = re.compile(
+    r".*(?:name|title|description|summary|authors?|maintainers?|keywords|classifiers|url|urls|homepage|repository|email"
+    r"|test_cases?|known_\w+|scopes?|comment|label|labels|tags?|readme|license|message|help|text|owner|runner|resources?|runs-on|note|notes|source)",
+    re.I,
+)
+_ADDRESS = re.compile(r"(?:https?|git|ssh|s3)://\S+|git@\S+|\S+@\S+\.\w+")
+_FILE = re.compile(r"[\w./${}*~@:-]*[\w}*]\.[A-Za-z]\w{0,5}|[\w.@-]+(?:/[\w.@${}*-]+)+")
+FLOOD = 30
+"""From this many sentences on a file is data, and one finding speaks for all."""
+
+
+def finish(file: TextFile) -> Iterator[Finding]:
+    told = 0
+    for entry in file.entries:
+        at = (min(entry.key_start, entry.start), max(entry.end, entry.key_end))
+        if entry.kind is Kind.OPEN:
+            at = (entry.key_start, entry.key_end)
+        words = entry.value if entry.path[-1:] == ("[]",) else f"{entry.key} {entry.value}"
+        marker = markers.found(words)
+        if marker is None or file.is_covered(*at) or _is_script(file, entry):
+            continue
+        finding_state, message, fix = _judge(entry, marker)
+        if finding_state is State.BENIGN:
+            told += 1
+            if told == FLOOD:
+                message = "this file holds many CUDA words in data or text; the rest of them is not listed"
+            elif told > FLOOD:
+                continue
+        yield file.report(RULE, at, finding_state, message, fix, subject=marker)
+
+
+def _is_script(file: TextFile, entry: Entry) -> bool:
+    return any(start <= entry.start and entry.end <= end for start, end in file.script_spans)
+
+
+def _judge(entry: Entry, marker: str) -> tuple[State, str, str | None]:
+    fix = "see what reads it, and whether it works with an NPU"
+    if entry.kind is Kind.OPEN:
+        return State.BENIGN, f"`{entry.key}` is the name of a group", None
+    if markers.found(entry.value) is None:
+        if not markers.is_strong(entry.key) and entry.value.lower() not in ("true", "yes", "on"):
+            return State.BENIGN, f"`{entry.key}` is a name of the program's own", None
+        if entry.value.lower() in ("false", "no", "off", "null", "none", "~", ""):
+            return State.BENIGN, f"`{entry.key}` is switched off", None
+        return State.HAND, f"`{entry.key}` is `{entry.value[:60]}`", fix
+    if _ABOUT.fullmatch(entry.key) or markers.is_prose(entry.value):
+        return State.BENIGN, f"`{marker}` in text about the project", None
+    if _ADDRESS.fullmatch(entry.value) or _FILE.fullmatch(entry.value):
+        return State.BENIGN, f"`{entry.value[:60]}` is an address or a file name", None
+    if markers.is_weak(entry.value):
+        return State.BENIGN, f"`{entry.value[:60]}` speaks of cards in general", None
+    return State.HAND, f"`{entry.key}` is `{entry.value.strip()[:60]}`", fix

@@ -1,0 +1,68 @@
+"""`torch.cuda.…` used in code: renamed by the table, or reported where torch_npu has nothing of the kind."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator
+
+from jumar.core.finding import Finding, Safety, State
+from jumar.migrate.passes.torch import targets
+from jumar.migrate.pyfile import PyFile
+from jumar.migrate.rule import Rule
+from jumar.migrate.settings import Style
+from jumar.tables.apis import cuda_rows
+
+RULE = Rule(
+    id="PT102",
+    name="torch-cuda-name",
+    summary="a name of torch.cuda",
+    keywords=("cuda", "autocast_gpu"),
+    roots=("torch",),
+)
+OTHER_RULES = ("torch.cuda.nvtx",)
+"""Modules that have a rule of their own."""
+
+
+def is_cuda_name(name: str) -> bool:
+    if name == "torch.cuda" or name.startswith("torch.cuda."):
+        return not name.startswith(OTHER_RULES)
+    return name in cuda_rows()
+
+
+def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
+    if not is_cuda_name(name):
+        return
+    context = node.ctx if isinstance(node, (ast.Name, ast.Attribute)) else None
+    if not isinstance(context, ast.Load):
+        if isinstance(node, ast.Attribute):
+            fix = "patch the name of `torch.npu` instead, and ask why torch is patched at all"
+            yield file.report(RULE, node, State.HAND, f"`{name}` is replaced or deleted here", fix, name)
+        return
+    row = targets.row_for(name, file)
+    new = targets.new_name(row, file)
+    if new is None:
+        yield _left(node, name, file)
+    elif new == name and file.settings.to is not Style.IMPORT:
+        yield file.report(RULE, node, State.BENIGN, f"`{name}` works as it stands with torch {file.settings.torch}")
+    else:
+        what = f"`{name}` is replaced" if file.settings.to is Style.IMPORT else f"`{name}` becomes `{new}`"
+        yield file.rewrite(
+            RULE, node, what, targets.rename(file, node, new), otherwise=f"write `{new}` here", subject=name
+        )
+
+
+def _left(node: ast.expr, name: str, file: PyFile) -> Finding:
+    row = targets.row_for(name, file)
+    if row.npu is not None:
+        fix = f"write `{row.npu}` here"
+        return file.report(RULE, node, State.HAND, f"`{name}` is not patched by `transfer_to_npu`", fix, name)
+    what = f"`{name}` has no {'direct counterpart' if row.state is State.HAND else 'counterpart on an NPU'}"
+    found = file.report(RULE, node, row.state, what, row.note, name)
+    kept = targets.rename(file, node, name) if file.settings.to is not Style.IMPORT else None
+    if kept is None or not kept.edits:
+        return found
+    # `c.get_arch_list()` after `import torch.cuda as c`: the import moves, so the old name is written out.
+    rewritten = file.rewrite(RULE, node, what, *kept.edits, needs=kept.needs)
+    file.needs[id(found := dataclasses.replace(found, edits=rewritten.edits, safety=Safety.SAFE))] = kept.needs
+    return found

@@ -1,1 +1,0 @@
-"""One rule per file, one folder per language; see CONTRIBUTING.md."""

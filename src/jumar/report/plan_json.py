@@ -1,0 +1,112 @@
+"""A plan, or the reason why there is none, as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jumar.machine.plan.build import Plan
+    from jumar.machine.plan.candidates import Candidate
+    from jumar.machine.plan.request import PlanRequest
+    from jumar.machine.plan.solve import Conflict
+
+VERSION = 1
+"""Raised when a field changes its meaning or goes; new fields do not count."""
+
+FIELDS = {
+    "version": "version of this shape; raised when a field changes its meaning or goes",
+    "fits": "is there a set of versions? The fields below `nearest` are there only if not, the others only if so",
+    "machine.family": "chip family",
+    "machine.arch": "`x86_64` or `aarch64`",
+    "machine.python": "Python version",
+    "machine.cann": "CANN version",
+    "machine.framework": "`torch`, `mindspore` or `none`",
+    "machine.framework_version": "its version, or null",
+    "machine.chip": "the chip as it was given or found, or null",
+    "machine.system": "the operating system, or null",
+    "versions[].name": "a part: `driver`, `CANN toolkit`, `torch_npu`, …",
+    "versions[].version": "its version, or null where the tables have none",
+    "versions[].confidence": "`official`, `high`, `medium` or `low`",
+    "versions[].source": "who says so",
+    "versions[].note": "what to know about it, or null",
+    "packages[].kind": "`driver`, `firmware`, `toolkit`, `ops` or `nnal`",
+    "packages[].file": "its name; `*` stands for a number that is not in the tables",
+    "packages[].url": "its address, or null",
+    "packages[].page": "the page where it is offered",
+    "packages[].confidence": "how sure the address is: `official` or `low` (made from the pattern of others)",
+    "packages[].inner": "the installer inside of an archive, or null",
+    "packages[].found": "where `--packages` found it, or null",
+    "packages[].version": "the version that its version file will show, or null",
+    "steps[].id": "a word for the step",
+    "steps[].title": "what it does",
+    "steps[].do": "bash that does it; it uses the functions at the top of `--format shell`",
+    "steps[].done": "bash that succeeds when it is done",
+    "steps[].undo": "what takes it back",
+    "steps[].root": "does it need root?",
+    "steps[].needs": "package files that it needs",
+    "steps[].note": "what to know about it, or null",
+    "steps[].shown": "what a person types instead of `do`, or empty",
+    "steps[].look": "what a person types to see that it is done, or empty",
+    "notes": "remarks about the plan",
+    "findings[].id": "a finding about the packages, for `jumar explain`",
+    "findings[].level": "`error`",
+    "findings[].message": "what was found",
+    "findings[].fix": "what to do",
+    "wishes": "the smallest group of wishes that exclude each other",
+    "reasons[].wish": "one of them",
+    "reasons[].about": "what it is about",
+    "reasons[].others": "the other ones",
+    "reasons[].left": "what those leave for it",
+    "reasons[].sources": "who says so",
+    "nearest[].family": "a set that works; the fields are those of `machine`",
+    "nearest[].changes[].wish": "a wish that it does not keep",
+    "nearest[].changes[].instead": "what it has instead",
+    "nearest[].command": "the command that gives this set",
+}
+"""Every field that can appear, for the reference page; a test compares it with what is written."""
+
+
+def plan(made: Plan) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "fits": True,
+        "machine": {**_set(made.candidate), "chip": made.chip, "system": made.system.name if made.system else None},
+        "versions": [asdict(part) for part in made.parts],
+        "packages": [
+            {**asdict(package), "found": str(package.found) if package.found else None} for package in made.packages
+        ],
+        "steps": [asdict(step) for step in made.steps],
+        "notes": made.notes,
+        "findings": [
+            {"id": one.id, "level": one.level, "message": one.message, "fix": one.fix} for one in made.findings
+        ],
+    }
+
+
+def conflict(found: Conflict, asked: PlanRequest) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "fits": False,
+        "wishes": found.wishes,
+        "reasons": [asdict(reason) for reason in found.reasons],
+        "nearest": [
+            {
+                **_set(near.candidate),
+                "changes": [{"wish": said, "instead": value} for said, value in near.changes],
+                "command": near.command(asked),
+            }
+            for near in found.nearest
+        ],
+    }
+
+
+def _set(one: Candidate) -> dict[str, Any]:
+    return {
+        "family": one.family,
+        "arch": one.arch,
+        "python": one.python,
+        "cann": one.cann,
+        "framework": one.framework,
+        "framework_version": one.version or None,
+    }

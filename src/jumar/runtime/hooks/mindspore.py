@@ -1,0 +1,220 @@
+"""What MindSpore programs must be spared, unedited, on a machine without an NPU: the whole list.
+
+On its CPU target, programs that name Ascend or GPU get the CPU: the device of `set_context` and `set_device`; `init()`,
+which on the platform reads a rank table and here meets at MindSpore's own scheduler; mixed precision, which the CPU
+refuses. On the emulated machine there is no queue from the host's data set into the graph (data sinking): batches are
+handed over one by one; and there is no operator compiler, whose package MindSpore reports missing whenever a device is
+chosen. On both, the number of data workers is at most that of this machine's cores.
+
+Python 3.7 and the standard library only: loaded by site/sitecustomize.py in interpreters without Jumar.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import subprocess
+import sys
+import time
+from typing import Any, Callable  # noqa: UP035
+
+MEET = "JUMAR_MINDSPORE_MEET"
+PORT = "JUMAR_MINDSPORE_PORT"
+_CPU = "CPU"
+_PATIENCE = 60.0
+_GRACE = 2.0
+
+Change = Callable[[Any], None]
+
+
+def changes(target: str) -> dict[str, Change]:
+    """What is done to which module, after it has run, for a target: `CPU` or `Ascend`."""
+    both = {
+        "mindspore.dataset.core.validator_helpers": _accept_workers,
+        "mindspore.dataset.engine.datasets": _fewer_workers,
+    }
+    if target != _CPU:
+        return {**both, "mindspore.log": _no_compiler, "mindspore.train.model": _unsunk}
+    return {
+        **both,
+        "mindspore.context": _context,
+        "mindspore.device_manager": _device,
+        "mindspore.communication.management": _communication,
+        "mindspore.train.amp": _single_precision_network,
+        "mindspore.train.model": _single_precision_model,
+    }
+
+
+def _accept_workers(module: Any) -> None:
+    """`num_parallel_workers=8` is right on the platform; MindSpore refuses more than this machine has cores."""
+    real = module.check_num_parallel_workers
+
+    @functools.wraps(real)
+    def check_num_parallel_workers(value: Any) -> Any:
+        return None if isinstance(value, int) and value > 1 else real(value)
+
+    module.check_num_parallel_workers = check_num_parallel_workers
+
+
+def _fewer_workers(module: Any) -> None:
+    real = module.Dataset.__init__
+
+    @functools.wraps(real)
+    def __init__(self: Any, *arguments: Any, **given: Any) -> None:
+        real(self, *arguments, **given)
+        if self.num_parallel_workers:
+            self.num_parallel_workers = min(self.num_parallel_workers, os.cpu_count() or 1)
+
+    module.Dataset.__init__ = __init__
+
+
+def _no_compiler(module: Any) -> None:
+    """The words come while MindSpore is imported, before anything of it could be changed."""
+    missed = ("No module named 'te'", 'relies on whl package "te"')
+    module._get_logger().addFilter(lambda record: not any(text in record.getMessage() for text in missed))
+
+
+def _unsunk(module: Any) -> None:
+    """What MindSpore itself does on its CPU target, with as many steps as `sink_size` asks for."""
+    model = module.Model
+
+    def train(
+        self: Any, epoch: int, train_dataset: Any, list_callback: Any = None, cb_params: Any = None,
+        sink_size: int = -1, initial_epoch: int = 0, valid_infos: Any = None,
+    ) -> None:  # fmt: skip
+        _say_unsunk()
+        if sink_size > 0:
+            size = train_dataset.get_dataset_size()
+            epoch = initial_epoch + -(-(epoch - initial_epoch) * sink_size // size)
+        self._train_process(epoch, train_dataset, list_callback, cb_params, initial_epoch, valid_infos)
+
+    def evaluate(self: Any, valid_dataset: Any, *args: Any, **kwargs: Any) -> Any:
+        _say_unsunk()
+        return self._eval_process(valid_dataset, *args, **kwargs)
+
+    model._train_dataset_sink_process, model._eval_dataset_sink_process = train, evaluate
+
+
+@functools.lru_cache(maxsize=None)  # noqa: UP033  (Python 3.7)
+def _say_unsunk() -> None:
+    sys.stderr.write(
+        "jumar: data sinking is not emulated: batches are handed over one by one, and callbacks see every step\n"
+    )
+
+
+def _target(name: str) -> str:
+    return _CPU if name in ("Ascend", "GPU", "Davinci") else name
+
+
+def _context(module: Any) -> None:
+    """`set_context` and `Context` both go through one setter of the class."""
+    own = module._Context.set_device_target
+
+    def set_device_target(self: Any, target: str) -> None:
+        own(self, _target(target))
+
+    module._Context.set_device_target = set_device_target
+    module._Context.setters["device_target"] = set_device_target
+
+
+def _device(module: Any) -> None:
+    own = module.set_device
+
+    @functools.wraps(own)
+    def set_device(device_target: str, device_id: int | None = None) -> None:
+        # The CPU has one device: the number of a card has no meaning there.
+        own(_target(device_target), None if _target(device_target) == _CPU else device_id)
+
+    module.set_device = set_device
+
+
+def _single_precision_network(module: Any) -> None:
+    """`amp_level="O2"` is right on the platform; the CPU device computes in float32 and cannot skip steps."""
+    real = module.build_train_network
+
+    @functools.wraps(real)
+    def build_train_network(network: Any, optimizer: Any, loss_fn: Any = None, *levels: Any, **given: Any) -> Any:
+        return real(network, optimizer, loss_fn, **dict(_single_precision(given), level="O0"))
+
+    module.build_train_network = build_train_network
+
+
+def _single_precision_model(module: Any) -> None:
+    real = module.Model.__init__
+
+    @functools.wraps(real)
+    def __init__(self: Any, *arguments: Any, **given: Any) -> None:
+        real(self, *arguments, **_single_precision(given))
+
+    module.Model.__init__ = __init__
+
+
+def _single_precision(given: dict[str, Any]) -> dict[str, Any]:
+    """Without what belongs to mixed precision; a loss scale that skips steps is not needed there."""
+    kept = {name: value for name, value in given.items() if name not in ("amp_level", "keep_batchnorm_fp32")}
+    manager = kept.get("loss_scale_manager")
+    if manager is not None and manager.get_drop_overflow_update():
+        del kept["loss_scale_manager"]
+    return kept
+
+
+def _communication(module: Any) -> None:
+    own = module.init
+
+    @functools.wraps(own)
+    def init(backend_name: str | None = None) -> Any:
+        if not os.environ.get("MS_ROLE"):
+            _meet()
+        if os.environ.get("MS_ROLE", "MS_WORKER") == "MS_WORKER":
+            atexit.register(_leave_together)
+        return own(None if backend_name in ("hccl", "nccl") else backend_name)
+
+    module.init = init
+
+
+def _meet() -> None:
+    """As a launcher would: the variables of MindSpore's own cluster, and its scheduler on the first rank."""
+    size = int(os.environ.get("RANK_SIZE", "1"))
+    port = _free_port() if size == 1 else int(os.environ.get(PORT, "0"))
+    if not port:
+        return
+    os.environ.update(
+        MS_WORKER_NUM=str(size), MS_SCHED_HOST="127.0.0.1", MS_SCHED_PORT=str(port), MS_TOPO_TIMEOUT="600",
+        MS_NODE_ID=os.environ.get("RANK_ID", "0"), MS_ROLE="MS_WORKER",
+    )  # fmt: skip
+    if os.environ["MS_NODE_ID"] == "0":
+        _start_scheduler()
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _start_scheduler() -> None:
+    """In the process group of this rank, so that it ends with the job."""
+    command = "from mindspore.communication import init; init()"
+    subprocess.Popen(
+        [sys.executable, "-c", command], env=dict(os.environ, MS_ROLE="MS_SCHED"),
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def _leave_together() -> None:
+    """MindSpore's CPU device has no barrier: a rank that leaves cuts off one that is in the middle of an exchange."""
+    folder = os.environ.get(MEET, "")
+    if hasattr(sys, "last_type"):  # after an error the launcher ends the others
+        return
+    if not os.path.isdir(folder):
+        if os.environ.get("MS_WORKER_NUM", "1") != "1":
+            time.sleep(_GRACE)
+        return
+    with open(os.path.join(folder, os.environ["RANK_ID"]), "w"):
+        pass
+    end = time.time() + _PATIENCE
+    while len(os.listdir(folder)) < int(os.environ["RANK_SIZE"]) and time.time() < end:
+        time.sleep(0.05)

@@ -1,0 +1,113 @@
+"""What the emulator knows about operators beyond their schemas: the rows of `operators.toml`, checked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any
+
+from jumar.tables.load import table
+
+CARRIED = ("torch_npu", "reference", "composed", "softmax", "python", "refused")
+SPACES = ("aten", "npu")
+MOST = 4
+"""Arguments that one column may name: the C++ rows have room for as many."""
+_NAME = re.compile(r"[\w*]+(\.\w+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row; the head of the table says what the columns mean."""
+
+    name: str
+    """With its namespace: `aten::one_hot`."""
+    why: str
+    carried: str = ""
+    autograd: str = ""
+    index: tuple[str, ...] = ()
+    index_result: bool = False
+    rounding: tuple[str, ...] = ()
+    float32_results: tuple[int, ...] = ()
+    statistics: bool = False
+    written: tuple[str, ...] = ()
+    host: tuple[str, ...] = ()
+    host_results: tuple[int, ...] = ()
+    devices: str = ""
+    random: bool = False
+
+    @property
+    def is_pattern(self) -> bool:
+        return "*" in self.name
+
+    def matches(self, operator: str) -> bool:
+        """`operator` is `aten::add.Tensor`, or without a dot where the overload's name is empty."""
+        base, _, overload = operator.partition(".")
+        if "." in self.name:
+            return self.name == f"{base}.{overload or 'default'}"
+        return fnmatchcase(base, self.name) if self.is_pattern else base == self.name
+
+
+_COLUMNS = {field.name for field in fields(Row)} - {"name"}
+_CHOICES = {"carried": CARRIED, "autograd": ("torch_npu",), "devices": ("mixed",)}
+_WORDS = {"index": None, "written": None, "host": None, "rounding": ("float16", "bfloat16")}
+_NUMBERS = ("float32_results", "host_results")
+_FLAGS = ("index_result", "statistics", "random")
+
+
+@cache
+def rows() -> tuple[Row, ...]:
+    return parse(table("operators.toml"))
+
+
+def matching(operator: str) -> list[Row]:
+    """The rows of an operator, those without a `*` first."""
+    return sorted((row for row in rows() if row.matches(operator)), key=lambda row: row.is_pattern)
+
+
+def carrier(operator: str) -> Row | None:
+    """The row that says how the operator is carried."""
+    return next((row for row in matching(operator) if row.carried), None)
+
+
+def parse(content: dict[str, Any]) -> tuple[Row, ...]:
+    """Typed rows in the order of the file; a mistake is named with its row."""
+    found = []
+    for space, names in content.items():
+        if space not in SPACES:
+            raise ValueError(f"operators.toml: unknown namespace `{space}`; known: {', '.join(SPACES)}")
+        if list(names) != sorted(names):
+            raise ValueError(f"operators.toml: the rows of `{space}` are not sorted")
+        found += [_row(f"{space}::{name}", columns) for name, columns in names.items()]
+    return tuple(found)
+
+
+def _row(name: str, columns: dict[str, Any]) -> Row:
+    if not _NAME.fullmatch(name.partition("::")[2]):
+        raise ValueError(f"operators.toml: `{name}`: not the name of an operator")
+    if not str(columns.get("why", "")).strip():
+        raise ValueError(f"operators.toml: `{name}`: `why` is missing")
+    if columns.keys() == {"why"}:
+        raise ValueError(f"operators.toml: `{name}`: says nothing but why")
+    for column, value in columns.items():
+        if problem := _problem(column, value):
+            raise ValueError(f"operators.toml: `{name}`: {problem}")
+    typed: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in columns.items()}
+    return Row(name, **typed)
+
+
+def _problem(column: str, value: Any) -> str:
+    if column not in _COLUMNS:
+        return f"unknown column `{column}`"
+    if column in _CHOICES and value not in _CHOICES[column]:
+        return f"`{column}` is one of {', '.join(_CHOICES[column])}, not `{value}`"
+    if column in _FLAGS and value is not True:
+        return f"`{column}` is true or left out"
+    if column not in (*_WORDS, *_NUMBERS):
+        return ""
+    if not isinstance(value, list) or not 0 < len(value) <= MOST:
+        return f"`{column}` is a list of 1 to {MOST}"
+    known = _WORDS.get(column)
+    fits = all(isinstance(item, str if column in _WORDS else int) and (not known or item in known) for item in value)
+    return "" if fits else f"`{column}` does not take {value}"

@@ -1,0 +1,87 @@
+"""The table of operators against the installed torch_npu, and the C++ made from it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from running import Run
+
+from jumar.core.errors import UserError
+from jumar.emulate.glue import composite, generate, sparse
+from jumar.tables import operators
+
+_NAMES = """
+import json
+import torch, torch_npu
+schemas = {}
+for schema in torch._C._jit_get_all_schemas():
+    if schema.name.startswith(("aten::", "npu::")):
+        full = schema.name + ("." + schema.overload_name if schema.overload_name else "")
+        schemas[full] = [[argument.name for argument in schema.arguments], len(schema.returns)]
+print(json.dumps(schemas))
+"""
+
+
+def test_every_row_fits_an_operator_of_the_installed_version(run: Run) -> None:
+    schemas = json.loads(run(_NAMES).stdout)
+    for row in operators.rows():
+        matched = {name: schema for name, schema in schemas.items() if row.matches(name)}
+        assert matched, f"{row.name}: no operator has this name"
+        arguments = {argument for names, _ in matched.values() for argument in names}
+        assert {*row.index, *row.written, *row.host} <= arguments, f"{row.name}: no such argument"
+        results = max(count for _, count in matched.values())
+        assert all(result < results for result in (*row.float32_results, *row.host_results)), row.name
+
+
+def test_compositions_of_ours_are_the_rows_that_say_python() -> None:
+    carried = {row.name for row in operators.rows() if row.carried == "python"}
+    assert {f"aten::{name}" for name in (*composite.kernels(), *sparse.kernels())} == carried
+
+
+def test_the_header_is_sorted_and_the_same_each_time() -> None:
+    text = generate.header()
+    assert text == generate.header()
+    rows = text.split("kPatterns")[0].splitlines()
+    names = [line.split('"')[1] for line in rows if ".name" in line]
+    assert names == sorted(names) and len(names) > 100
+    assert '{.name = "aten::one_hot", .index = {"self"}, .index_result = true},' in text
+    assert ".carried = Carried::kTorchNpu, .keeps_autograd = true" in text
+    assert '.host = {"lengths"}, .host_results = 2u, .mixes_devices = true' in text
+
+
+def test_a_wrong_row_stops_the_build_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operators, "table", lambda name: {"aten": {"add": {"carried": "torch_npu"}}})
+    operators.rows.cache_clear()
+    try:
+        with pytest.raises(UserError, match=r"operators\.toml: `aten::add`: `why` is missing"):
+            generate.header()
+    finally:
+        operators.rows.cache_clear()
+
+
+def test_numbers_of_classes_may_be_short(run: Run) -> None:
+    program = """
+import torch
+import torch.nn.functional as F
+classes = torch.tensor([1, 0, 2], dtype=torch.int32).npu()
+assert F.one_hot(classes, 3).dtype == torch.int32 and F.one_hot(classes.long(), 3).dtype == torch.int64
+assert F.one_hot(classes, 3).cpu().tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+scores = torch.randn(3, 4)
+loss = F.nll_loss(scores.npu(), classes)
+assert torch.equal(loss.cpu(), F.nll_loss(scores, classes.cpu().long()))
+"""
+    run(program)
+
+
+def test_a_type_the_cpu_lacks_is_computed_wider_and_other_errors_stay(run: Run) -> None:
+    program = """
+import torch
+y = torch.histc(torch.arange(4.0).half().npu(), 4)
+assert y.dtype == torch.half and y.cpu().tolist() == [1, 1, 1, 1]
+try:
+    torch.histc(torch.arange(4).npu(), 4)
+except NotImplementedError as error:
+    print(error)
+"""
+    assert "not implemented for 'Long'" in run(program).stdout

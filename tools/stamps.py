@@ -1,0 +1,67 @@
+"""Where pyproject.toml, the README and the guides name the tested versions; `tools/generate.py` writes them there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from jumar.tables import tested
+from jumar.tables.load import table
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("README*.md", "docs/guides/*.md", "docs/concepts/*.md")
+_VERSION = r"\d+(?:\.\d+)+"
+
+
+class Stamp(NamedTuple):
+    files: tuple[str, ...]
+    pattern: str
+    """What it looks like; each group is replaced by the value of the same place."""
+    values: tuple[str, ...]
+
+    def apply(self, text: str) -> str:
+        return re.sub(self.pattern, self._write, text)
+
+    def _write(self, match: re.Match[str]) -> str:
+        parts, end = [], match.start()
+        for number, value in enumerate(self.values, 1):
+            parts += [match.string[end : match.start(number)], value]
+            end = match.end(number)
+        return "".join([*parts, match.string[end : match.end()]])
+
+
+def stamps() -> list[Stamp]:
+    pair, mindspore, pythons = tested.pair(), tested.mindspore(), tested.pythons()
+    project, lowest, v = ("pyproject.toml",), pythons[0], f"({_VERSION})"
+    classifiers = "".join(f'    "Programming Language :: Python :: {version}",\n' for version in pythons)
+    numpy = table("tested.toml")["python"]["numpy"]
+    return [
+        Stamp(project, rf'requires-python = ">={v}"', (lowest,)),
+        Stamp(project, rf'(?<=\npython_version = "){v}', (lowest,)),
+        Stamp(project, r'target-version = "py(\d+)"', (lowest.replace(".", ""),)),
+        Stamp(project, r'((?:    "Programming Language :: Python :: [\d.]+",\n)+)', (classifiers,)),
+        Stamp(
+            project,
+            rf'emulator = \["torch=={v}", "torch_npu=={v}", "numpy([^"]*)"',
+            (pair.torch, pair.torch_npu, numpy),
+        ),
+        Stamp((".github/workflows/*.yml",), rf'python-version: "{v}"', (lowest,)),
+        Stamp(PAGES, rf"pip install torch=={v}", (pair.torch,)),
+        Stamp(PAGES, rf"jumar-torch-{v}", (pair.torch,)),
+        Stamp(PAGES, rf"torch {v} (?:and|与) torch_npu {v}(?=, the tested pair|。)", (pair.torch, pair.torch_npu)),
+        Stamp(PAGES, rf"torch {v}(?= must be installed first|）：)", (pair.torch,)),
+        Stamp(PAGES, rf"pip install mindspore=={v} 'numpy([^']*)'", (mindspore.mindspore, mindspore.numpy)),
+        Stamp(PAGES, rf"version that the runtime reports \({v}\)", (pair.cann,)),
+    ]
+
+
+def stamped() -> Iterator[tuple[Path, str]]:
+    """Every file that names a tested version, and the text it should have."""
+    found: dict[Path, str] = {}
+    for stamp in stamps():
+        for path in (path for pattern in stamp.files for path in ROOT.glob(pattern)):
+            before = found.get(path) or path.read_text(encoding="utf-8")
+            found[path] = stamp.apply(before)
+    yield from sorted(found.items())
