@@ -187,12 +187,7 @@ def test_keys_in_the_code_are_found_and_not_shown(jumar: Jumar, project: Path) -
     assert secrets.scan([("a", "/does/not/exist")]) == []
 
 
-LEAVES_ITS_GROUP = """
-import subprocess, sys, time
-child = [sys.executable, "-c", "import time; time.sleep(60)"]
-print("up", subprocess.Popen(child, start_new_session=True).pid, flush=True)
-time.sleep(60)
-"""
+LEAVES_ITS_GROUP = program_text(__file__, "leaves_its_group")
 
 
 def _up(jumar: Jumar) -> str:
