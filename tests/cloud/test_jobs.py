@@ -77,12 +77,14 @@ def test_stop(jumar: Jumar, project: Path) -> None:
     id_ = jobs_.all()[0].id
     while "up" not in jumar("cloud", "logs").out:
         time.sleep(0.1)
+    assert "a running job cannot be deleted" in jumar("cloud", "rm-job").err
     assert jumar("cloud", "stop").code == 0
     assert jumar("cloud", "logs", "-f").code == 143
     assert jobs_.get(id_).state is State.TERMINATED
     done = jumar("cloud", "stop", id_)
     assert done.code == 2
     assert "the job has ended already: Terminated" in done.err
+    assert jumar("cloud", "rm-job", id_, "--json").out.count(id_) == 1
 
 
 V1 = program_text(__file__, "moxing_job")
@@ -185,12 +187,7 @@ def test_keys_in_the_code_are_found_and_not_shown(jumar: Jumar, project: Path) -
     assert secrets.scan([("a", "/does/not/exist")]) == []
 
 
-LEAVES_ITS_GROUP = """
-import subprocess, sys, time
-child = [sys.executable, "-c", "import time; time.sleep(60)"]
-print("up", subprocess.Popen(child, start_new_session=True).pid, flush=True)
-time.sleep(60)
-"""
+LEAVES_ITS_GROUP = program_text(__file__, "leaves_its_group")
 
 
 def _up(jumar: Jumar) -> str:
@@ -224,8 +221,9 @@ def test_a_killed_runner_takes_its_processes_with_it(jumar: Jumar, project: Path
     again = jumar("cloud", "stop")
     assert again.code == 2 and "has ended already: Abnormal" in again.err
     assert home.get(id_).lost, "it is still known why"
-    home.delete(id_)
+    assert jumar("cloud", "rm-job").code == 0
     assert home.all() == []
+    assert "no such job" in jumar("cloud", "rm-job", id_).err
 
 
 def test_stop_ends_a_job_whose_watchdog_was_killed_too(jumar: Jumar, project: Path) -> None:

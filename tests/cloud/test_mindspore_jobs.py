@@ -18,7 +18,18 @@ from program_files import program_text
 Jumar = Callable[..., Any]
 FAKE = {
     "__init__.py": "from mindspore.context import set_context\nfrom mindspore.device_manager import set_device\n",
-    "context.py": "said = {}\ndef set_context(**given):\n    said.update(given)\n",
+    "context.py": """
+said = {}
+class _Context:
+    setters = {}
+    def set_device_target(self, target):
+        said["device_target"] = target
+_Context.setters["device_target"] = _Context.set_device_target
+def set_context(**given):
+    said.update(given)
+    if "device_target" in given:
+        _Context.setters["device_target"](_Context(), given["device_target"])
+""",
     "device_manager.py": "said = []\ndef set_device(*given):\n    said.append(given)\n",
     "communication/__init__.py": "from mindspore.communication.management import init\n",
     "communication/management.py": "calls = []\ndef init(backend_name=None):\n    calls.append(backend_name)\n",
@@ -53,7 +64,8 @@ def fake(tmp_path: Path) -> Path:
 
 
 def _use(fake: Path, **variables: str) -> str:
-    mapping = Path(interpreter.__file__).parent / "ms"
+    folders = interpreter.search_path(fake.parent / "path", fake)
+    mapping = next(folder for folder in folders if (Path(folder) / "sitecustomize.py").is_file())
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{mapping}:{fake}", **variables}
     done = subprocess.run([sys.executable, "-c", USES], env=environment, capture_output=True, text=True, check=False)
     return done.stdout.strip() or done.stderr
@@ -61,7 +73,7 @@ def _use(fake: Path, **variables: str) -> str:
 
 def test_a_script_for_ascend_gets_the_cpu_of_mindspore(fake: Path) -> None:
     said = _use(fake, JUMAR_MINDSPORE_TARGET="CPU", MS_ROLE="MS_WORKER")
-    assert said == "CPU 3 [('CPU', 1)] [None] True MS_WORKER"
+    assert said == "CPU 3 [('CPU', None)] [None] True MS_WORKER"
 
 
 def test_on_the_emulated_ascend_only_the_data_workers_are_changed(fake: Path) -> None:
@@ -75,7 +87,7 @@ def test_without_the_variable_mindspore_is_left_alone(fake: Path) -> None:
 
 def test_a_rank_joins_the_cluster_of_its_job(fake: Path) -> None:
     given = {"RANK_ID": "1", "RANK_SIZE": "2", interpreter.PORT: "4711"}
-    assert _use(fake, JUMAR_MINDSPORE_TARGET="CPU", **given) == "CPU 3 [('CPU', 1)] [None] True MS_WORKER"
+    assert _use(fake, JUMAR_MINDSPORE_TARGET="CPU", **given) == "CPU 3 [('CPU', None)] [None] True MS_WORKER"
 
 
 @pytest.fixture

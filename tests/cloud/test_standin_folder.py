@@ -16,6 +16,7 @@ from jumar.cloud.disk import Disk
 from jumar.cloud.standin import service
 from jumar.cloud.store.folder import FolderStore
 from jumar.core.errors import UserError
+from program_files import program_text
 
 
 def test_links_in_the_store_do_not_lead_out_of_it(loopback: Any, s3: Any, tmp_path: Path) -> None:
@@ -46,18 +47,7 @@ def test_links_in_the_store_do_not_lead_out_of_it(loopback: Any, s3: Any, tmp_pa
     assert [path.name for path in outside.iterdir()] == ["private"]
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from jumar.cloud import uploads
-from jumar.cloud.store.folder import FolderStore
-real = uploads.copy_bytes
-def killed(*arguments):
-    real(*arguments)
-    os.kill(os.getpid(), signal.SIGKILL)
-uploads.copy_bytes = killed
-FolderStore(Path(sys.argv[1])).put_file("bucket-1", "k", sys.argv[2])
-"""
+KILLED = program_text(__file__, "killed_store")
 
 
 def test_the_next_upload_removes_what_a_killed_one_left(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The job half of `jumar cloud`: plan, submit, logs, stop, pull, ls-jobs."""
+"""The job half of `jumar cloud`: plan, submit, logs, stop, pull, ls-jobs, rm-job."""
 
 from __future__ import annotations
 
@@ -98,6 +98,17 @@ def stop(job: str | None, last: bool, target: str | None, as_json: bool) -> int:
         id_ = place.find(job)
         place.platform().stop(id_)
         show([{"id": id_}], [f"job {id_} is being ended"], as_json)
+    return EXIT_OK
+
+
+@click.command("rm-job")
+@options(_WHICH, _PLACE)
+def rm_job(job: str | None, last: bool, target: str | None, as_json: bool) -> int:
+    """Remove a job that has ended, with its logs; results stay in the bucket."""
+    with opened_place(target) as place:
+        id_ = place.find(job)
+        place.platform().delete(id_)
+        show([{"id": id_}], [f"job {id_} is removed; its results stay in the bucket"], as_json)
     return EXIT_OK
 
 

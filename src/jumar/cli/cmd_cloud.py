@@ -11,7 +11,7 @@ from jumar.core.errors import UserError
 COMMANDS = {
     "adapt": "adapt",
     **dict.fromkeys(("cp", "ls", "mb", "rm", "sync"), "storage"),
-    **dict.fromkeys(("logs", "ls-jobs", "plan", "pull", "stop", "submit"), "jobs"),
+    **dict.fromkeys(("logs", "ls-jobs", "plan", "pull", "rm-job", "stop", "submit"), "jobs"),
     **dict.fromkeys(("serve", "ssh-config"), "machine"),
 }
 """Command and the `jumar.cli.cloud_<part>` module that holds it."""
