@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from jumar.runtime.hooks import imports
+from jumar.runtime.hooks.alone import without_backends
 from jumar.runtime.hooks.imports import Hook, on_import
 
 
@@ -55,3 +57,15 @@ def test_a_module_that_is_missing_is_missing(module: str) -> None:
     on_import("hooked_nowhere", Hook())
     with pytest.raises(ModuleNotFoundError, match="No module named 'hooked_nowhere'"):
         importlib.import_module("hooked_nowhere")
+
+
+def test_torch_alone_leaves_the_variable_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+    monkeypatch.delenv(name, raising=False)
+    with without_backends():
+        assert os.environ[name] == "0"
+    assert name not in os.environ
+    monkeypatch.setenv(name, "1")
+    with without_backends():
+        assert os.environ[name] == "0"
+    assert os.environ[name] == "1"

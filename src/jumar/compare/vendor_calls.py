@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar.compare.result import Out, RecordEntry
+from jumar.runtime.hooks.alone import without_backends
 
 _STATS = ("Min", "Max", "Mean", "Norm")
 _PHASES = ("forward", "backward", "parameters_grad")
@@ -75,7 +76,8 @@ class Calls:
         file = self._tensors / Path(str(name)).name if self._tensors is not None and name else None
         if file is None or not file.is_file():
             return []
-        import torch
+        with without_backends():
+            import torch
 
         from jumar.compare.sketch import sketcher
 

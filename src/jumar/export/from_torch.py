@@ -16,6 +16,7 @@ from typing import Any
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.export.model import first_line
+from jumar.runtime.hooks.alone import without_backends
 from jumar.tables import atc, tested
 
 
@@ -37,7 +38,8 @@ def export(source: str, shapes: Mapping[str, tuple[int, ...]], target: Path) -> 
         raise UserError("`torch` is not installed in this environment", f"pip install torch=={tested.pair().torch}")
     if importlib.util.find_spec("onnxscript") is None:
         raise UserError("torch's exporter needs `onnxscript`", "pip install onnxscript")
-    import torch
+    with without_backends():
+        import torch
 
     if source.endswith(".pt2"):
         subject, arguments, names = _program(torch, Path(source)), None, None
