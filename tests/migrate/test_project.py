@@ -62,6 +62,7 @@ def test_workers_and_one_process_agree(tree: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_file_that_is_too_large_is_not_read_to_its_end(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walk, "MAX_BYTES", 30)
+    monkeypatch.setattr(walk, "MAX_BYTES", 250)
+    (tree / "train.py").write_bytes(TRAIN * 10)
     (file,) = project.migrate([tree / "train.py"], Settings(), cache=False).files
     assert file.findings[0].message == "this file was left out: it is larger than 5 MB" and file.before == b""
