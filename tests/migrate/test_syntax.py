@@ -26,7 +26,7 @@ from jumar.migrate.syntax import (
     toml,
     yaml,
 )
-from jumar.migrate.syntax.entry import Entry, Kind
+from jumar.migrate.syntax.entry import ConfigEntry, Kind
 
 CALM = settings(deadline=None, max_examples=60)
 MESSY = st.text(alphabet=" \t\n\r\\'\"$`#{}[]()<>|&;:=,-!%~abcCUDA0é/.*?@_+", max_size=120)
@@ -108,7 +108,7 @@ def scalars(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
         yield path, value
 
 
-def values(entries: Iterator[Entry]) -> list[tuple[tuple[str, ...], str]]:
+def values(entries: Iterator[ConfigEntry]) -> list[tuple[tuple[str, ...], str]]:
     return [(entry.path, entry.value) for entry in entries if entry.kind is not Kind.OPEN]
 
 

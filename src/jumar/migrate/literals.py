@@ -27,16 +27,8 @@ class Piece(NamedTuple):
     end: int
 
     @property
-    def is_raw(self) -> bool:
-        return "r" in self.prefix
-
-    @property
     def is_format(self) -> bool:
         return "f" in self.prefix
-
-    @property
-    def is_bytes(self) -> bool:
-        return "b" in self.prefix
 
 
 class Segment(NamedTuple):

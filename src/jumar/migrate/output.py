@@ -19,7 +19,7 @@ NOT_COPIED = {"__pycache__", ".venv", "venv", "node_modules", ".tox", ".nox", ".
 """Folders that tools make anew, or that do not work in another place."""
 
 
-class Step(NamedTuple):
+class WriteStep(NamedTuple):
     """One entry of the copy."""
 
     source: str
@@ -79,7 +79,7 @@ def is_file(paths: Sequence[Path], out: Path) -> bool:
     return len(paths) == 1 and paths[0].is_file() and not out.is_dir() and out.suffix == paths[0].suffix != ""
 
 
-def steps(result: ProjectResult, paths: Sequence[Path]) -> Iterator[Step]:
+def steps(result: ProjectResult, paths: Sequence[Path]) -> Iterator[WriteStep]:
     """Every entry of the copy: given files, all files below given folders, and new files."""
     changed = {file.path: file.after for file in result.files if file.changed}
     new = result.new_files()
@@ -93,7 +93,7 @@ def steps(result: ProjectResult, paths: Sequence[Path]) -> Iterator[Step]:
         else:
             yield _step(path.as_posix(), result.root, changed)
     for name, data in new.items():
-        yield Step("", os.path.relpath(name, result.root), data)
+        yield WriteStep("", os.path.relpath(name, result.root), data)
 
 
 def copy(result: ProjectResult, paths: Sequence[Path], out: Path, *, force: bool = False) -> list[str]:
@@ -136,11 +136,11 @@ def _copy_file(result: ProjectResult, path: Path, out: Path) -> list[str]:
     return []
 
 
-def _step(path: str, root: str, changed: Mapping[str, bytes]) -> Step:
-    return Step(path, os.path.relpath(path, root), changed.get(path))
+def _step(path: str, root: str, changed: Mapping[str, bytes]) -> WriteStep:
+    return WriteStep(path, os.path.relpath(path, root), changed.get(path))
 
 
-def _carry_out(step: Step, top: Path) -> bool:
+def _carry_out(step: WriteStep, top: Path) -> bool:
     """Copy one entry; False when the source cannot be read or is no file."""
     target = top / step.target
     target.parent.mkdir(parents=True, exist_ok=True)

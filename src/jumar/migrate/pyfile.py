@@ -103,10 +103,9 @@ class PyFile(Document):
                     at = self.source.data.find(word, at + len(word), part.end)
         return edits or None
 
-    @cached_property
-    def imports_torch(self) -> bool:
-        """Does the file import torch anywhere, also inside a function?"""
-        return any(name.split(".")[0] == "torch" for name in self.imported)
+    def imports(self, package: str) -> bool:
+        """Does the file import a package anywhere, also inside a function?"""
+        return any(name.split(".")[0] == package for name in self.imported)
 
     @cached_property
     def has_relative_imports(self) -> bool:

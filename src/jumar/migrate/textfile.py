@@ -16,7 +16,7 @@ from jumar.migrate.engine import Outcome, Round
 from jumar.migrate.rule import Unit
 from jumar.migrate.settings import Settings
 from jumar.migrate.syntax.dockerfile import Instruction
-from jumar.migrate.syntax.entry import Entry
+from jumar.migrate.syntax.entry import ConfigEntry
 from jumar.migrate.syntax.shell import Assignment, Command, Script
 
 _CI = re.compile(
@@ -35,8 +35,8 @@ class TextFile(Document):
         self.scripts: list[Script] = []
         self.lone_assignments: set[int] = set()
         """Starts of assignments that cannot have another one on their line: variables of a Makefile."""
-        self.entries: list[Entry] = []
-        self.previous: Entry | None = None
+        self.entries: list[ConfigEntry] = []
+        self.previous: ConfigEntry | None = None
         """The entry before the one that is visited: `--device` before `cuda` in a list of arguments."""
         self.instructions: list[Instruction] = []
         self.requirement_spans: list[Span] = []

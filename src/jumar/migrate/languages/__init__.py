@@ -1,7 +1,7 @@
 """Which language a file is in, and the function that migrates it; one module per language, loaded on use.
 
-A language module has `migrate(source, settings) -> Outcome`. Its rules lie in `rules/<family>/`; several languages
-may share a family (`config` serves YAML, JSON, TOML and INI).
+A language module has `migrate(source, settings) -> Outcome`. The rules of each pass lie in a folder of their own
+(`passes/torch/shell/`); several languages may share one (`config` serves YAML, JSON, TOML and INI).
 """
 
 from __future__ import annotations

@@ -14,10 +14,10 @@ from jumar.migrate.pins import How, Pin, pin
 from jumar.migrate.rule import Unit
 from jumar.migrate.settings import Settings
 from jumar.migrate.syntax import ini, json, toml, yaml
-from jumar.migrate.syntax.entry import Entry, Kind
+from jumar.migrate.syntax.entry import ConfigEntry, Kind
 from jumar.migrate.textfile import TextFile, migrate_text, visit
 
-READERS: dict[str, Callable[[bytes], Iterator[Entry]]] = {
+READERS: dict[str, Callable[[bytes], Iterator[ConfigEntry]]] = {
     ".yaml": yaml.entries,
     ".yml": yaml.entries,
     ".json": json.entries,
@@ -67,13 +67,13 @@ def _read(file: TextFile, active: list[Unit]) -> Iterator[Finding]:
     yield from visit(active, "visit_pins", found, file)
 
 
-def _is_script(file: TextFile, entry: Entry) -> bool:
+def _is_script(file: TextFile, entry: ConfigEntry) -> bool:
     if entry.kind is Kind.OPEN or not entry.is_exact or not _SCRIPT.fullmatch(entry.key):
         return False
     return (entry.kind is Kind.BLOCK or " " in entry.value) and file.telling(entry.value) is not None
 
 
-def _requirement(file: TextFile, entry: Entry) -> Pin | None:
+def _requirement(file: TextFile, entry: ConfigEntry) -> Pin | None:
     """The requirement that an entry is, by the rules of the file it stands in."""
     path, group = entry.path, tuple(part for part in entry.path if part != "[]")
     if entry.kind in (Kind.OPEN, Kind.BLOCK) or not path:

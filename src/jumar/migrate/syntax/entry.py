@@ -16,7 +16,7 @@ class Kind(StrEnum):
     """The key of a mapping or list: its content follows as entries of its own."""
 
 
-class Entry(NamedTuple):
+class ConfigEntry(NamedTuple):
     """A scalar with the path of keys that leads to it; `[]` stands for a place in a list."""
 
     path: tuple[str, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jumar.migrate.syntax.entry import Entry, Kind
+from jumar.migrate.syntax.entry import ConfigEntry, Kind
 
 _LINE = re.compile(rb"[^\r\n]+")
 _SECTION = re.compile(rb"\[([^\]]*)\]")
@@ -13,7 +13,7 @@ _PAIR = re.compile(rb"([^\s=:#;\[][^=:]*?)[ \t]*[=:][ \t]*")
 _NOTE = re.compile(rb"[ \t][#;]")
 
 
-def entries(data: bytes) -> Iterator[Entry]:
+def entries(data: bytes) -> Iterator[ConfigEntry]:
     section, key, span = "", "", (0, 0)
     for line in _LINE.finditer(data):
         text = line.group()
@@ -25,7 +25,7 @@ def entries(data: bytes) -> Iterator[Entry]:
         pair = _PAIR.match(text)
         if header:
             section, key = header.group(1).decode("utf-8", "replace"), ""
-            yield Entry(
+            yield ConfigEntry(
                 (section,), "", line.end(), line.end(), line.start() + 1, line.start() + header.end(1), Kind.OPEN
             )
         elif pair and not text[:1].isspace():
@@ -36,8 +36,8 @@ def entries(data: bytes) -> Iterator[Entry]:
             yield _entry(data, (section, key, "[]"), start, line.end(), (start, start))
 
 
-def _entry(data: bytes, path: tuple[str, ...], start: int, end: int, span: tuple[int, int]) -> Entry:
+def _entry(data: bytes, path: tuple[str, ...], start: int, end: int, span: tuple[int, int]) -> ConfigEntry:
     note = _NOTE.search(data, start, end)
     stop = start + len(data[start : note.start() if note else end].rstrip())
     value = data[start:stop].decode("utf-8", "replace")
-    return Entry(path, value, start, stop, *span, Kind.PLAIN if value else Kind.OPEN)
+    return ConfigEntry(path, value, start, stop, *span, Kind.PLAIN if value else Kind.OPEN)

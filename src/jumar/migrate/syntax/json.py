@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jumar.migrate.syntax.entry import Entry, Kind
+from jumar.migrate.syntax.entry import ConfigEntry, Kind
 
 _TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"|([{}\[\]:,])|(//[^\r\n]*|/\*.*?\*/)|([^\s{}\[\]:,"/]+|/)', re.S)
 
@@ -41,7 +41,7 @@ def text(data: bytes, token: Token) -> tuple[str, bool]:
     return raw.decode("utf-8", "replace"), True
 
 
-def entries(data: bytes) -> Iterator[Entry]:
+def entries(data: bytes) -> Iterator[ConfigEntry]:
     path: list[str] = []
     spans: list[tuple[int, int]] = []
     open_brackets: list[str] = []
@@ -53,7 +53,7 @@ def entries(data: bytes) -> Iterator[Entry]:
                 path.append("[]")
                 spans.append((token.start, token.start))
             elif path:
-                yield Entry(tuple(path), "", token.start, token.start, *spans[-1], Kind.OPEN)
+                yield ConfigEntry(tuple(path), "", token.start, token.start, *spans[-1], Kind.OPEN)
             open_brackets.append(token.kind)
             wants_key = token.kind == "{"
         elif token.kind in "}]":
@@ -76,8 +76,10 @@ def entries(data: bytes) -> Iterator[Entry]:
             value, is_exact = text(data, token)
             kind = Kind.QUOTED if token.kind == "string" else Kind.PLAIN
             if open_brackets and open_brackets[-1] == "[":
-                yield Entry((*path, "[]"), value, token.start, token.end, token.start, token.start, kind, is_exact)
+                yield ConfigEntry(
+                    (*path, "[]"), value, token.start, token.end, token.start, token.start, kind, is_exact
+                )
             elif path:
-                yield Entry(tuple(path), value, token.start, token.end, *spans[-1], kind, is_exact)
+                yield ConfigEntry(tuple(path), value, token.start, token.end, *spans[-1], kind, is_exact)
                 path.pop()
                 spans.pop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jumar.migrate.syntax.entry import Entry, Kind
+from jumar.migrate.syntax.entry import ConfigEntry, Kind
 
 _BLANK = re.compile(rb"(?:[ \t\r\n]|#[^\r\n]*)+")
 _HEADER = re.compile(rb"\[\[?([^\[\]\r\n]*)\]\]?")
@@ -15,7 +15,7 @@ _BARE = re.compile(rb"[^\s,\[\]{}#=\"']+")
 _LINE_END = re.compile(rb"[^\r\n]*")
 
 
-def entries(data: bytes) -> Iterator[Entry]:
+def entries(data: bytes) -> Iterator[ConfigEntry]:
     """Every scalar with its keys, by place; a line that is no TOML is passed over."""
     return _Reader(data).read()
 
@@ -25,14 +25,14 @@ class _Reader:
         self.data = data
         self.at = 0
 
-    def read(self) -> Iterator[Entry]:
+    def read(self) -> Iterator[ConfigEntry]:
         table: tuple[str, ...] = ()
         while self._blank() < len(self.data):
             header = _HEADER.match(self.data, self.at)
             if header:
                 table = tuple(_unquoted(part) for part in _parts(header.group(1)))
                 self.at = header.end()
-                yield Entry(table, "", self.at, self.at, *header.span(1), Kind.OPEN)
+                yield ConfigEntry(table, "", self.at, self.at, *header.span(1), Kind.OPEN)
                 continue
             start = self.at
             pair = self._key()
@@ -64,7 +64,7 @@ class _Reader:
             at += 1
         return None
 
-    def _value(self, path: tuple[str, ...], span: tuple[int, int]) -> Iterator[Entry]:
+    def _value(self, path: tuple[str, ...], span: tuple[int, int]) -> Iterator[ConfigEntry]:
         self._blank()
         char = self.data[self.at : self.at + 1]
         string = _STRING.match(self.data, self.at)
@@ -75,9 +75,9 @@ class _Reader:
             self.at = string.end()
             kind = Kind.BLOCK if group in (1, 2) else Kind.QUOTED
             is_exact = b"\\" not in raw or group in (2, 4)
-            yield Entry(path, raw.decode("utf-8", "replace"), start, end, *span, kind, is_exact)
+            yield ConfigEntry(path, raw.decode("utf-8", "replace"), start, end, *span, kind, is_exact)
         elif char == b"[":
-            yield Entry(path, "", self.at, self.at, *span, Kind.OPEN)
+            yield ConfigEntry(path, "", self.at, self.at, *span, Kind.OPEN)
             self.at += 1
             while self._blank() < len(self.data) and self.data[self.at : self.at + 1] != b"]":
                 before = self.at
@@ -88,7 +88,7 @@ class _Reader:
                 self.at = max(self.at, before + 1)
             self.at += 1
         elif char == b"{":
-            yield Entry(path, "", self.at, self.at, *span, Kind.OPEN)
+            yield ConfigEntry(path, "", self.at, self.at, *span, Kind.OPEN)
             self.at += 1
             while self._blank() < len(self.data) and self.data[self.at : self.at + 1] != b"}":
                 pair = None if self.data[self.at : self.at + 1] == b"," else self._key()
@@ -101,7 +101,7 @@ class _Reader:
             bare = _BARE.match(self.data, self.at)
             if bare:
                 self.at = bare.end()
-                yield Entry(path, bare.group().decode("utf-8", "replace"), *bare.span(), *span, Kind.PLAIN)
+                yield ConfigEntry(path, bare.group().decode("utf-8", "replace"), *bare.span(), *span, Kind.PLAIN)
 
 
 def _parts(raw: bytes) -> list[bytes]:

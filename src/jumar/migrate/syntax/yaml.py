@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jumar.migrate.syntax.entry import Entry, Kind
+from jumar.migrate.syntax.entry import ConfigEntry, Kind
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|$)")
 _KEY = re.compile(
@@ -25,7 +25,7 @@ _FLOW_COLON = re.compile(rb"[ \t]*:(?=[\s,{}\[\]]|$)")
 _FLOW_PLAIN = re.compile(rb"(?:[^\s,\[\]{}:#]|:(?=[^\s,\[\]{}])|(?<=\S)#|[ \t]+(?=[^\s,\[\]{}:#]))+")
 
 
-def entries(data: bytes) -> Iterator[Entry]:
+def entries(data: bytes) -> Iterator[ConfigEntry]:
     """Every scalar with its keys, by place."""
     return _Reader(data).read()
 
@@ -37,7 +37,7 @@ class _Reader:
         self.stack: list[tuple[int, str, tuple[int, int]]] = []
         """Open keys: column, key, span of the key."""
 
-    def read(self) -> Iterator[Entry]:
+    def read(self) -> Iterator[ConfigEntry]:
         data = self.data
         while self.at < len(data):
             match = _LINE.match(data, self.at)
@@ -54,7 +54,7 @@ class _Reader:
                 continue
             yield from self._line(start + column, column, end)
 
-    def _line(self, at: int, column: int, end: int) -> Iterator[Entry]:
+    def _line(self, at: int, column: int, end: int) -> Iterator[ConfigEntry]:
         """One line from its first character on: dashes, a key, a value."""
         data = self.data
         is_item = False
@@ -86,7 +86,7 @@ class _Reader:
     def _path(self) -> tuple[str, ...]:
         return tuple(key for _, key, _ in self.stack)
 
-    def _value(self, at: int, end: int) -> Iterator[Entry]:
+    def _value(self, at: int, end: int) -> Iterator[ConfigEntry]:
         data = self.data
         prefix = _PROPERTY.match(data, at, end)
         if prefix:
@@ -94,9 +94,9 @@ class _Reader:
         rest = data[at:end].strip()
         span = self.stack[-1][2] if self.stack else (at, at)
         if not rest or rest.startswith(b"#") or (rest[:1] in b"&!" and b" " not in rest):
-            yield Entry(self._path(), "", at, at, *span, Kind.OPEN)
+            yield ConfigEntry(self._path(), "", at, at, *span, Kind.OPEN)
         elif rest[:1] in (b"{", b"["):
-            yield Entry(self._path(), "", at, at, *span, Kind.OPEN)
+            yield ConfigEntry(self._path(), "", at, at, *span, Kind.OPEN)
             yield from self._flow(at)
         elif rest[:1] in (b'"', b"'"):
             yield self._quoted(at, self._path(), span)
@@ -106,9 +106,9 @@ class _Reader:
         else:
             stop = _plain_end(data, at, end)
             value = data[at:stop].decode("utf-8", "replace")
-            yield Entry(self._path(), value, at, stop, *span, Kind.PLAIN)
+            yield ConfigEntry(self._path(), value, at, stop, *span, Kind.PLAIN)
 
-    def _text(self, at: int, end: int, column: int) -> Iterator[Entry]:
+    def _text(self, at: int, end: int, column: int) -> Iterator[ConfigEntry]:
         """A line that belongs to the scalar before it, or a document that is one scalar or one flow collection."""
         if self.data[at : at + 1] in (b"{", b"["):
             yield from self._flow(at)
@@ -116,22 +116,22 @@ class _Reader:
         stop = _plain_end(self.data, at, end)
         if stop > at:
             value = self.data[at:stop].decode("utf-8", "replace")
-            yield Entry(self._path(), value, at, stop, at, at, Kind.BLOCK)
+            yield ConfigEntry(self._path(), value, at, stop, at, at, Kind.BLOCK)
 
-    def _quoted(self, at: int, path: tuple[str, ...], span: tuple[int, int]) -> Entry:
+    def _quoted(self, at: int, path: tuple[str, ...], span: tuple[int, int]) -> ConfigEntry:
         """A quoted scalar from its opening quote on, over several lines if need be; moves behind it."""
         stop = _quote_end(self.data, at)
         raw = self.data[at + 1 : stop]
         self.at = min(stop + 1, len(self.data))
         is_exact = b"\\" not in raw and b"''" not in raw and b"\n" not in raw
-        return Entry(path, raw.decode("utf-8", "replace"), at + 1, stop, *span, Kind.QUOTED, is_exact)
+        return ConfigEntry(path, raw.decode("utf-8", "replace"), at + 1, stop, *span, Kind.QUOTED, is_exact)
 
     def _skip_line(self) -> None:
         match = _LINE.match(self.data, self.at)
         assert match is not None
         self.at = match.end()
 
-    def _block(self, body: int) -> Entry:
+    def _block(self, body: int) -> ConfigEntry:
         """The lines of `|` or `>`: all that are blank or further in than the key."""
         columns = [column for column, key, _ in self.stack if key != "[]"]
         outer = self.stack[-1][0] if self.stack and self.stack[-1][1] == "[]" else (columns[-1] if columns else -1)
@@ -147,9 +147,9 @@ class _Reader:
             at = match.end()
         self.at = at
         value = self.data[body:at].decode("utf-8", "replace")
-        return Entry(self._path(), value, body, at, *self.stack[-1][2], Kind.BLOCK)
+        return ConfigEntry(self._path(), value, body, at, *self.stack[-1][2], Kind.BLOCK)
 
-    def _flow(self, at: int) -> Iterator[Entry]:
+    def _flow(self, at: int) -> Iterator[ConfigEntry]:
         """`{a: b}` and `[a, b]`, over several lines if need be; moves behind the line of the closing bracket."""
         data, base = self.data, self._path()
         keys: list[tuple[str, tuple[int, int]]] = []
@@ -185,9 +185,9 @@ class _Reader:
                     keys.append((raw, (start, stop)))
                     at = colon.end()
                 elif opened[-1][0] == b"[":
-                    yield Entry((*path, "[]"), raw, start, stop, start, start, kind, is_exact)
+                    yield ConfigEntry((*path, "[]"), raw, start, stop, start, start, kind, is_exact)
                 elif len(keys) > opened[-1][1]:
-                    yield Entry(path, raw, start, stop, *keys[-1][1], kind, is_exact)
+                    yield ConfigEntry(path, raw, start, stop, *keys[-1][1], kind, is_exact)
         self.at = at
         self._skip_line()
 

@@ -16,7 +16,7 @@ _COMMA = re.compile(rb"[ \t]*,[ \t]*(?:\r?\n[ \t]*)?")
 
 
 def uses_mindspore(file: PyFile) -> bool:
-    return any(name.split(".")[0] == "mindspore" for name in file.imported)
+    return file.imports("mindspore")
 
 
 def is_call(file: PyFile, call: ast.Call, names: Collection[str]) -> bool:

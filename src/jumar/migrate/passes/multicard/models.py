@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import ast
+from typing import NamedTuple
 
 from jumar.migrate.flow import MOVES, Var, own_nodes
-from jumar.migrate.passes.multicard.script import Model, Script
+from jumar.migrate.passes.multicard.training import Training
 
 PARAMETERS = frozenset({"parameters", "named_parameters"})
 READERS = PARAMETERS | {"train", "eval", "state_dict", "zero_grad", "modules", "children"}
 """Methods that leave the model as it is."""
 
 
-def trained(script: Script) -> list[Model]:
+class Model(NamedTuple):
+    """A trained model: its variable, its spelling, and the statement behind which it is wrapped."""
+
+    home: Var
+    spelling: str
+    behind: ast.stmt
+    aliases: frozenset[Var]
+
+
+def trained(script: Training) -> list[Model]:
     """The models whose parameters an optimizer gets; without one, those whose parameters are asked for at all."""
     roots = _roots(script, optimizers(script))
     if not roots:
@@ -31,7 +41,7 @@ def trained(script: Script) -> list[Model]:
     return found
 
 
-def optimizers(script: Script) -> list[ast.Call]:
+def optimizers(script: Training) -> list[ast.Call]:
     """The calls that make an optimizer."""
     found = []
     for call in script.flow.calls:
@@ -43,7 +53,7 @@ def optimizers(script: Script) -> list[ast.Call]:
     return found
 
 
-def root_of(script: Script, node: ast.AST) -> Var | None:
+def root_of(script: Training, node: ast.AST) -> Var | None:
     """The variable at the start of `model.backbone.fc`; None for an `nn.Module` that speaks of itself."""
     while isinstance(node, ast.Attribute):
         var = script.flow.var(node)
@@ -55,7 +65,7 @@ def root_of(script: Script, node: ast.AST) -> Var | None:
     return None
 
 
-def _roots(script: Script, under: list[ast.Call] | list[ast.Module]) -> list[Var]:
+def _roots(script: Training, under: list[ast.Call] | list[ast.Module]) -> list[Var]:
     found: dict[Var, None] = {}
     for top in under:
         nodes = list(ast.walk(top))
@@ -73,14 +83,14 @@ def _roots(script: Script, under: list[ast.Call] | list[ast.Module]) -> list[Var
     return list(found)
 
 
-def _is_module_part(script: Script, var: Var) -> bool:
+def _is_module_part(script: Training, var: Var) -> bool:
     """Is this `self.layer` of a network rather than `self.model` of a trainer?"""
     return isinstance(var.owner, ast.ClassDef) and any(
         (name := script.file.name(base)) is not None and name.startswith("torch.nn.") for base in var.owner.bases
     )
 
 
-def _moved(script: Script, home: Var) -> Var | None:
+def _moved(script: Training, home: Var) -> Var | None:
     """The variable that holds the model on its device: a later one when the model is moved on the way there."""
     if any(_is_move(script, use, {home}) for use in script.flow.uses.get(home, ())) or _made_there(script, home):
         return home
@@ -92,19 +102,19 @@ def _moved(script: Script, home: Var) -> Var | None:
     return home if not targets else targets.pop() if len(targets) == 1 else None
 
 
-def on_card(script: Script, home: Var) -> bool:
+def on_card(script: Training, home: Var) -> bool:
     """Is there a place in the script that moves the model?"""
     aliases = script.flow.aliases(home)
     moved = any(_is_move(script, use, aliases) for var in aliases for use in script.flow.uses.get(var, ()))
     return moved or _made_there(script, home)
 
 
-def _is_move(script: Script, use: ast.expr, aliases: set[Var]) -> bool:
+def _is_move(script: Training, use: ast.expr, aliases: set[Var]) -> bool:
     up = script.file.parent(use)
     return isinstance(up, ast.Attribute) and up.attr in MOVES and script.flow.var(use) in aliases
 
 
-def _made_there(script: Script, home: Var) -> bool:
+def _made_there(script: Training, home: Var) -> bool:
     """Is the model moved in the expression that makes it, or in the function that does?"""
     for bound in script.flow.bounds[home]:
         values = [bound.value, *script.flow.origins(bound.value)]
@@ -114,7 +124,7 @@ def _made_there(script: Script, home: Var) -> bool:
     return False
 
 
-def _complete(script: Script, home: Var) -> ast.stmt | None:
+def _complete(script: Training, home: Var) -> ast.stmt | None:
     """The last statement that builds, moves or changes the model before training starts."""
     bounds = sorted(script.flow.bounds[home], key=lambda bound: bound.statement.lineno)
     owner = script.flow.owner(bounds[0].statement)
@@ -132,7 +142,7 @@ def _complete(script: Script, home: Var) -> ast.stmt | None:
     return last
 
 
-def _common_block(script: Script, statements: list[ast.stmt]) -> list[ast.stmt]:
+def _common_block(script: Training, statements: list[ast.stmt]) -> list[ast.stmt]:
     """The innermost list of statements that holds all the given ones."""
     chains = []
     for statement in statements:
@@ -151,7 +161,7 @@ def _common_block(script: Script, statements: list[ast.stmt]) -> list[ast.stmt]:
     return next((block for block in chains[0] if all(id(block) in ids for ids in others)), script.file.tree.body)
 
 
-def _touches(script: Script, statement: ast.stmt, home: Var) -> bool:
+def _touches(script: Training, statement: ast.stmt, home: Var) -> bool:
     """Does the statement bind the model, move it, load it, freeze parts of it or hand it to something?"""
     for node in [statement, *own_nodes(statement)]:
         if isinstance(node, (ast.Name, ast.Attribute)) and script.flow.var(node) == home:
@@ -162,7 +172,7 @@ def _touches(script: Script, statement: ast.stmt, home: Var) -> bool:
     return False
 
 
-def _changes(script: Script, use: ast.expr, statement: ast.stmt) -> bool:
+def _changes(script: Training, use: ast.expr, statement: ast.stmt) -> bool:
     chain: list[str] = []
     at: ast.AST = use
     up = script.file.parent(at)

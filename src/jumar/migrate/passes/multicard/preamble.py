@@ -11,17 +11,6 @@ from jumar.migrate.passes.multicard.script import Script
 from jumar.migrate.settings import Style
 
 
-def anchor(script: Script) -> ast.stmt | None:
-    """The last statement of the imports at the head of the file."""
-    last: ast.stmt | None = None
-    for node in script.file.tree.body:
-        if isinstance(node, (ast.Import, ast.ImportFrom)) or _is_guarded_import(node):
-            last = node
-        elif not isinstance(node, (ast.Expr, ast.Assign)) or _uses_torch(script, node):
-            break
-    return last if last is not None and lines.ends_line(script.file, last) else None
-
-
 def edit(script: Script, behind: ast.stmt) -> Edit:
     """The edit that puts the block behind the imports."""
     source = script.file.source
@@ -93,14 +82,4 @@ def _imports(script: Script, behind: ast.stmt) -> list[str]:
 def _prints(script: Script) -> bool:
     return any(isinstance(call.func, ast.Name) and call.func.id == "print" for call in script.flow.calls) and (
         "print" not in script.file.index.module.bindings
-    )
-
-
-def _is_guarded_import(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Try) and all(isinstance(one, (ast.Import, ast.ImportFrom)) for one in node.body)
-
-
-def _uses_torch(script: Script, node: ast.stmt) -> bool:
-    return any(
-        isinstance(inner, ast.Name) and (script.file.name(inner) or "").startswith("torch") for inner in ast.walk(node)
     )

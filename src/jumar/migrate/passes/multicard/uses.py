@@ -6,7 +6,8 @@ import ast
 from typing import NamedTuple
 
 from jumar.migrate.flow import SAME_OBJECT, Var, own_nodes
-from jumar.migrate.passes.multicard.script import Model, Script
+from jumar.migrate.passes.multicard.models import Model
+from jumar.migrate.passes.multicard.script import Script
 
 CARRIED = SAME_OBJECT | {"parameters", "buffers", "zero_grad", "training", "forward", "no_sync", "register_comm_hook"}
 """Attributes that mean the same on the wrapper."""

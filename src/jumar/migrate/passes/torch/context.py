@@ -79,7 +79,7 @@ def device_use(file: PyFile, node: ast.expr) -> tuple[Use | None, str]:
 
 def _known(file: PyFile, use: Use, hint: str) -> tuple[Use | None, str]:
     """Without torch in the file only a telling name makes a bare "cuda" a device."""
-    if file.imports_torch or _DEVICE_WORD.search(hint):
+    if file.imports("torch") or _DEVICE_WORD.search(hint):
         return use, ""
     return None, "unsure"
 

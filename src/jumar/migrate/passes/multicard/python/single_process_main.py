@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
 from jumar.migrate import lines
+from jumar.migrate.passes.multicard import entry as entries
 from jumar.migrate.passes.multicard import preamble, text
 from jumar.migrate.passes.multicard import script as scripts
 from jumar.migrate.pyfile import PyFile
@@ -33,7 +34,7 @@ def finish(file: PyFile) -> Iterator[Finding]:
         reason, fix = script.obstacle
         yield file.report(RULE, script.backwards[0], State.HAND, f"not made distributed: {reason}", fix)
         return
-    behind, entry = preamble.anchor(script), script.entry
+    behind, entry = entries.end_of_imports(script), script.entry
     assert behind is not None and entry is not None
     block = preamble.edit(script, behind)
     message = "the script learns its rank, its card and the number of processes"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jumar.core.finding import Finding, Safety, State
 from jumar.migrate.passes.torch import images
 from jumar.migrate.rule import Rule
-from jumar.migrate.syntax.entry import Entry
+from jumar.migrate.syntax.entry import ConfigEntry
 from jumar.migrate.textfile import TextFile
 
 RULE = Rule(
@@ -19,7 +19,7 @@ RULE = Rule(
 )
 
 
-def visit_entry(entry: Entry, file: TextFile) -> Iterator[Finding]:
+def visit_entry(entry: ConfigEntry, file: TextFile) -> Iterator[Finding]:
     key = entry.key.lower()
     if ("image" in key or key in ("container", "from", "base", "docker")) and images.is_cuda(entry.value):
         message = f"the image `{entry.value}` is built for CUDA"

@@ -10,7 +10,7 @@ from jumar.core.finding import Finding, State
 from jumar.migrate.document import ONLY_NPU
 from jumar.migrate.passes.torch.variables import verdict
 from jumar.migrate.rule import Rule
-from jumar.migrate.syntax.entry import Entry, Kind
+from jumar.migrate.syntax.entry import ConfigEntry, Kind
 from jumar.migrate.textfile import TextFile
 
 RULE = Rule(
@@ -23,7 +23,7 @@ _ITEM = re.compile(r"([A-Z][A-Z0-9_]+)=(.*)", re.S)
 _DYNAMIC = re.compile(r"[${]")
 
 
-def visit_entry(entry: Entry, file: TextFile) -> Iterator[Finding]:
+def visit_entry(entry: ConfigEntry, file: TextFile) -> Iterator[Finding]:
     item = _ITEM.fullmatch(entry.value) if entry.path[-1:] == ("[]",) else None
     if item:
         yield from _pair(entry, file, item.group(1), item.group(2), (entry.start, entry.start + len(item.group(1))))
@@ -34,7 +34,9 @@ def visit_entry(entry: Entry, file: TextFile) -> Iterator[Finding]:
         yield from _pair(entry, file, entry.key, entry.value, name_at)
 
 
-def _pair(entry: Entry, file: TextFile, name: str, value: str, name_at: tuple[int, int] | None) -> Iterator[Finding]:
+def _pair(
+    entry: ConfigEntry, file: TextFile, name: str, value: str, name_at: tuple[int, int] | None
+) -> Iterator[Finding]:
     found = verdict(name, value, entry.kind is not Kind.OPEN and not _DYNAMIC.search(value))
     if found is None:
         return
@@ -48,7 +50,7 @@ def _pair(entry: Entry, file: TextFile, name: str, value: str, name_at: tuple[in
     yield file.rewrite(RULE, at, found.message, *edits, subject=name, styles=ONLY_NPU)
 
 
-def _named(entry: Entry, file: TextFile) -> Iterator[Finding]:
+def _named(entry: ConfigEntry, file: TextFile) -> Iterator[Finding]:
     """`- name: NCCL_DEBUG` with its `value:` on another line."""
     found = verdict(entry.value)
     if found is None:

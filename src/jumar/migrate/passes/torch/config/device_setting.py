@@ -8,7 +8,7 @@ from jumar.core.finding import Finding
 from jumar.migrate.document import ONLY_NPU
 from jumar.migrate.passes.torch import values
 from jumar.migrate.rule import Rule
-from jumar.migrate.syntax.entry import Entry, Kind
+from jumar.migrate.syntax.entry import ConfigEntry, Kind
 from jumar.migrate.textfile import TextFile
 
 RULE = Rule(
@@ -19,7 +19,7 @@ RULE = Rule(
 )
 
 
-def visit_entry(entry: Entry, file: TextFile) -> Iterator[Finding]:
+def visit_entry(entry: ConfigEntry, file: TextFile) -> Iterator[Finding]:
     if entry.kind in (Kind.OPEN, Kind.BLOCK):
         return
     key, value = _meaning(entry, file)
@@ -35,7 +35,7 @@ def visit_entry(entry: Entry, file: TextFile) -> Iterator[Finding]:
         yield file.rewrite(RULE, at, message, edit, at_run_time=True, subject=entry.key, styles=ONLY_NPU)
 
 
-def _meaning(entry: Entry, file: TextFile) -> tuple[str, str]:
+def _meaning(entry: ConfigEntry, file: TextFile) -> tuple[str, str]:
     """The key and value that count: `--device` and `cuda` also in a list of arguments."""
     if entry.path[-1:] == ("[]",):
         option, equals, value = entry.value.partition("=")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jumar.core.finding import Finding, Safety, State
 from jumar.migrate.rule import Rule
-from jumar.migrate.syntax.entry import Entry
+from jumar.migrate.syntax.entry import ConfigEntry
 from jumar.migrate.textfile import TextFile
 
 RULE = Rule(
@@ -26,7 +26,7 @@ _COMPOSE = (
 )
 
 
-def visit_entry(entry: Entry, file: TextFile) -> Iterator[Finding]:
+def visit_entry(entry: ConfigEntry, file: TextFile) -> Iterator[Finding]:
     at = (min(entry.key_start, entry.start), max(entry.end, entry.key_end))
     key = entry.key.lower()
     if key.startswith("nvidia.com/") or entry.value.startswith("nvidia.com/"):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jumar.core.finding import Finding, State
 from jumar.migrate.document import ONLY_NPU
 from jumar.migrate.rule import Rule
-from jumar.migrate.syntax.entry import Entry, Kind
+from jumar.migrate.syntax.entry import ConfigEntry, Kind
 from jumar.migrate.textfile import TextFile
 from jumar.tables.settings import setting
 
@@ -31,7 +31,7 @@ RULE = Rule(
 )
 
 
-def visit_entry(entry: Entry, file: TextFile) -> Iterator[Finding]:
+def visit_entry(entry: ConfigEntry, file: TextFile) -> Iterator[Finding]:
     if entry.kind in (Kind.OPEN, Kind.BLOCK):
         return
     row = setting(entry.path, entry.value)

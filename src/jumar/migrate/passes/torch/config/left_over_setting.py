@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from jumar.core.finding import Finding, Safety, State
 from jumar.migrate.passes.torch import markers
 from jumar.migrate.rule import Rule
-from jumar.migrate.syntax.entry import Entry, Kind
+from jumar.migrate.syntax.entry import ConfigEntry, Kind
 from jumar.migrate.textfile import TextFile
 
 RULE = Rule(
@@ -49,11 +49,11 @@ def finish(file: TextFile) -> Iterator[Finding]:
         yield file.report(RULE, at, finding_state, message, fix, subject=marker)
 
 
-def _is_script(file: TextFile, entry: Entry) -> bool:
+def _is_script(file: TextFile, entry: ConfigEntry) -> bool:
     return any(start <= entry.start and entry.end <= end for start, end in file.script_spans)
 
 
-def _judge(entry: Entry, marker: str) -> tuple[State, str, str | None]:
+def _judge(entry: ConfigEntry, marker: str) -> tuple[State, str, str | None]:
     fix = "see what reads it, and whether it works with an NPU"
     if entry.kind is Kind.OPEN:
         return State.BENIGN, f"`{entry.key}` is the name of a group", None

@@ -22,7 +22,7 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
     if not (node.args or node.keywords):
         return
     value = _index(node, file)
-    if value is None or not file.imports_torch:
+    if value is None or not file.imports("torch"):
         return
     if isinstance(value, ast.List):
         yield file.report(RULE, value, State.BENIGN, "card numbers count NPUs as they count CUDA cards")

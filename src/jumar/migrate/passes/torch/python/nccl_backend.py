@@ -82,7 +82,7 @@ def _agnostic(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
         yield file.rewrite(RULE, node, "`hccl` stands beside `nccl`", *edits, styles=WRITTEN_STYLES)
     elif isinstance(parent, ast.Compare):
         yield from _compared(node, parent, file)
-    elif not file.imports_torch:
+    elif not file.imports("torch"):
         yield file.report(RULE, node, State.HAND, message, "choose `hccl` here when the device is an NPU")
     else:
         needs = ("import torch",)

@@ -22,7 +22,7 @@ _WORK = (ast.For, ast.While, ast.With)
 
 
 def finish(file: PyFile) -> Iterator[Finding]:
-    if file.settings.to is not Style.IMPORT or not file.imports_torch or not _is_entry(file):
+    if file.settings.to is not Style.IMPORT or not file.imports("torch") or not _is_entry(file):
         return
     edit = imports.insert(file, list(runtime.IMPORTS), after="torch")
     if edit is not None:

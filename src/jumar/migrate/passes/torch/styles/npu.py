@@ -15,7 +15,7 @@ IMPORT = "import torch_npu"
 
 def needs(file: PyFile) -> tuple[str, ...]:
     """The import that loads the NPU back-end, where torch itself is imported."""
-    return (IMPORT,) if file.imports_torch else ()
+    return (IMPORT,) if file.imports("torch") else ()
 
 
 def spelling(row: Row, file: PyFile) -> str | None:
