@@ -39,7 +39,7 @@ def main() -> None:
         place = Path(scratch, "Ascend")
         values = env.environment(cards=8, base={})
         prefix.write(place, prefix.build(place, values))
-        environ = prefix.variables(place, values, os.environ)
+        environ = prefix.environment(place, values, os.environ)
         print(f"{'npu-smi':<12} {'checks':>8} {'slowest':>8} {'beyond':>8} {'commands':>9} {'in turn':>8} {'ratio':>7}")
         for name, delay in (("as it is", 0), ("3 s slower", 3)):
             tool = place / "bin" / "npu-smi"

@@ -39,7 +39,7 @@ def test_emulated_machine_as_it_is_installed(tmp_path: Path) -> None:
         pytest.skip("the stand-ins are not built: pip install .")
     place, values = tmp_path / "Ascend", env.environment(cards=2, base={})
     prefix.write(place, prefix.build(place, values))
-    environ = {**values, **prefix.variables(place, values, os.environ)}
+    environ = {**values, **prefix.environment(place, values, os.environ)}
     found = check.run(host.Host(Local(environ)), check.units())
     assert {outcome.check.name: outcome.findings for outcome in found if outcome.findings} == {}
 

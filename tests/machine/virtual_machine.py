@@ -43,7 +43,7 @@ class Machine:
         values = {**env.environment(soc=soc, cards=cards, base={}), **more}
         prefix.write(self.root, prefix.build(self.root, values))
         self.home = self.root / "ascend-toolkit" / "latest"
-        self.environ = prefix.variables(self.root, values, {"PATH": os.defpath, "HOME": str(place)})
+        self.environ = prefix.environment(self.root, values, {"PATH": os.defpath, "HOME": str(place)})
         self.environ["LD_LIBRARY_PATH"] = f"{self.home}/lib64"
         self._libraries()
         self._tools(values, cards)
