@@ -168,7 +168,7 @@ def test_chip(new: New) -> None:
         (("aclnn", "aclnnThing", "--parameters", "Im x"), "aclnnThing: unknown type `Im` in `Im x`"),
         (("cann", "aclInit", "--library", "ascendcl"), "`aclInit` works already"),
         (("cann", "aclThing", "--library", "libacl"), "no list of a library `libacl`; there are acl_op_compiler"),
-        (("chip", "910B3", "--like", "910B4"), "the chip `910B3` is there already"),
+        (("chip", "910B3", "--like", "910B4"), "the chip `910B3` already exists"),
         (("chip", "910B9", "--like", "910X"), "no chip `910X`"),
     ],
 )

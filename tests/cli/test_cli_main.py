@@ -23,7 +23,7 @@ Run = Callable[..., Any]
 def test_help_lists_the_verbs(jumar: Run) -> None:
     done = jumar("--help")
     assert done.code == 0
-    assert re.search(r"^  migrate +Show or make the changes that take CUDA code to Ascend NPUs$", done.out, re.M)
+    assert re.search(r"^  migrate +Show or make the changes that move CUDA code to Ascend NPUs$", done.out, re.M)
     assert jumar().out == done.out
 
 

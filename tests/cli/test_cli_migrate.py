@@ -169,12 +169,12 @@ def test_only_and_skip(jumar: Run, project: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message", "hint"),
     [
-        ((), "nothing to migrate: no path given", "`jumar migrate .` looks at the current folder"),
+        ((), "nothing to migrate: no path given", "`jumar migrate .` migrates the current folder"),
         (("projct",), "no such file or folder: `projct`", "did you mean `project`?"),
         (("zzzzz",), "no such file or folder: `zzzzz`", "check the spelling; `-` reads from stdin"),
         (("a/b/c",), "no such file or folder: `a/b/c`", "check the spelling; `-` reads from stdin"),
-        (("-", "project"), "`-` cannot stand beside other paths", "pipe one file, or name files and folders"),
-        (("-", "-o", "x"), "`-` and `--out` cannot go together", "`jumar migrate - --write` prints the new text"),
+        (("-", "project"), "`-` excludes other paths", "pipe one file, or name files and folders"),
+        (("-", "-o", "x"), "`-` excludes `--out`", "`jumar migrate - --write` prints the new text"),
         (("project", "-o", "x", "--write"), "`--write` and `--out` cannot go together", "choose one of them"),
         (("project", "--to", "agnostc"), "`--to`: no such style: `agnostc`", "did you mean `agnostic`?"),
         (("project", "--torch", "2.99"), "`--torch`: no torch_npu release for torch `2.99`", "did you mean"),
@@ -237,7 +237,7 @@ def test_out_writes_a_copy(jumar: Run, project: Path, tmp_path: Path) -> None:
     again = jumar("migrate", "project", "-o", "copy")
     assert (again.code, again.out) == (2, "")
     assert again.err == (
-        "error: `copy` is not empty\n\nhint: name a new folder, or use `--force` to write over what is there\n"
+        "error: `copy` is not empty\n\nhint: name a new folder, or use `--force` to overwrite existing files\n"
     )
     assert jumar("migrate", "project", "-o", "project/copy").err.startswith(
         "error: `project/copy` lies inside `project`"

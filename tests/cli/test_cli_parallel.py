@@ -112,8 +112,8 @@ def test_list_names_presets_and_constants(capsys: pytest.CaptureFixture[str]) ->
             [*BASE, "--framework", "torch", "--pp", "2", "--prove", "1"],
             "pipelines of PyTorch are modelled, but not run",
         ),
-        ([*BASE, "--ep", "2"], "`llama-7b` has no experts to spread"),
-        (["parallel", "explain", "--cards", "1"], "one card shares nothing"),
+        ([*BASE, "--ep", "2"], "`llama-7b` has no experts to divide"),
+        (["parallel", "explain", "--cards", "1"], "one card has nothing to divide"),
         (["parallel", "llama-7b", "--cards", "7", "--global-batch", "3"], "no plan for 7 cards"),
     ],
 )

@@ -110,12 +110,12 @@ def test_nothing_fits(jumar: Run, golden: Callable[[str, str], None]) -> None:
         (("--cann", "8.0.RC9"), "error: unknown CANN: `8.0.RC9`\n\nhint: did you mean `8.0.RC3`?\n"),
         (("--with", "apx"), "error: unknown package: `apx`\n\nhint: did you mean `apex`?\n"),
         (("--format", "shell"), "error: no chip was found on this machine\n\n"
-         "hint: say which one: `--chip 910B3`; `--list chips` names them\n"),
+         "hint: name it: `--chip 910B3`; `--list chips` lists them\n"),
         (("--run", "--json"), None),
         (("--prefix", "opt"), None),
         (("--prefix", "/opt/$(id)"), None),
         (("--run",), "error: no chip was found on this machine\n\n"
-         "hint: say which one: `--chip 910B3`; `--list chips` names them\n"),
+         "hint: name it: `--chip 910B3`; `--list chips` lists them\n"),
     ],
 )  # fmt: skip
 def test_mistakes(words: tuple[str, ...], error: str | None, jumar: Run) -> None:

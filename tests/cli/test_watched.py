@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 OOM = "RuntimeError: NPU out of memory. Tried to allocate 72.00 MiB (NPU 0; 61.27 GiB total capacity;"
-SAID = "jumar: what the error above means\nerror: the NPU ran out of memory\n"
+SAID = "jumar: explanation of the error above\nerror: the NPU ran out of memory\n"
 
 
 def _watch(code: str) -> list[str]:

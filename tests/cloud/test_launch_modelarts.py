@@ -59,7 +59,7 @@ def test_the_job_runs_and_can_be_asked_for(jumar: Jumar, project: Path) -> None:
     ("words", "message"),
     [
         (("--cards", "0,1", *SCRIPT), "the platform chooses the cards"),
-        (("--nodes", "host1,host2", *SCRIPT), "is how many machines"),
+        (("--nodes", "host1,host2", *SCRIPT), "takes a number of machines"),
         (("--nodes", "9", *SCRIPT), "at most 8 nodes, not 9"),
         (("--cards", "3", *SCRIPT), "no flavour has 3 devices"),
         (("--set", "bukcet=x", *SCRIPT), "did you mean `bucket`"),

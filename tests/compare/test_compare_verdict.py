@@ -41,7 +41,7 @@ FAULTS: list[tuple[Change, str, str]] = [
     (_tanh, "arguments", r"aten.gelu` of `Net.second`.*approximate: none -> tanh"),
     (_eps, "arguments", r"native_layer_norm` of `Net.first.norm`.*eps: 1e-05 -> 0.1"),
     (_scale_weight, "weights", r"weight `second.up.weight` differs before the first step"),
-    (_round, "order", r"aten.gelu` of `Net.first`.*just before it the runs call other operators"),
+    (_round, "order", r"aten.gelu` of `Net.first`.*just before it the runs call different operators"),
     (_kernel, "order", r"aten.add.Tensor` of `Net.second`"),
 ]
 

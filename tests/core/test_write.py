@@ -34,7 +34,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(UserError, match="No space left on device") as caught:
         write.replace(target, b"new")
-    assert caught.value.hint == "the file is as it was"
+    assert caught.value.hint == "the file is unchanged"
     assert target.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["a.py"]
 

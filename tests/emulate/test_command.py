@@ -88,7 +88,7 @@ def test_emulate_0_never_emulates() -> None:
         (["run", "--memory", "much", "train.py"], "`much` is not a memory size", "`32G`"),
         (["run", "--cars", "2", "train.py"], "no such option: `--cars`", "--cards"),
         (["run", "-m"], "`-m` needs a value", ""),
-        (["emulate", "prefix", "train.py"], "exists and is not one of ours", "name a new folder"),
+        (["emulate", "prefix", "train.py"], "exists and was not written by Jumar", "name a new folder"),
         (["migrate", "train.py", "--verify"], "`--verify` needs a command", "-- python train.py"),
     ],
 )
@@ -134,6 +134,6 @@ def test_packages_that_are_missing_or_do_not_match(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: object())
     versions = {"torch": "2.12.0+cpu", "torch_npu": "2.11.0.post1"}
     monkeypatch.setattr(command.metadata, "version", versions.__getitem__)
-    with pytest.raises(UserError, match="do not belong together") as caught:
+    with pytest.raises(UserError, match="do not match") as caught:
         command._check_packages()
     assert tested.pair_hint() in str(caught.value.hint)

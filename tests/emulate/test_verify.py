@@ -36,7 +36,7 @@ def _place(name: str, line: int) -> Where:
 @pytest.mark.parametrize(
     ("outcome", "shown"),
     [
-        (_outcome(), [("EM105", "the command finished, but nothing ran on a card")]),
+        (_outcome(), [("EM105", "the command finished, but no operator ran on a card")]),
         (
             _outcome(operators=(Operator("aten::mm", "float32", "native", 1200, 0, ""),)),
             [("EM101", "the command finished on the emulator in 1.5 s: 1 operators, 1,200 calls")],

@@ -79,7 +79,7 @@ def test_other_domains_and_functions_are_refused_and_written_out(save: Save) -> 
     assert "EX105" in found(path) and "EX104" not in found(path)
     fixed = fix.fix(path)
     assert [one.op_type for one in fixed.model.graph.node] == ["Add"]
-    assert "wrote the model's own functions out" in fixed.done
+    assert "inlined the model's own functions" in fixed.done
 
 
 def test_shapes_types_and_names(save: Save) -> None:
@@ -92,7 +92,7 @@ def test_shapes_types_and_names(save: Save) -> None:
     messages = found(save(model))
     assert messages["EX107"] == "input `x:0` has dynamic axes: [batch, 2, 2, 2, 2]"
     assert "`Mul` computes with 64-bit integers" in messages["EX108"] or "INT64" in messages["EX108"]
-    assert messages["EX109"].startswith("DOUBLE: computed off the AI cores")
+    assert messages["EX109"].startswith("DOUBLE: computed outside the AI cores")
     assert "input `x:0` has 5 axes" in messages["EX110"]
     assert messages["EX114"] == "names of nodes: 1 without"
     assert "`x:0` has a character" in messages["EX115"]
@@ -109,7 +109,7 @@ def test_branches_and_empty_values(save: Save) -> None:
                         [value("x", [2]), value("c", [1], "BOOL")], [value("y", [2]), value("z", [0])])  # fmt: skip
     model.graph.initializer.append(onnx.helper.make_tensor("s", onnx.TensorProto.INT64, [1], [0]))
     messages = found(save(model))
-    assert "`If` keeps the graph from being one static piece" in messages["EX106"]
+    assert "`If` makes the graph dynamic" in messages["EX106"]
     assert "`z` [0]" in messages["EX111"]
 
 

@@ -73,5 +73,5 @@ def test_torch_models_of_every_form(tmp_path: Path) -> None:
 
 def test_files_that_are_no_torch_model(jumar: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "bad.pt2").write_text("no archive")
-    assert "it is no archive" in jumar("export", "check", tmp_path / "bad.pt2").err
+    assert "it is not an archive" in jumar("export", "check", tmp_path / "bad.pt2").err
     assert "no such file" in jumar("export", "check", f"{tmp_path}/nothing.py:make").err

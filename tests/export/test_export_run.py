@@ -68,7 +68,7 @@ def test_overflow_is_found_and_kept_nodes_cure_it(jumar: Jumar, save: Save, tmp_
     words = (path, "--input", f"x={tmp_path}/x.npy")
     done = jumar("export", "run", *words)
     assert done.code == 1
-    assert "16 elements infinite or no number: over the tolerance" in done.out
+    assert "16 elements are inf or nan: over the tolerance" in done.out
     assert "overflow  Mul                  n_a: values up to 1.5e+05, float16 ends at 65504" in done.out
     done = jumar("export", "run", *words, "--find-keep", tmp_path / "keep.cfg")
     assert done.code == 0, done.out

@@ -220,7 +220,7 @@ def test_mistakes_are_said(api: Any, model: str, caplog: pytest.LogCaptureFixtur
         (b"{", "is not JSON"),
         (stream(model, decoder0={"factory": "mxpi_videodecoder"}), "no element `mxpi_videodecoder`"),
         (stream(model, resize0={"factory": "mxpi_imageresize", "next": "quue0"}), "did you mean `queue0`?"),
-        (stream(model, appsink0={"factory": "appsink", "next": "appsrc0"}), "lead in a circle"),
+        (stream(model, appsink0={"factory": "appsink", "next": "appsrc0"}), "form a cycle"),
         (stream(model, infer0={"factory": "mxpi_tensorinfer", "props": {"modelPath": "no.om"}, "next": "post0"}),
          "no such file: `no.om`"),
         (stream(model, post0={"factory": "mxpi_objectpostprocessor", "next": "out0",

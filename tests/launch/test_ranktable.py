@@ -102,7 +102,7 @@ def test_what_is_wrong_is_named(spoil: Callable[[dict[str, Any]], object], ids: 
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("{", "is not JSON"), ("[]", "no object at its top"), ("{}", "no server_list"),
+    [("{", "is not JSON"), ("[]", "its top level is not an object"), ("{}", "no server_list"),
      ('{"peer_list": []}', "describes the links")],
 )  # fmt: skip
 def test_what_is_no_rank_table_is_refused(text: str, said: str) -> None:

@@ -160,7 +160,7 @@ def test_old_folder_says_what_was_not_collected(machine: Machine, jumar: Jumar, 
 
 def test_one_machine_at_a_time(jumar: Jumar, tmp_path: Path) -> None:
     done = jumar("doctor", "--from", tmp_path, "--host", "a@b")
-    assert (done.code, done.err.splitlines()[0]) == (2, "error: `--from` cannot stand beside `--host` or `--collect`")
+    assert (done.code, done.err.splitlines()[0]) == (2, "error: `--from` excludes `--host` and `--collect`")
 
 
 def _fake_ssh(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +207,7 @@ exit 255"""
     _fake_ssh(tmp_path / "bin", script, monkeypatch)
     done = jumar("doctor", "--host", "node7")
     assert done.code == 2
-    assert done.out.startswith("DR001 error cannot reach `node7`: the connection broke off during the checks\n")
+    assert done.out.startswith("DR001 error cannot reach `node7`: the connection was lost during the checks\n")
     assert "Traceback" not in done.err
 
 

@@ -279,13 +279,13 @@ DAMAGES: dict[Callable[[Machine], None], tuple[str, Level, str]] = {
     _card_sick: ("health", Level.ERROR, "NPU 1 chip 0 (910B3): Alarm, code 80E18401"),
     _card_hot: ("temperature", Level.ERROR, "97 °C"),
     _memory_errors: ("ecc", Level.ERROR, "HBM Double Bit Error Count: 3"),
-    _memory_held: ("dead-processes", Level.WARNING, "60,000 of 65,536 MB are held, and no process is listed"),
+    _memory_held: ("dead-processes", Level.WARNING, "60,000 of 65,536 MB are in use, but no process is listed"),
     _process_gone: ("dead-processes", Level.WARNING, "process 99999999 is gone and still holds 5,000 MB"),
     _smi_hangs: ("npu-smi", Level.ERROR, "did not answer within"),
     _smi_without_driver: ("npu-smi", Level.ERROR, "the driver does not answer"),
     _smi_of_tomorrow: ("npu-smi", Level.ERROR, "a layout that is not known"),
-    _smi_endless: ("npu-smi", Level.ERROR, "prints without end"),
-    _smi_missing: ("npu-smi", Level.ERROR, "there is no `npu-smi`"),
+    _smi_endless: ("npu-smi", Level.ERROR, "prints endlessly"),
+    _smi_missing: ("npu-smi", Level.ERROR, "`npu-smi` is not installed"),
     _driver_half_written: ("driver", Level.ERROR, "cannot be read"),
     _driver_half_installed: ("driver", Level.ERROR, "did not end"),
     _driver_not_restarted: ("driver", Level.WARNING, "installed driver is 26.2.0, the running one 26.1.0"),
@@ -303,7 +303,7 @@ DAMAGES: dict[Callable[[Machine], None], tuple[str, Level, str]] = {
     _mindspore_of_another_architecture: ("mindspore", Level.ERROR, "is in truth for aarch64"),
     _packages_missing: ("python-packages", Level.ERROR, "not installed: attrs, cffi"),
     _python_too_old: ("python", Level.ERROR, "3.6.9 is too old"),
-    _no_python: ("python", Level.ERROR, "does not run here"),
+    _no_python: ("python", Level.ERROR, "does not run"),
 }  # fmt: skip
 
 

@@ -117,7 +117,7 @@ def test_what_is_no_installer_is_never_started(downloads: Machine, content: byte
     path = downloads.packages / "Ascend-cann-toolkit_8.5.0_linux-x86_64.run"
     path.write_bytes(content)
     (finding,) = _plan(downloads.packages).findings
-    assert finding.id == "PL104" and "it is no installer (a makeself archive)" in finding.message
+    assert finding.id == "PL104" and "it is not an installer (a makeself archive)" in finding.message
     assert downloads.calls("Ascend-cann-toolkit") == []
 
 

@@ -104,7 +104,7 @@ def test_a_damaged_package_is_never_installed(machine: Machine) -> None:
     (machine.packages / "Ascend-hdk-910b-npu-driver_25.5.0_linux-x86_64.run.broken").touch()
     done = _run(machine, _plan())
     assert done.returncode == 1
-    assert "Get the packages and let them check themselves: it failed" in done.stderr
+    assert "Get the packages and verify them: it failed" in done.stderr
     assert machine.calls("useradd") == []
     assert [line for line in machine.calls("Ascend-hdk") if "--full" in line] == []
 
@@ -130,7 +130,7 @@ def test_it_waits_for_a_restart(machine: Machine) -> None:
     made = _plan()
     done = _run(machine, made)
     assert done.returncode == 1
-    assert "npu-smi does not answer: restart the machine, then run this again: it goes on here" in done.stderr
+    assert "npu-smi does not answer: restart the machine, then run this again: it continues here" in done.stderr
     (machine.state / "restart").unlink()
     assert _run(machine, made).returncode == 0
 

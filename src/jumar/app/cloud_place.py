@@ -92,14 +92,14 @@ class Place:
         if job is None:
             path = targets.home() / f"last-{self.target.name}"
             if not path.is_file():
-                raise UserError("no job was submitted yet", "`jumar cloud submit`, or name a job")
+                raise UserError("no job has been submitted yet", "`jumar cloud submit`, or name a job")
             return path.read_text(encoding="ascii").strip()
         known = {one.id: one.spec.name for one in self.platform().list()}
         found = [id_ for id_, name in known.items() if job in (id_, name) or id_.startswith(job)]
         if len(found) != 1:
             from jumar.core.nearest import did_you_mean
 
-            what = "no such job" if not found else "several jobs are meant"
+            what = "no such job" if not found else "the name matches several jobs"
             raise UserError(f"{what}: `{job}`", did_you_mean(job, known.values(), "`jumar cloud ls-jobs` lists them"))
         return found[0]
 

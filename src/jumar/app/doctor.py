@@ -35,7 +35,7 @@ class DoctorRequest:
     timeout: float = 15.0
     """Seconds that a vendor command may take."""
     share: bool = False
-    """Take out names of users and hosts, addresses and tokens."""
+    """Remove names of users and hosts, addresses and tokens."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -83,7 +83,7 @@ def doctor(request: DoctorRequest) -> DoctorResult:
     from jumar.machine.probe.ssh import Unreachable
 
     if request.folder and (request.host or request.collect):
-        raise UserError("`--from` cannot stand beside `--host` or `--collect`", "choose one machine")
+        raise UserError("`--from` excludes `--host` and `--collect`", "choose one machine")
     units = check.units() if request.collect else check.chosen(request.only, request.skip)
     try:
         probe = _probe(request)

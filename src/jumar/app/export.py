@@ -97,7 +97,7 @@ def check(request: ExportCheckRequest) -> ExportCheckResult:
     from jumar.export import check as checks
 
     if request.fix and request.out is None:
-        raise UserError("`--fix` needs a place for the result", "add `-o fixed.onnx`")
+        raise UserError("`--fix` needs an output file", "add `-o fixed.onnx`")
     units = checks.chosen(request.only, request.skip)
     with tempfile.TemporaryDirectory(prefix="jumar-export-") as scratch:
         path, done = _prepared(request, Path(scratch))

@@ -184,7 +184,7 @@ def _rank_table(wanted: Job, cards: tuple[int, ...], nodes: int, variables: Mapp
         path = Path(wanted.logs) / "rank_table.json"
         if not only_print:
             if not conf:
-                raise UserError(f"cannot read `{sources.CONF}`", "`jumar net plan` tells how cards get addresses")
+                raise UserError(f"cannot read `{sources.CONF}`", "`jumar net plan` shows how to set addresses")
             known = sources.addresses(conf, sources.CONF)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(write.render(sources.table({socket.gethostname(): known}, cards), "1.0"), encoding="utf-8")
@@ -221,7 +221,7 @@ def _cards(wish: str | None, real: list[int], environ: Mapping[str, str]) -> tup
         return [card for card in visible or real if card in real], "real NPUs"
     if variables.EMULATE.read(environ) is False:
         if not (visible or count):
-            raise UserError("no NPU found, and `JUMAR_EMULATE=0` forbids emulated ones", "say how many with `--cards`")
+            raise UserError("no NPU found, and `JUMAR_EMULATE=0` turns emulation off", "say how many with `--cards`")
         return visible or list(range(count)), "real NPUs"
     machine = variables.CARDS.text(environ)
     size = variables.CARDS.read(environ) if machine else max(count, 8 if not count else 0, *visible or [0])

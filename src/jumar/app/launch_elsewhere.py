@@ -1,4 +1,4 @@
-"""`jumar launch` on an engine of its own: ssh, Slurm, Volcano, msrun."""
+"""`jumar launch` on another engine: ssh, Slurm, Volcano, msrun."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def build(wanted: Job, request: LaunchRequest) -> Elsewhere:
     name = request.engine or "ssh"
     engine = backends.engine(name)
     if not wanted.cards:
-        raise UserError("`--cards N` must say how many cards each machine has", "`--cards 8`")
+        raise UserError("`--cards N` must give the number of cards per machine", "`--cards 8`")
     if not wanted.words:
         raise UserError("nothing to run", f"`jumar launch --on {name} --cards 8 train.py ARGS`")
     if name in ("ssh", "msrun") and not wanted.nodes and wanted.count > 1:
         raise UserError(f"`--nodes {wanted.count}`: which machines", "write it as `--nodes host1,host2`")
     if wanted.nodes and name not in ("ssh", "msrun"):
-        raise UserError(f"`--nodes` with `--on {name}` is how many machines", "write it as `--nodes 2`")
+        raise UserError(f"`--nodes` with `--on {name}` takes a number of machines", "write it as `--nodes 2`")
     if request.check and name != "msrun":
         program.check(wanted.words, Path(), wanted.cards * wanted.count)
     plan = engine.build(wanted, os.environ) if name == "ssh" else engine.build(wanted)
@@ -89,7 +89,7 @@ def become_msrun(job: Elsewhere) -> int:
 
     plan, wanted = job.plan, job.wanted
     if len(plan.commands) > 1:
-        raise UserError("msrun is started on each machine by itself", "`--print` shows the command of each")
+        raise UserError("msrun must be started on each machine", "`--print` shows the command of each")
     if shutil.which("msrun") is None:
         raise UserError("`msrun` is not installed here", "pip install mindspore; `--print` shows what would be started")
     if not wanted.nodes:

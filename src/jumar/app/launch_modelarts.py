@@ -11,12 +11,12 @@ from jumar.core.errors import UserError
 
 SETTINGS = {
     "target": "`local` (the default), `huaweicloud`, or one of `jumar.toml`",
-    "code": "code folder; the script's own if it is not given",
+    "code": "code folder; default: the script's own",
     "data": "`[NAME=]FOLDER` or an obs:// address",
     "bucket": "bucket for code, data and results",
     "engine": "engine version",
     "flavor": "flavour id",
-    "auto_stop": "hours after which the job ends by itself",
+    "auto_stop": "hours after which the job stops automatically",
     "contract": "`v2` or `v1`",
     "python": "interpreter of a job on this machine",
     "on": "`cpu`: a MindSpore job on this machine runs on MindSpore's CPU target",
@@ -40,7 +40,7 @@ def said(request: LaunchRequest, told: Mapping[str, str]) -> dict[str, Any]:
     if cards and not cards.isdecimal():
         raise UserError(f"`--cards {cards}`: the platform chooses the cards", "say how many: `--cards 8`")
     if not nodes.isdecimal():
-        raise UserError("`--nodes` with `--on modelarts` is how many machines", "write it as `--nodes 2`")
+        raise UserError("`--nodes` with `--on modelarts` takes a number of machines", "write it as `--nodes 2`")
     found: dict[str, Any] = {name: told.get(name) for name in ("code", "bucket", "engine", "flavor", "python", "on")}
     found |= {"devices": int(cards or 0), "nodes": int(nodes), "contract": _contract(told)}
     found |= {"data": (told["data"],) if "data" in told else (), "auto_stop": _hours(told)}

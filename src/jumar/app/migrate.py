@@ -148,7 +148,7 @@ def _project(request: MigrateRequest, progress: Progress | None) -> ProjectResul
 
     if request.text is None:
         if not request.paths:
-            raise UserError("nothing to migrate: no path given", "`jumar migrate .` looks at the current folder")
+            raise UserError("nothing to migrate: no path given", "`jumar migrate .` migrates the current folder")
         for path in request.paths:
             _check_readable(path)
     found = config.load(config.find(Path(request.text_name if request.text is not None else request.paths[0])))

@@ -35,7 +35,7 @@ class ParallelRequest:
     cards: int = 8
     chip: str = "910B3"
     global_batch: int | None = None
-    """Samples of a step over all cards; one per card if not given."""
+    """Samples per step over all cards; default one per card."""
     seq: int | None = None
     dtype: str | None = None
     params: str | None = None
@@ -164,7 +164,7 @@ def _searched(request: ParallelRequest) -> tuple[Search, Answer, Found, PlanRequ
     answer = search.run(wish, keep=max(KEEP, request.top, request.prove))
     best = answer.best or answer.leanest
     if best is None:
-        raise UserError("no plan meets these wishes", "fix less")
+        raise UserError("no plan meets these options", "fix less")
     return search, answer, best, wish
 
 

@@ -87,7 +87,7 @@ def fix_trace(source: Path, out: Path) -> tuple[Fixed, str]:
     from jumar.perf.readers import folder
 
     found = folder.find(source)
-    note = f"{len(found)} ranks are there: this is the trace of rank {found[0].rank}" if len(found) > 1 else ""
+    note = f"{len(found)} ranks found: this is the trace of rank {found[0].rank}" if len(found) > 1 else ""
     path = found[0].path
     return fix(path / "trace_view.json" if path.is_dir() else path, out), note
 

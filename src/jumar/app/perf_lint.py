@@ -28,7 +28,7 @@ class LintRequest:
     cuda: bool = False
     """Apply torch_npu's own run-time migration."""
     steps: int | None = None
-    """End the program after so many optimizer updates."""
+    """End the program after this many optimizer updates."""
     keep: Path | None = None
     """Keep the profile in this folder."""
 
@@ -52,7 +52,7 @@ def _report(request: LintRequest, folder: Path) -> Report:
         more = "; a program that imports torch_npu runs without `--cpu`" if request.cpu else ""
         raise UserError(f"the program failed with exit code {code}", f"its own message is above{more}")
     if not found:
-        raise UserError("the program used no operator of torch", "nothing to report on; does it import torch?")
+        raise UserError("the program called no torch operator", "check that the program imports torch")
     result = analyse.report(found[0] if len(found) == 1 else folder)
     return result if request.keep is not None else analyse.renamed(result, " ".join(request.words))
 

@@ -21,7 +21,7 @@ LISTS = ("chips", "systems", "torch", "mindspore", "cann")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PlanResult:
-    """A plan, or the smallest group of wishes that exclude each other: exactly one of the two is there."""
+    """A plan, or the smallest group of requests that exclude each other: exactly one of the two is there."""
 
     request: PlanRequest
     plan: Plan | None = None
@@ -141,5 +141,5 @@ def _check_prefix(prefix: str | None) -> None:
 
 def _with_steps(made: Plan) -> Plan:
     if not made.steps:
-        raise UserError("no chip was found on this machine", "say which one: `--chip 910B3`; `--list chips` names them")
+        raise UserError("no chip was found on this machine", "name it: `--chip 910B3`; `--list chips` lists them")
     return made

@@ -23,7 +23,7 @@ def recorded(built: Command, folder: Path) -> Command:
     """A command for emulated NPUs, with the recorder; the folder is made here, where an error can be shown."""
     if not rows.EMULATE.read(built.variables):
         raise UserError(
-            "`--profile` is for emulated NPUs, and this run uses real ones",
+            "`--profile` is for emulated NPUs, but this run uses real ones",
             "profile with torch_npu.profiler; `jumar perf read` reads its folder",
         )
     try:

@@ -54,7 +54,7 @@ def convert(file: Text, layout: str) -> tuple[str, str]:
     table = read.read(text, name)
     wrong = [row for row in checks.check(table, name) if row.level is Level.ERROR]
     if wrong:
-        told = f"`jumar ranktable check {name}` tells all; put it right first"
+        told = f"`jumar ranktable check {name}` lists all errors; fix them first"
         raise UserError(f"`{name}`: {wrong[0].message}", told)
     newer = layout == "2.0" and table.layout != "2.0"
     note = "ports and planes are not in the older layouts: fill them in for a 950" if newer else ""

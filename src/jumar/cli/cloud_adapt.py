@@ -17,7 +17,7 @@ UNREAD = ("PT001", "PT002")
 """Findings that say that a file could not be read as Python."""
 
 
-@click.command("adapt", short_help="Make a training script work in a ModelArts job, and as before without one")
+@click.command("adapt", short_help="Adapt a training script to ModelArts; elsewhere it runs as before")
 @click.argument("script", metavar="SCRIPT")
 @click.option(
     "-o",
@@ -27,19 +27,19 @@ UNREAD = ("PT001", "PT002")
     help="Write the adapted copy: a file, or a folder for the whole program.",
 )
 @click.option("--write", is_flag=True, help="Edit in place.")
-@click.option("--check", is_flag=True, help="Only tell: exit 1 if anything is left to do.")
-@click.option("--diff", is_flag=True, help="Show the diff, also beside --check, --out or --write.")
-@click.option("--force", is_flag=True, help="Let --out write over what is there.")
-@click.option("--only", multiple=True, metavar="ID", help="Only this rule; may be given again.")
-@click.option("--skip", multiple=True, metavar="ID", help="Without this rule; may be given again.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if anything is left to do.")
+@click.option("--diff", is_flag=True, help="Also show the diff with --check, --out or --write.")
+@click.option("--force", is_flag=True, help="Let --out overwrite existing files.")
+@click.option("--only", multiple=True, metavar="ID", help="Use only this rule; repeatable.")
+@click.option("--skip", multiple=True, metavar="ID", help="Skip this rule; repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 def adapt(script: str, **options: Any) -> int:
     """Make SCRIPT, the boot file of a job, work with `--data_url` and `--train_url`.
 
-    The script and the modules it imports from its own folder are changed, and one helper file comes beside it. It then
+    Changes the script and the modules it imports from its own folder, and adds one helper file. It then
     works with OBS addresses, with the folders that the platform prepares, and as before without these arguments; on
-    one device and on many. Nothing is written unless --write or --out says so.
+    one device and on many. Writes nothing without --write or --out.
     Exit code: 0 nothing left to do, 1 something is, 2 the work could not be done.
     """
     chosen = [f"`--{name}`" for name in ("write", "out", "check") if options[name]]
@@ -126,5 +126,5 @@ def _show(result: ProjectResult, options: dict[str, Any], done: str) -> None:
         said = done or (f"{changed} files would change" if changed != 1 else "1 file would change")
         said = said if changed else "already adapted: nothing to change"
         left = result.left()
-        more = f"; {left} place{'' if left == 1 else 's'} for a person to look at" if left else ""
+        more = f"; {left} place{'' if left == 1 else 's'} to review by hand" if left else ""
         click.echo(said + more, err=True)

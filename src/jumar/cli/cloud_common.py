@@ -18,10 +18,12 @@ SHARED = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
 )
 COPY = (
-    click.option("--ignore", multiple=True, metavar="PATTERN", help="Leave out, as in .gitignore; may be given again."),
-    click.option("--checksum", is_flag=True, help="Compare contents, whatever sizes and times say."),
+    click.option(
+        "--ignore", multiple=True, metavar="PATTERN", help="Skip these files, in .gitignore syntax; repeatable."
+    ),
+    click.option("--checksum", is_flag=True, help="Compare contents instead of size and time."),
     click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Transfers at a time."),
-    click.option("--print", "only_print", is_flag=True, help="Print what would be copied, and do nothing."),
+    click.option("--print", "only_print", is_flag=True, help="Print what would be copied and exit."),
     click.option("-q", "--quiet", is_flag=True, help="No summary, no progress."),
 )
 

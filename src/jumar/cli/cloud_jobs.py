@@ -24,27 +24,32 @@ _PLACE = (
 _JOB = (
     click.option("--code", metavar="FOLDER", help="Code folder."),
     click.option("--boot", metavar="FILE", help="Script to start, relative to the code folder."),
-    click.option("--data", multiple=True, metavar="[NAME=]PLACE", help="Folder or obs:// address; may be given again."),
+    click.option("--data", multiple=True, metavar="[NAME=]PLACE", help="Folder or obs:// address; repeatable."),
     click.option("--devices", type=click.IntRange(1, 8), metavar="N", help="1 (the default), 2, 4 or 8."),
-    click.option("--nodes", type=click.IntRange(min=1), metavar="N", help="Machines with that many devices each; 1."),
-    click.option("--param", multiple=True, metavar="NAME=VALUE", help="Argument of the script; may be given again."),
-    click.option("--env", multiple=True, metavar="NAME=VALUE", help="Environment variable; may be given again."),
+    click.option(
+        "--nodes",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Number of machines with that many devices each; default 1.",
+    ),
+    click.option("--param", multiple=True, metavar="NAME=VALUE", help="Argument of the script; repeatable."),
+    click.option("--env", multiple=True, metavar="NAME=VALUE", help="Environment variable; repeatable."),
     click.option("--bucket", metavar="NAME", help="Bucket for code, data and results."),
     click.option("--name", metavar="NAME", help="Name of the job."),
-    click.option("--engine", metavar="VERSION", help="Engine; chosen by what the script imports if not given."),
-    click.option("--flavor", metavar="ID", help="Flavour; chosen by the number of devices if not given."),
-    click.option("--auto-stop", type=click.FloatRange(min=0, min_open=True), metavar="HOURS", help="4 if not given."),
-    click.option("--python", metavar="PATH", help="Interpreter of a job on this machine; Jumar's own if not given."),
+    click.option("--engine", metavar="VERSION", help="Engine; by default chosen from the script's imports."),
+    click.option("--flavor", metavar="ID", help="Flavour; by default chosen by the number of devices."),
+    click.option("--auto-stop", type=click.FloatRange(min=0, min_open=True), metavar="HOURS", help="Default 4."),
+    click.option("--python", metavar="PATH", help="Interpreter for jobs on this machine; by default Jumar's own."),
     click.option(
         "--on", type=click.Choice(["cpu"]), help="MindSpore on this machine: its CPU target, not emulated NPUs."
     ),
     click.option("--contract", type=click.Choice(["v1", "v2"]), help="v2 (the default): the platform copies the data."),
     click.option("--price", type=click.FloatRange(min=0), metavar="SUM", help="Price of an hour, for the cost bound."),
-    click.option("--allow-secrets", is_flag=True, help="Send the code although it seems to hold keys."),
+    click.option("--allow-secrets", is_flag=True, help="Upload the code even if it seems to contain keys."),
 )
 _WHICH = (
     click.argument("job", required=False, metavar="[JOB]"),
-    click.option("--last", is_flag=True, help="The job that was submitted last; also the default."),
+    click.option("--last", is_flag=True, help="The last submitted job (the default)."),
 )
 
 
@@ -60,10 +65,10 @@ def plan(target: str | None, as_json: bool, allow_secrets: bool, **said: Any) ->
 
 @click.command("submit")
 @options(_JOB)
-@click.option("--follow", is_flag=True, help="Print the log, and end with the job's result.")
+@click.option("--follow", is_flag=True, help="Print the log and exit with the job's result.")
 @options(_PLACE)
 def submit(target: str | None, as_json: bool, allow_secrets: bool, follow: bool, **said: Any) -> int:
-    """Send what changed and start the job."""
+    """Upload what changed and start the job."""
     with opened_place(target) as place:
         found = build(place, said)
         made = send(place, found, allow_secrets=allow_secrets, quiet=as_json)
@@ -76,8 +81,8 @@ def submit(target: str | None, as_json: bool, allow_secrets: bool, follow: bool,
 
 @click.command("logs")
 @options(_WHICH)
-@click.option("-f", "--follow", is_flag=True, help="Go on until the job ends, and end with its result.")
-@click.option("--all", "everything", is_flag=True, help="Also the lines of the platform.")
+@click.option("-f", "--follow", is_flag=True, help="Follow until the job ends and exit with its result.")
+@click.option("--all", "everything", is_flag=True, help="Also print the platform's lines.")
 @click.option("--target", metavar="NAME", help="`local` (the default), `huaweicloud`, or one of `jumar.toml`.")
 def logs(job: str | None, last: bool, follow: bool, everything: bool, target: str | None) -> int:
     """Print a job's log: all processes, without the platform's own lines."""
@@ -97,7 +102,7 @@ def stop(job: str | None, last: bool, target: str | None, as_json: bool) -> int:
     with opened_place(target) as place:
         id_ = place.find(job)
         place.platform().stop(id_)
-        show([{"id": id_}], [f"job {id_} is being ended"], as_json)
+        show([{"id": id_}], [f"stopping job {id_}"], as_json)
     return EXIT_OK
 
 

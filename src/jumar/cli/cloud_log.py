@@ -38,7 +38,7 @@ def _result(place: Place, job: Job) -> int:
 
     click.echo(f"job {job.id}: {job.state}", err=True)
     if place.target.is_local and job.lost:
-        click.echo("hint: what ran the job is gone: it was killed, or the disk is full", err=True)
+        click.echo("hint: the process that ran the job no longer exists: it was killed, or the disk is full", err=True)
     if job.warning:
         click.echo(f"warning: {job.warning}", err=True)
         click.echo("hint: write results below `--train_url`; `jumar cloud adapt` makes a script do so", err=True)

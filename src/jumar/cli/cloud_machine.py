@@ -46,7 +46,7 @@ def serve(port: int, modelarts_port: int) -> int:
 @click.option("--name", default="modelarts-notebook", show_default=True, metavar="NAME", help="Name of the host.")
 @click.option("--config", type=click.Path(path_type=Path), default=Path("~/.ssh/config"), metavar="FILE",
               help="SSH config to write.")  # fmt: skip
-@click.option("--write", is_flag=True, help="Write it; otherwise it is only shown.")
+@click.option("--write", is_flag=True, help="Write the entry; otherwise only show it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def ssh_config(address: str, key: Path, name: str, config: Path, write: bool, as_json: bool) -> int:
     """Show or write the Remote-SSH entry of a notebook, for VS Code and PyCharm.

@@ -15,7 +15,7 @@ from jumar.core.errors import EXIT_OK, UserError
 
 @click.command("ls")
 @click.argument("address", required=False, metavar="[ADDRESS]")
-@click.option("-r", "--recursive", is_flag=True, help="Everything below, not one level.")
+@click.option("-r", "--recursive", is_flag=True, help="List everything below, not one level.")
 @options(SHARED)
 def ls(address: str | None, recursive: bool, target: str | None, endpoint: str | None, as_json: bool) -> int:
     """List the buckets, or what is at obs://bucket/folder/."""
@@ -55,7 +55,7 @@ def mb(address: str, target: str | None, endpoint: str | None, as_json: bool) ->
 @click.command("cp")
 @click.argument("source", metavar="SOURCE")
 @click.argument("destination", metavar="DESTINATION")
-@click.option("-r", "--recursive", is_flag=True, help="Copy a folder: it appears under its own name.")
+@click.option("-r", "--recursive", is_flag=True, help="Copy a folder under its own name.")
 @click.option("--contents", is_flag=True, help="With -r: what is in the folder, not the folder itself.")
 @options(COPY, SHARED)
 def cp(source: str, destination: str, recursive: bool, contents: bool, **rest: Any) -> int:
@@ -68,7 +68,7 @@ def cp(source: str, destination: str, recursive: bool, contents: bool, **rest: A
 
     start, end = parse(source), parse(destination)
     if isinstance(start, Path) and isinstance(end, Path):
-        raise UserError("both are paths of this machine", "write one of them as `obs://bucket/key`")
+        raise UserError("both are local paths", "write one of them as `obs://bucket/key`")
     if recursive:
         if not contents:
             end = _into(start, end)
@@ -101,10 +101,10 @@ def cp(source: str, destination: str, recursive: bool, contents: bool, **rest: A
 @click.command("sync")
 @click.argument("source", metavar="SOURCE")
 @click.argument("destination", metavar="DESTINATION")
-@click.option("--delete", is_flag=True, help="Remove at DESTINATION what is not at SOURCE.")
+@click.option("--delete", is_flag=True, help="Delete at DESTINATION what SOURCE does not have.")
 @options(COPY, SHARED)
 def sync(source: str, destination: str, delete: bool, **rest: Any) -> int:
-    """Make DESTINATION like SOURCE: the contents of a folder, only what changed."""
+    """Make DESTINATION equal SOURCE: the contents of a folder, only what changed."""
     from jumar.cloud.address import parse
 
     return _folder(parse(source), parse(destination), everything=False, delete=delete, **rest)
@@ -113,7 +113,7 @@ def sync(source: str, destination: str, delete: bool, **rest: Any) -> int:
 @click.command("rm")
 @click.argument("address", metavar="ADDRESS")
 @click.option("-r", "--recursive", is_flag=True, help="Everything below a folder.")
-@click.option("--print", "only_print", is_flag=True, help="Print what would be removed, and do nothing.")
+@click.option("--print", "only_print", is_flag=True, help="Print what would be removed and exit.")
 @options(SHARED)
 def rm(address: str, recursive: bool, only_print: bool, target: str | None, endpoint: str | None, as_json: bool) -> int:
     """Remove an object, or with -r everything below obs://bucket/folder/."""
@@ -142,7 +142,7 @@ def _folder(start: Any, end: Any, *, everything: bool, delete: bool, **rest: Any
     request = sync.SyncRequest(tuple(rest["ignore"]), rest["checksum"], delete, everything)
     place = next((one for one in (start, end) if isinstance(one, Remote)), None)
     if place is None:
-        raise UserError("both are paths of this machine", "write one of them as `obs://bucket/folder/`")
+        raise UserError("both are local paths", "write one of them as `obs://bucket/folder/`")
     with opened(rest["target"], rest["endpoint"], place.scheme) as store:
         if isinstance(start, Path):
             plan = sync.plan_upload(store, start, end, request)

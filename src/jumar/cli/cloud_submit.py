@@ -1,4 +1,4 @@
-"""What `jumar cloud submit` and `jumar launch --on modelarts` share: a job from what was said, shown or sent."""
+"""What `jumar cloud submit` and `jumar launch --on modelarts` share: a job built from the options, shown or sent."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def send(place: Place, plan: JobPlan, *, allow_secrets: bool, quiet: bool) -> Jo
         leak = plan.leaks[0]
         raise UserError(
             f"{leak.path}:{leak.line}: {leak.what}: nothing was sent",
-            "take it out of the code, or `--allow-secrets` if it is none",
+            "remove it from the code, or use `--allow-secrets` if it is not a secret",
         )
     machine = place.machine(plan)
     if machine.where:
@@ -80,7 +80,7 @@ def show_plan(plan: JobPlan, as_json: bool) -> None:
         bound = f"; costs at most {plan.cost:.2f}" if plan.cost is not None else ""
         click.echo(f"stops by itself after {plan.spec.hours:g} hours{bound}")
     else:
-        click.echo("does not stop by itself: version 1 of the interface has no `auto_stop`")
+        click.echo("does not stop automatically: version 1 of the interface has no `auto_stop`")
     click.echo(json.dumps(plan.request, indent=2, ensure_ascii=False))
 
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 @click.command("analyze", short_help="Report what ties a code base to CUDA, without changing it")
 @common.shared
 def command(paths: tuple[str, ...], **options: Any) -> int:
-    """Report every site below each PATH that depends on CUDA, and what would become of it.
+    """Report every place below each PATH that depends on CUDA, and what would happen to it.
 
-    Nothing is written but the report files that you name. PATH is a file, a folder, or `-` for stdin.
+    Writes nothing but the report files that you name. PATH is a file, a folder, or `-` for stdin.
     Exit code: 0 nothing to report, 1 findings, 2 the work could not be done.
     """
     if options["list_rules"]:

@@ -44,10 +44,10 @@ def _diff_options() -> set[str]:
     return {name for param in diff.params for name in param.opts}
 
 
-@click.group("compare", cls=_Compare, short_help="Does it compute the same: record, compare, first difference",
+@click.group("compare", cls=_Compare, short_help="Check that it computes the same: record, compare, first difference",
              subcommand_metavar="A B | COMMAND ...")  # fmt: skip
 def command() -> None:
-    """Does the migrated model compute the same? `jumar compare A B` compares two records.
+    """Check that the migrated model computes the same. `jumar compare A B` compares two records.
 
     `record` runs a program and records every operator; `ladder` climbs from the environment to the loss curve and stops
     where something is wrong; `overflow` names the operator that made inf or nan; `dump` writes the vendor's format.
@@ -57,19 +57,19 @@ def command() -> None:
 @command.command("record", context_settings=_PROGRAM)
 @click.option("-o", "--output", required=True, type=_PATH, metavar="REC", help="Folder of the record.")
 @click.option("--steps", type=click.IntRange(min=1), default=3, show_default=True, metavar="N",
-              help="Steps to record whole; of later ones loss and gradient norm are kept.")  # fmt: skip
+              help="Steps to record in full; later steps keep only loss and gradient norm.")  # fmt: skip
 @click.option("--floor", type=_Floor(), default="auto", show_default=True, metavar="N|auto",
               help="Also run it with rounding noise of three sizes, N times each: the noise floor. `auto` does it once"
               " up to the last recorded step, if that takes a minute or a tenth of the program's time.")  # fmt: skip
 @click.option("--stop", type=click.IntRange(min=1), metavar="N", help="End the program after N steps.")
 @click.option("--seed", type=int, metavar="N", help="Seed Python, NumPy and torch before the program starts.")
 @click.option("--tensors", multiple=True, metavar="OP", help="Save inputs and outputs of this operator, such as op42.")
-@click.option("--overwrite", is_flag=True, help="Replace a record that is there already.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing record.")
 @click.argument("words", nargs=-1, metavar="-- PROGRAM ARGS...", type=click.UNPROCESSED)
 def record(output: Path, overwrite: bool, words: tuple[str, ...], tensors: tuple[str, ...], **options: Any) -> int:
     """Run PROGRAM and record its operators, forward and backward: jumar compare record -o REC -- python train.py.
 
-    The exit code is that of the program. Each rank writes a record of its own.
+    The exit code is that of the program. Each rank writes its own record.
     """
     from jumar.app import compare
     from jumar.compare.runs import RecordRequest
@@ -83,9 +83,9 @@ def record(output: Path, overwrite: bool, words: tuple[str, ...], tensors: tuple
 @click.argument("first", metavar="A", type=_PATH)
 @click.argument("second", metavar="B", type=_PATH)
 @click.option("--floor", "floors", multiple=True, type=_PATH, metavar="REC",
-              help="Another run of the reference; the floor is what base runs differ by. May be repeated.")  # fmt: skip
+              help="Another run of the reference; base runs set the floor. Repeatable.")  # fmt: skip
 @click.option(
-    "--precision", metavar="float32|hf32|float16|bfloat16", help="Rounding to expect; found out from B if not given."
+    "--precision", metavar="float32|hf32|float16|bfloat16", help="Expected rounding; by default determined from B."
 )
 @click.option("--limit", type=click.FloatRange(min=1), default=4.0, show_default=True, metavar="X",
               help="Error over floor that counts as a difference.")  # fmt: skip
@@ -118,14 +118,16 @@ def diff(first: Path, second: Path, as_json: bool, top: int, html: Path | None, 
 
 @command.command("ladder", context_settings=_PROGRAM)
 @click.option("--base", type=_PATH, metavar="REC", help="Record of the reference, such as the same program on a GPU.")
-@click.option("-o", "--output", type=_PATH, metavar="DIR", help="Keep the records here; nothing is kept if not given.")
+@click.option(
+    "-o", "--output", type=_PATH, metavar="DIR", help="Keep the records in this folder; by default none are kept."
+)
 @click.option("--steps", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Steps to run.")
 @click.option("--seed", type=int, metavar="N", help="Seed Python, NumPy and torch before the program starts.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.argument("words", nargs=-1, metavar="-- PROGRAM ARGS...", type=click.UNPROCESSED)
 def ladder(base: Path | None, output: Path | None, steps: int, seed: int | None, as_json: bool,
            words: tuple[str, ...]) -> int:  # fmt: skip
-    """Climb from the environment to the loss curve, and stop at the first rung that fails.
+    """Check from the environment to the loss curve, and stop at the first failure.
 
     Environment, determinism (twice, bit for bit), the gap to expect from bfloat16, float16 and hf32, then against
     --base: weights, forward, gradients, optimizer, loss and gradient norm over N steps.
@@ -149,7 +151,7 @@ def ladder(base: Path | None, output: Path | None, steps: int, seed: int | None,
 def overflow(words: tuple[str, ...], as_json: bool) -> int:
     """Name the first operator that makes inf or nan out of finite inputs, over all ranks.
 
-    Of a record or a vendor's dump; or run PROGRAM, look at every step, and stop it there.
+    Reads a record or a vendor's dump; or runs PROGRAM, checks every step, and stops there.
     """
     from jumar.app import compare
     from jumar.report import compare as report
@@ -166,7 +168,7 @@ def overflow(words: tuple[str, ...], as_json: bool) -> int:
 @click.argument("path", metavar="REC", type=_PATH)
 @click.argument("folder", metavar="DIR", type=_PATH)
 def dump(path: Path, folder: Path) -> int:
-    """Write REC as the vendor's tool would have dumped it: dump.json, stack.json, construct.json below DIR."""
+    """Write REC in the vendor's dump format: dump.json, stack.json, construct.json below DIR."""
     from jumar.app import compare
 
     for place in compare.dump(path, folder):

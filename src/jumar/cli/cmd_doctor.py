@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 @click.command("doctor", short_help="Check a machine: driver, CANN, frameworks, cards, network")
-@click.option("--only", multiple=True, metavar="ID", help="Only this check, by id or name; may be given again.")
-@click.option("--skip", multiple=True, metavar="ID", help="Without this check; may be given again.")
+@click.option("--only", multiple=True, metavar="ID", help="Run only this check, by id or name; repeatable.")
+@click.option("--skip", multiple=True, metavar="ID", help="Skip this check; repeatable.")
 @click.option("--list", "list_checks", is_flag=True, help="List the checks and stop.")
 @click.option(
     "--from",
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     "--collect",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Write what the checks ask this machine into a folder, for `--from`.",
+    help="Write the answers that the checks need into a folder, for `--from`.",
 )
-@click.option("--python", metavar="PATH", help="The Python that programs run on; `python3` if not given.")
+@click.option("--python", metavar="PATH", help="The Python that programs run on; default `python3`.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0.1),
@@ -42,14 +42,16 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="How long a vendor command may take.",
 )
-@click.option("--share", is_flag=True, help="Take out names of users and hosts, addresses and tokens.")
+@click.option("--share", is_flag=True, help="Remove names of users and hosts, addresses and tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option("-v", "--verbose", is_flag=True, help="Also what each variable is and should be, and each chip.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Also show the actual and expected value of each variable, and each chip."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Findings only.")
 def command(list_checks: bool, **options: Any) -> int:
     """Check this machine: system, cards, driver, CANN, environment, Python, frameworks, network.
 
-    Nothing is changed. Each finding comes with the commands that put it right; `jumar explain ID` tells more. Exits
+    Changes nothing. Each finding has the commands that fix it; `jumar explain ID` explains it. Exits
     with 1 if there is an error or a warning.
     """
     from jumar.app import doctor

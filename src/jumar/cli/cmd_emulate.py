@@ -16,8 +16,8 @@ from jumar.core.errors import EXIT_OK, UserError
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _MACHINE = (
     click.option("--soc", metavar="NAME", help="Chip, such as Ascend910B3 (the default) or 310P3."),
-    click.option("--cards", type=int, metavar="N", help="Number of cards; 8 if not given."),
-    click.option("--memory", metavar="SIZE", help="Memory of each card, such as 32G; that of the chip if not given."),
+    click.option("--cards", type=int, metavar="N", help="Number of cards; default 8."),
+    click.option("--memory", metavar="SIZE", help="Memory of each card, such as 32G; default: the chip's."),
 )
 
 
@@ -30,7 +30,7 @@ def machine(function: Decorated) -> Decorated:
 
 @click.group("emulate", short_help="The virtual Ascend machine: environment, npu-smi, coverage")
 def command() -> None:
-    """The virtual Ascend machine: NPU code runs on a CPU, as it is written.
+    """The virtual Ascend machine: NPU code runs unchanged on a CPU.
 
     `jumar run` starts one program on it; these commands turn a whole shell or virtual environment into it, or tell what
     it covers.
@@ -75,7 +75,7 @@ def shell(soc: str | None, cards: int | None, memory: str | None, words: tuple[s
 def prefix(folder: Path, soc: str | None, cards: int | None, memory: str | None, only_print: bool) -> int:
     """Write a directory that looks like an installed CANN, with npu-smi and hccn_tool.
 
-    After `source DIR/ascend-toolkit/set_env.sh` the commands of the vendor's guides work as they are written.
+    After `source DIR/ascend-toolkit/set_env.sh` the commands of the vendor's guides work unchanged.
     """
     from jumar.emulate import env
     from jumar.emulate import prefix as prefixes
@@ -96,7 +96,7 @@ def prefix(folder: Path, soc: str | None, cards: int | None, memory: str | None,
 @click.option("--markdown", is_flag=True, help="Print the page docs/reference/emulator-coverage.md.")
 @click.argument("name", required=False, metavar="[NAME]")
 def coverage(as_json: bool, markdown: bool, name: str | None) -> int:
-    """Tell what is emulated: counts, or the state of NAME, a function or operator."""
+    """Show what is emulated: counts, or the state of NAME, a function or operator."""
     from jumar.emulate import coverage as covered
     from jumar.report import json
 

@@ -10,11 +10,11 @@ from jumar.cli import show
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
 
 
-@click.command("explain", short_help="Say what an error, a log or a finding means")
+@click.command("explain", short_help="Explain an error, a log or a finding")
 @click.argument("names", nargs=-1, required=True, metavar="FILE|ID...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(names: tuple[str, ...], as_json: bool) -> int:
-    """Say what happened, why, and what to do.
+    """Explain what happened, why, and what to do.
 
     FILE is a log of any size, plain or packed, a folder of logs, or `-` for stdin; several together are one job, such
     as the logs of its ranks. ID is an error code (507015, EI0006), a finding or rule (PT101, cuda-device-string), an

@@ -9,7 +9,7 @@ from jumar.cli import export_check, export_command, export_run
 
 @click.group("export", short_help="Offline inference: check an ONNX model, ATC command, stand-in")
 def command() -> None:
-    """Take a model to an offline `.om`: what ATC will refuse, the exact command, and what fp16 does to it.
+    """Prepare a model for an offline `.om`: what ATC will refuse, the exact command, and the effect of fp16.
 
     Nothing here needs an NPU or CANN. It was never run through a real ATC: the list of operators and the rules of the
     options are the vendor's published ones.

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @click.command("launch", cls=LikePython, short_help="Start a program on many cards, here or on other machines",
                options_metavar="[OPTIONS] SCRIPT|-m MODULE|PROGRAM ARGS...")  # fmt: skip
-@click.option("--cards", metavar="N|LIST", help="Cards on each machine, or their numbers (0,1,4-5); all if not given.")
+@click.option("--cards", metavar="N|LIST", help="Cards on each machine, or their numbers (0,1,4-5); default all.")
 @click.option("--bind", metavar="auto|none|LIST", default="auto", show_default=True,
               help="Cores of each card: by NUMA node, none, or 0-23:24-47.")  # fmt: skip
-@click.option("--port", type=int, metavar="N", default=0, help="Where the ranks meet; a free port if not given.")
-@click.option("--logs", metavar="DIR", help="Folder of the ranks' logs; a new one under `logs` if not given.")
-@click.option("--restarts", type=int, metavar="N", default=0, help="Start all ranks again after a failure, N times.")
-@click.option("--until", metavar="HH:MM", default="", help="Nothing may run after this time of day.")
+@click.option("--port", type=int, metavar="N", default=0, help="Port where the ranks meet; default: a free one.")
+@click.option("--logs", metavar="DIR", help="Folder for the ranks' logs; default: a new one under `logs`.")
+@click.option("--restarts", type=int, metavar="N", default=0, help="Restart all ranks after a failure, up to N times.")
+@click.option("--until", metavar="HH:MM", default="", help="Stop everything at this time of day.")
 @click.option("--grace", type=int, metavar="SECONDS", default=30, show_default=True,
               help="Time to save between the signal to stop and SIGKILL.")  # fmt: skip
 @click.option("--signal", "signal_", metavar="NAME", default="TERM", show_default=True,
@@ -33,29 +33,29 @@ if TYPE_CHECKING:
 @click.option("--soc", metavar="NAME", help="Emulated chip, such as Ascend910B3 (the default).")
 @click.option("--memory", metavar="SIZE", help="Memory of each emulated card, such as 32G.")
 @click.option("--cuda", is_flag=True, help="Apply torch_npu's own run-time migration to every rank.")
-@click.option("--no-check", is_flag=True, help="Start a script that makes no process group all the same.")
+@click.option("--no-check", is_flag=True, help="Start a script without a process group anyway.")
 @click.option(
     "--nodes", metavar="HOSTS|N", default="", help="Machines, as host1,host2; for Slurm and Volcano how many."
 )
 @click.option(
     "--on", "engine", metavar="ENGINE", default="", help="slurm, volcano, msrun, modelarts; torch elastic if none."
 )
-@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Tell the engine more; may be repeated.")
+@click.option(
+    "--set", "settings", metavar="NAME=VALUE", multiple=True, help="Extra setting for the engine; repeatable."
+)
 @click.option("--name", metavar="NAME", default="train", show_default=True, help="Name of the job on a cluster.")
 @click.option("--status", metavar="JOB", help="State of a job on a cluster.")
-@click.option("--log", metavar="JOB", help="What a job on a cluster has printed.")
+@click.option("--log", metavar="JOB", help="Output of a job on a cluster.")
 @click.option("--cancel", metavar="JOB", help="End a job on a cluster.")
-@click.option("--print", "only_print", is_flag=True, help="Print what would be started, whole.")
-@click.option(
-    "--of", "count", type=int, default=1, metavar="N", help="This is one of N machines, each started by hand."
-)
+@click.option("--print", "only_print", is_flag=True, help="Print everything that would be started.")
+@click.option("--of", "count", type=int, default=1, metavar="N", help="This machine is one of N, each started by hand.")
 @click.option("--node-rank", type=int, default=0, metavar="N", help="Which of them, from 0.")
-@click.option("--master", default="", metavar="HOST", help="The first of them, where they meet at `--port`.")
+@click.option("--master", default="", metavar="HOST", help="The first machine, where they meet at `--port`.")
 @click.option("--id", "run_id", default="train", metavar="NAME", help="A name that all of them share.")
 @click.option("--with-parent", is_flag=True, help="Stop the ranks when standard input ends.")
 @click.pass_context
 def command(ctx: click.Context, /, only_print: bool, with_parent: bool, **options: Any) -> int:
-    """Start a Python script, module or program once per card; the words after our options are its own.
+    """Start a Python script, module or program once per card; the arguments after Jumar's options are its own.
 
     Every rank finds RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, and RANK_ID, RANK_SIZE and
     DEVICE_ID for MindSpore. The first rank that fails ends the others; its exit code and last lines are shown.
@@ -112,7 +112,7 @@ def _elsewhere(job: Elsewhere, only_print: bool) -> int:
     number = launch_elsewhere.submit(job)
     click.echo(number)
     click.echo(f"jumar: job {number} is on {job.plan.engine}, logs in `{job.wanted.logs}`; "
-               f"--status {number}, --log {number} and --cancel {number} tell more", err=True)  # fmt: skip
+               f"--status {number}, --log {number} and --cancel {number} manage it", err=True)  # fmt: skip
     return EXIT_OK
 
 

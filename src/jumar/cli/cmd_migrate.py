@@ -28,21 +28,21 @@ class WithCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command("migrate", cls=WithCommand, short_help="Show or make the changes that take CUDA code to Ascend NPUs")
+@click.command("migrate", cls=WithCommand, short_help="Show or make the changes that move CUDA code to Ascend NPUs")
 @common.shared
 @click.option("-o", "--out", type=click.Path(path_type=Path), metavar="OUT", help="Write a migrated copy of the tree.")
 @click.option("--write", is_flag=True, help="Edit in place; with `-`, print the new text.")
-@click.option("--check", is_flag=True, help="Only tell: exit 1 if anything is left to do.")
-@click.option("--diff", is_flag=True, help="Show the diff, also beside --check, --out or --write.")
-@click.option("--unsafe", is_flag=True, help="Also make the changes that a person should look at.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if anything is left to do.")
+@click.option("--diff", is_flag=True, help="Also show the diff with --check, --out or --write.")
+@click.option("--unsafe", is_flag=True, help="Also make changes that need a review.")
 @click.option("--force", is_flag=True, help="Let --out write into a folder that is not empty.")
 @click.option("--verify", "verified", is_flag=True,
-              help="Run the command after `--` on the emulator and report what happened.")  # fmt: skip
+              help="Run the command after `--` on the emulator and report the result.")  # fmt: skip
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> int:
     """Show what must change below each PATH as a unified diff with findings.
 
-    Nothing is written unless --write or --out says so. PATH is a file, a folder, or `-` for stdin.
+    Writes nothing without --write or --out. PATH is a file, a folder, or `-` for stdin.
     Exit code: 0 nothing left to do, 1 something is, 2 the work could not be done.
     """
     if options["list_rules"]:
@@ -73,13 +73,13 @@ def _check_options(paths: tuple[str, ...], options: dict[str, Any], words: tuple
     if len(chosen) > 1:
         raise UserError(f"{' and '.join(chosen)} cannot go together", "choose one of them")
     if "-" in paths and options["out"]:
-        raise UserError("`-` and `--out` cannot go together", "`jumar migrate - --write` prints the new text")
+        raise UserError("`-` excludes `--out`", "`jumar migrate - --write` prints the new text")
     if "-" in paths and options["write"] and (options["as_json"] or options["diff"]):
         raise UserError("`- --write` prints the new text and nothing else", "leave `--json` and `--diff` out")
     if options["verified"] and not words:
         raise UserError("`--verify` needs a command", "jumar migrate PROJECT --verify -- python train.py")
     if options["verified"] and "-" in paths:
-        raise UserError("`-` and `--verify` cannot go together", "name a file or folder")
+        raise UserError("`-` excludes `--verify`", "name a file or folder")
 
 
 def _done(result: MigrateResult) -> str:

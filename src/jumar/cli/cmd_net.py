@@ -47,7 +47,7 @@ def plan(servers: tuple[str, ...], cards: int, network: str, as_json: bool, appl
 
 @command.command("check")
 @click.argument("sources", nargs=-1, metavar="[SERVER=FILE]...")
-@click.option("--cards", type=int, metavar="N", help="Cards of this machine; all that it has if not given.")
+@click.option("--cards", type=int, metavar="N", help="Cards of this machine; default all.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def check(sources: tuple[str, ...], cards: int | None, as_json: bool) -> int:
     """Check address, link and reachability of this machine's cards, or look for collisions over many servers.

@@ -18,13 +18,11 @@ SPELLINGS = ("mindspore", "mindspore-old", "torch", "network")
 COUNT = click.IntRange(min=1)
 
 
-@click.command("parallel", short_help="Which parallel plan fits on these cards, and its code")
+@click.command("parallel", short_help="Find a parallel plan that fits these cards, and its code")
 @click.argument("model", metavar="[MODEL | explain [MODE]]", nargs=-1)
 @click.option("--cards", type=COUNT, metavar="N", default=8, show_default=True, help="Cards in all.")
 @click.option("--chip", metavar="NAME", default="910B3", show_default=True, help="Chip, such as 910B3 or 910_9391.")
-@click.option(
-    "--global-batch", type=COUNT, metavar="N", help="Samples of a step over all cards; one per card if not given."
-)
+@click.option("--global-batch", type=COUNT, metavar="N", help="Samples per step over all cards; default one per card.")
 @click.option("--seq", type=COUNT, metavar="N", help="Tokens of a sample.")
 @click.option("--dtype", type=click.Choice(["bfloat16", "float16", "float32"]), help="Dtype that operators compute in.")
 @click.option(
@@ -35,22 +33,22 @@ COUNT = click.IntRange(min=1)
     type=click.Choice(["adam", "adamw", "momentum", "sgd"]),
     default="adam",
     show_default=True,
-    help="Its state counts.",
+    help="Optimizer; its state needs memory.",
 )
 @click.option("--attention", type=click.Choice(["plain", "flash"]), help="Scores as a matrix, or the fused operator.")
-@click.option("--framework", type=click.Choice(["mindspore", "torch"]), help="Whose code and launch line.")
+@click.option("--framework", type=click.Choice(["mindspore", "torch"]), help="Framework of the code and launch line.")
 @click.option("--dp", type=COUNT, metavar="N", help="Fix the data-parallel cards.")
 @click.option("--tp", type=COUNT, metavar="N", help="Fix the tensor-parallel cards.")
 @click.option("--pp", type=COUNT, metavar="N", help="Fix the pipeline stages.")
 @click.option("--ep", type=COUNT, metavar="N", help="Fix the expert-parallel cards.")
 @click.option("--micro-batches", type=COUNT, metavar="N", help="Fix the micro-batches of a step.")
 @click.option("--shard", type=click.IntRange(0, 3), metavar="LEVEL", help="Fix the optimizer shard: 0 none, 1 to 3.")
-@click.option("--recompute", type=click.Choice(["none", "selective", "full"]), help="Fix what is computed again.")
+@click.option("--recompute", type=click.Choice(["none", "selective", "full"]), help="Fix what is recomputed.")
 @click.option("--schedule", type=click.Choice(["1f1b", "gpipe", "interleaved"]), help="Fix the pipeline's schedule.")
 @click.option("--sequence/--no-sequence", default=None, help="Fix sequence parallel.")
 @click.option("--layers", metavar="N,N…", help="Fix the layers of each stage.")
 @click.option("--equal-stages", type=click.FloatRange(0, 100), metavar="PERCENT",
-              help="Only plans whose stages take equal time, to within this much.")  # fmt: skip
+              help="Only plans whose stage times differ by at most this much.")  # fmt: skip
 @click.option("--memory", metavar="SIZE", help="Memory of a card, such as 32G.")
 @click.option(
     "--set", "settings", metavar="NAME=VALUE", multiple=True, help="Replace a constant of the hardware; see --list."
@@ -83,9 +81,9 @@ COUNT = click.IntRange(min=1)
 )
 @click.option("--python", metavar="PATH", help="Python with MindSpore or with what `file.py` imports.")
 def command(model: tuple[str, ...], **options: Any) -> int:
-    """Find how to share MODEL over cards: a preset, a config.json, or file.py:make_model.
+    """Find how to divide MODEL over cards: a preset, a config.json, or file.py:make_model.
 
-    `jumar parallel explain [MODE]` draws what each way of sharing does to a product.
+    `jumar parallel explain [MODE]` draws what each mode does to a product.
     """
     from jumar.app import parallel
 
@@ -128,7 +126,7 @@ def _explain(words: tuple[str, ...], cards: int) -> int:
     if len(words) > 1:
         raise UserError(f"one mode at a time, not {len(words)}")
     if cards < 2:
-        raise UserError("one card shares nothing", "`--cards 2` or more")
+        raise UserError("one card has nothing to divide", "`--cards 2` or more")
     for name in parallel_explain.modes(words[0] if words else ""):
         show.lines(parallel_explain.page(name, cards))
     return EXIT_OK

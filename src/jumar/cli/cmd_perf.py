@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _TOP = click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N",
-                    help="How much advice to print.")  # fmt: skip
+                    help="Number of advice items to print.")  # fmt: skip
 _HTML = click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
                      help="Also write one self-contained page with a timeline.")  # fmt: skip
 _JOBS = click.option("--jobs", type=click.IntRange(min=1), metavar="N",
-                     help="Ranks read at the same time; as many as there are processors if not given.")  # fmt: skip
+                     help="Ranks read in parallel; default: one per processor.")  # fmt: skip
 
 
 def _choice(function: Callable[..., Any]) -> Callable[..., Any]:
-    only = click.option("--only", multiple=True, metavar="ID", help="Only this advice, by id; may be given again.")
-    skip = click.option("--skip", multiple=True, metavar="ID", help="Without this advice; may be given again.")
+    only = click.option("--only", multiple=True, metavar="ID", help="Give only this advice, by id; repeatable.")
+    skip = click.option("--skip", multiple=True, metavar="ID", help="Skip this advice; repeatable.")
     return only(skip(function))
 
 
@@ -43,7 +43,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.command("perf", cls=Commands, short_help="Where the time goes on the card, and what to change first")
+@click.command("perf", cls=Commands, short_help="Find where the time goes on the card, and what to change first")
 def command() -> None:
     """Where the time goes, and what to change, ranked by the time it saves.
 
@@ -62,20 +62,20 @@ def command() -> None:
 def read(path: Path, jobs: int | None, **options: Any) -> int:
     """Report on a `*_ascend_pt` folder, a folder of several (one for each rank), or a Kineto trace, packed or not.
 
-    Damaged and truncated files are read as far as possible, and what is missing is said. Exit code 1: there is advice.
+    Reads damaged and truncated files as far as possible and says what is missing. Exit code 1: there is advice.
     """
     from jumar.app import perf
 
     return _show(perf.read(path, jobs=jobs, **_chosen(options)), options)
 
 
-@command.command("lint", cls=LikePython, short_help="Report on a program before it ever runs on a card",
+@command.command("lint", cls=LikePython, short_help="Report on a program before it runs on a card",
                  options_metavar="[OPTIONS] -- SCRIPT|-m MODULE|python SCRIPT ARGS...")  # fmt: skip
 @click.option("--soc", metavar="NAME", help="Chip to model, such as Ascend910B3 (the default) or 310P3.")
 @click.option("--cpu", is_flag=True, help="Run on the CPU, without an emulated NPU.")
 @click.option("--cuda", is_flag=True, help="Apply torch_npu's own run-time migration, so that CUDA code runs as it is.")
 @click.option("--steps", type=click.IntRange(min=1), metavar="N",
-              help="End the program after so many optimizer updates.")  # fmt: skip
+              help="End the program after this many optimizer updates.")  # fmt: skip
 @click.option("--keep", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Keep the profile in this folder.")  # fmt: skip
 @_TOP
@@ -103,7 +103,7 @@ def lint(ctx: click.Context, /, **options: Any) -> int:
 @_JOBS
 @_JSON
 def diff(before: Path, after: Path, top: int, jobs: int | None, as_json: bool) -> int:
-    """Compare two profiles, per step: the split of the time, kernels that changed most, advice that came and went."""
+    """Compare two profiles, per step: the split of the time, kernels that changed most, new and resolved advice."""
     from jumar.app import perf
     from jumar.report import perf as report
 
@@ -115,7 +115,7 @@ def diff(before: Path, after: Path, top: int, jobs: int | None, as_json: bool) -
     return EXIT_OK
 
 
-@command.command("fix-trace", short_help="Make a trace that Perfetto shows rightly")
+@command.command("fix-trace", short_help="Write a trace that Perfetto shows correctly")
 @click.argument("source", type=click.Path(path_type=Path), metavar="IN")
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path, dir_okay=False), metavar="OUT",
               help="The trace to write.")  # fmt: skip
@@ -130,7 +130,7 @@ def fix_trace(source: Path, out: Path) -> int:
     if note:
         click.echo(f"note: {note}", err=True)
     lost = f", {done.left_out:,} events and {done.skipped:,} bytes left out" if done.left_out or done.skipped else ""
-    end = "; the input breaks off" if done.truncated else ""
+    end = "; the input is truncated" if done.truncated else ""
     click.echo(f"wrote `{out}`: {done.events:,} events{lost}{end}", err=True)
     return EXIT_OK
 

@@ -18,7 +18,7 @@ LISTS = ("chips", "systems", "torch", "mindspore", "cann")
 LOG = "jumar-plan.log"
 
 
-@click.command("plan", short_help="Which versions fit together, and the exact steps to install them")
+@click.command("plan", short_help="Find versions that fit together, and the exact steps to install them")
 @click.option("--chip", metavar="NAME", help='Chip, family or product: 910B3, A2, 310B, "Orange Pi AIpro".')
 @click.option("--os", metavar="NAME", help="System, such as openEuler22.03 or Ubuntu22.04.")
 @click.option("--arch", metavar="NAME", help="x86_64 or aarch64.")
@@ -43,7 +43,7 @@ LOG = "jumar-plan.log"
 @click.option(
     "--list", "listed", type=click.Choice(LISTS), metavar="|".join(LISTS), help="Print the names that the tables know."
 )
-@click.option("--run", is_flag=True, help="Carry the steps out, asking nothing; run it again to go on.")
+@click.option("--run", is_flag=True, help="Run the steps without questions; run it again to continue.")
 @click.option("--print", "only_print", is_flag=True, help="Only show the plan (the default).")
 def command(
     extra: tuple[str, ...], without: tuple[str, ...], form: str, as_json: bool, listed: str | None, run: bool,
@@ -51,7 +51,7 @@ def command(
 ) -> int:  # fmt: skip
     """Find versions of driver, firmware, CANN, Python and framework that fit together, and the steps to install them.
 
-    What is left out is read from this machine, or chosen. Nothing is changed without --run.
+    Reads the rest from this machine, or chooses it. Changes nothing without --run.
     """
     from jumar.app import plan
     from jumar.machine.plan.build import PlanOptions

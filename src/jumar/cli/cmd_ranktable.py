@@ -19,9 +19,9 @@ def command() -> None:
 @command.command("make")
 @click.argument("sources", nargs=-1, metavar="[SERVER=FILE]...")
 @click.option("--hosts", metavar="FILE", help="A server per line: its name, then the addresses of its cards.")
-@click.option("--cards", metavar="LIST", help="Only these cards of each server, such as 0-3; all if not given.")
+@click.option("--cards", metavar="LIST", help="Only these cards of each server, such as 0-3; default all.")
 @click.option("--to", "layout", metavar="1.0|1.2|2.0|modelarts", default="1.0", show_default=True, help="The layout.")
-@click.option("-o", "--out", metavar="FILE", help="Write it there; printed if not given.")
+@click.option("-o", "--out", metavar="FILE", help="File to write; default: print it.")
 def make(sources: tuple[str, ...], hosts: str | None, cards: str | None, layout: str, out: str | None) -> int:
     """Make a rank table from each server's hccn.conf, or from what `hccn_tool -i N -ip -g` printed there.
 
@@ -30,7 +30,7 @@ def make(sources: tuple[str, ...], hosts: str | None, cards: str | None, layout:
     from jumar.app import ranktable
 
     if hosts and sources:
-        raise UserError("`--hosts` and SERVER=FILE do not go together", "take one of them")
+        raise UserError("`--hosts` excludes SERVER=FILE", "take one of them")
     _put(ranktable.from_hosts(_text(hosts), layout) if hosts else ranktable.make(sources, cards, layout), out)
     return EXIT_OK
 
@@ -39,7 +39,7 @@ def make(sources: tuple[str, ...], hosts: str | None, cards: str | None, layout:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def check(files: tuple[str, ...], as_json: bool) -> int:
-    """Tell what is wrong with rank tables: devices twice, addresses missing, ranks not contiguous."""
+    """Report errors in rank tables: duplicate devices, missing addresses, ranks that are not contiguous."""
     from jumar.app import ranktable
 
     return show.checked(ranktable.check([_text(file) for file in files]), as_json=as_json)
@@ -48,7 +48,7 @@ def check(files: tuple[str, ...], as_json: bool) -> int:
 @command.command("convert")
 @click.argument("file", metavar="FILE")
 @click.option("--to", "layout", metavar="1.0|1.2|2.0|modelarts", required=True, help="The layout.")
-@click.option("-o", "--out", metavar="FILE", help="Write it there; printed if not given.")
+@click.option("-o", "--out", metavar="FILE", help="File to write; default: print it.")
 def convert(file: str, layout: str, out: str | None) -> int:
     """Write a rank table in another layout."""
     from jumar.app import ranktable

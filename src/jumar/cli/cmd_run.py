@@ -33,24 +33,22 @@ class LikePython(click.Command):
         return super().parse_args(ctx, args[:at])
 
 
-@click.command("run", cls=LikePython, short_help="Run a script on NPUs, emulated ones if there are no real ones",
+@click.command("run", cls=LikePython, short_help="Run a script on real NPUs, or on emulated ones if there are none",
                options_metavar="[OPTIONS] SCRIPT|-m MODULE|-c CODE|PROGRAM ARGS...")  # fmt: skip
 @click.option("--soc", metavar="NAME", help="Emulated chip, such as Ascend910B3 (the default) or 310P3.")
-@click.option("--cards", type=int, metavar="N", help="Emulated cards; 8 if not given.")
-@click.option(
-    "--memory", metavar="SIZE", help="Memory of each emulated card, such as 32G; that of the chip if not given."
-)
+@click.option("--cards", type=int, metavar="N", help="Emulated cards; default 8.")
+@click.option("--memory", metavar="SIZE", help="Memory of each emulated card, such as 32G; default: the chip's.")
 @click.option("--cuda", is_flag=True, help="Apply torch_npu's own run-time migration, so that CUDA code runs as it is.")
 @click.option("--ops", type=click.Path(path_type=Path), metavar="FILE",
               help="Record the operators that ran on the card: .json or .csv.")  # fmt: skip
 @click.option("--profile", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Write a profile with modelled device times: a `*_ascend_pt` folder for every process.")  # fmt: skip
-@click.option("--on", type=click.Choice(["cpu"]), help="MindSpore: run on its CPU target, whatever the program says.")
-@click.option("--python", metavar="FILE", help="MindSpore: the interpreter that has it; that of jumar if not given.")
+@click.option("--on", type=click.Choice(["cpu"]), help="MindSpore: run on its CPU target instead of the program's.")
+@click.option("--python", metavar="FILE", help="MindSpore: the interpreter that has it; default: jumar's.")
 @click.option("--print", "only_print", is_flag=True, help="Print what would be started, as shell lines.")
 @click.pass_context
 def command(ctx: click.Context, /, only_print: bool, **options: Any) -> int:
-    """Run a Python script, module, code or program; the words after our options are those of `python`.
+    """Run a Python script, module, code or program; the arguments after Jumar's options are those of `python`.
 
     JUMAR_EMULATE=0 never emulates, =1 always; without it, emulated NPUs are used where no driver and no
     /dev/davinci* is found. Exit code, signals and standard streams are those of the program; where it fails with an
@@ -74,5 +72,5 @@ def tell_why(result: Explanation) -> None:
     """Say what the error that the program printed means."""
     from jumar.report import explain
 
-    click.echo("\njumar: what the error above means", err=True)
+    click.echo("\njumar: explanation of the error above", err=True)
     show.lines(explain.text(result), err=True)

@@ -25,7 +25,7 @@ _PORT = click.IntRange(0, 65535)
 @click.option("--once", is_flag=True, help="Print one table and stop; so does output that is not a terminal.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and stop.")
 @click.option("--watch", type=click.FloatRange(min=0.5), default=2.0, metavar="SECONDS",
-              help="Seconds between two looks; 2 if not given.")  # fmt: skip
+              help="Seconds between refreshes; default 2.")  # fmt: skip
 @click.option(
     "--serve", type=_PORT, metavar="PORT", help="Serve Prometheus text on 127.0.0.1:PORT; 0 takes a free port."
 )
@@ -55,7 +55,7 @@ def command(ctx: click.Context, once: bool, as_json: bool, watch: float, serve: 
 
 
 @command.command("free", short_help="Print numbers of free cards for ASCEND_RT_VISIBLE_DEVICES")
-@click.option("--cards", type=click.IntRange(min=1), default=1, metavar="N", help="How many; 1 if not given.")
+@click.option("--cards", type=click.IntRange(min=1), default=1, metavar="N", help="Number of cards; default 1.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: every card, and why it is not free.")
 def free(cards: int, as_json: bool) -> int:
     """Print numbers of free cards, such as `2,3`; exit code 1 if there are not enough.
@@ -71,7 +71,7 @@ def free(cards: int, as_json: bool) -> int:
         click.echo(",".join(map(str, found.free[:cards])))
     else:
         total = len(found.free) + len(found.reasons)
-        click.echo(f"only {len(found.free)} of {total} cards are free, {cards} wanted", err=True)
+        click.echo(f"only {len(found.free)} of {total} cards are free; {cards} requested", err=True)
         show.lines((f"  card {card}: {reason}" for card, reason in found.reasons.items()), err=True)
     return EXIT_OK if found.enough else EXIT_FINDINGS
 

@@ -20,8 +20,8 @@ _WORDS = {
 
 @click.command("on")
 @click.option("--soc", metavar="NAME", help="Chip, such as Ascend910B3 (the default) or 310P3.")
-@click.option("--cards", type=int, metavar="N", help="Number of cards; 8 if not given.")
-@click.option("--memory", metavar="SIZE", help="Memory of each card, such as 32G; that of the chip if not given.")
+@click.option("--cards", type=int, metavar="N", help="Number of cards; default 8.")
+@click.option("--memory", metavar="SIZE", help="Memory of each card, such as 32G; default: the chip's.")
 def on(soc: str | None, cards: int | None, memory: str | None) -> int:
     """Give every program of this virtual environment emulated NPUs, plain `python` included."""
     from jumar.emulate import env

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="[MODEL]", required=False)
 @click.option("--soc", metavar="NAME", help="Chip, such as Ascend310P3: also check its data types.")
 @click.option("--shape", "shapes", multiple=True, metavar="NAME:1,3,224,224",
-              help="Example input of a torch module that returns none; may be given again.")  # fmt: skip
-@click.option("--fix", is_flag=True, help="Rewrite opset, functions and names with ONNX's own tools; needs `-o`.")
+              help="Example input for a torch module that returns none; repeatable.")  # fmt: skip
+@click.option("--fix", is_flag=True, help="Rewrite opset, functions and names with ONNX's tools; needs `-o`.")
 @click.option("-o", "out", type=click.Path(path_type=Path), metavar="OUT", help="Where the ONNX model is written.")
-@click.option("--only", multiple=True, metavar="ID", help="Only this check, by id or name; may be given again.")
-@click.option("--skip", multiple=True, metavar="ID", help="Without this check; may be given again.")
+@click.option("--only", multiple=True, metavar="ID", help="Run only this check, by id or name; repeatable.")
+@click.option("--skip", multiple=True, metavar="ID", help="Skip this check; repeatable.")
 @click.option("--list", "list_checks", is_flag=True, help="List the checks and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--sarif", type=click.Path(path_type=Path), metavar="FILE", help="Write SARIF for code review tools.")

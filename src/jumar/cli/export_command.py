@@ -20,15 +20,15 @@ _CONVERSION = (
     click.argument("model", metavar="MODEL", type=_PATH),
     click.option("--soc", metavar="NAME", help="Chip, such as Ascend310P3; `npu-smi info` shows it. Required."),
     click.option("--shape", "shapes", multiple=True, metavar="NAME:DIMS",
-                 help="Shape of an input, such as x:1,3,224,224; -1 for a gear, 1~8 for a range; may be given again."),
+                 help="Shape of an input, such as x:1,3,224,224; -1 for a gear, 1~8 for a range; repeatable."),
     click.option("--batch", metavar="1,2,4", help="Gears of the first axis."),
     click.option("--image-size", metavar="H,W;H,W", help="Gears of height and width."),
     click.option("--dims", metavar="A,B;A,B", help="Gears of all axes that are -1, in order."),
     click.option("--precision", metavar="MODE", help="Precision mode, old or new name; ATC's default force_fp16."),
-    click.option("--format", "form", metavar="NAME", help="NCHW, NCDHW or ND; chosen from the shapes if not given."),
+    click.option("--format", "form", metavar="NAME", help="NCHW, NCDHW or ND; default: from the shapes."),
     click.option("--aipp", type=_PATH, metavar="FILE", help="AIPP file, which is checked."),
     click.option("--keep-dtype", "keep", type=_PATH, metavar="FILE", help="List of nodes that keep float32."),
-    click.option("-o", "--output", type=_PATH, metavar="OUT", help="Result without `.om`; else beside the model."),
+    click.option("-o", "--output", type=_PATH, metavar="OUT", help="Name without `.om`; default: beside the model."),
     click.option("--input-fp16", "half_inputs", metavar="A;B", help="Inputs that callers give as float16."),
     click.option("--output-type", metavar="TYPE", help="Type of the outputs, such as FP32."),
     click.option("--out-nodes", metavar="NODES", help="Nodes that give the outputs, as ATC writes them."),
@@ -45,9 +45,9 @@ def conversion(function: Decorated) -> Decorated:
 @click.command("command")
 @conversion
 @click.option(
-    "--atc", "extra", multiple=True, metavar="OPTION", help="A further option for ATC, as it is: --log=error."
+    "--atc", "extra", multiple=True, metavar="OPTION", help="Another option, passed to ATC unchanged: --log=error."
 )
-@click.option("--run", "do_run", is_flag=True, help="Run the command, where ATC is installed.")
+@click.option("--run", "do_run", is_flag=True, help="Run the command if ATC is installed.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(do_run: bool, as_json: bool, **options: Any) -> int:
     """Print the `atc` line for MODEL, every option checked, and the line of the vendor's inference runner.
@@ -99,6 +99,6 @@ def _run(built: Conversion) -> int:
     click.echo(f"running {program}", err=True)
     code = export.convert(program, built)
     if code:
-        click.echo(f"atc ended with exit code {code}; `jumar explain LOG` knows many of its errors", err=True)
+        click.echo(f"atc ended with exit code {code}; `jumar explain LOG` explains many of its errors", err=True)
         return EXIT_FAILED
     return EXIT_OK

@@ -19,18 +19,18 @@ _PATH = click.Path(path_type=Path)
 
 @click.command("run")
 @click.argument("model", metavar="MODEL", type=_PATH)
-@click.option("--shape", "shapes", multiple=True, metavar="NAME:DIMS", help="Shape of an input; may be given again.")
-@click.option("--input", "files", multiple=True, metavar="NAME=FILE", help="Input from a .npy; random if not given.")
+@click.option("--shape", "shapes", multiple=True, metavar="NAME:DIMS", help="Shape of an input; repeatable.")
+@click.option("--input", "files", multiple=True, metavar="NAME=FILE", help="Input from a .npy file; default: random.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of random inputs.")
-@click.option("--precision", metavar="MODE", help="ATC's precision mode; force_fp16 if not given.")
-@click.option("--soc", metavar="NAME", help="Chip: one without an inf/nan mode clamps what is too large.")
+@click.option("--precision", metavar="MODE", help="ATC's precision mode; default force_fp16.")
+@click.option("--soc", metavar="NAME", help="Chip; one without an inf/nan mode clamps large values.")
 @click.option("--keep-dtype", "keep", type=_PATH, metavar="FILE", help="Keep-dtype list to apply.")
 @click.option(
     "--find-keep",
     "listed",
     type=_PATH,
     metavar="FILE",
-    help="Search nodes that must keep float32, write the keep-dtype list.",
+    help="Find nodes that must keep float32 and write the keep-dtype list.",
 )
 @click.option(
     "--tolerance",
@@ -54,7 +54,7 @@ _PATH = click.Path(path_type=Path)
 def run(model: Path, **options: Any) -> int:  # fmt: skip
     """Run MODEL (.onnx, or an `.om` stand-in) in float32 and with the rounding of ATC's precision mode.
 
-    Tells the error of every output and the nodes whose values do not fit float16. Ranges are those of the inputs you
+    Reports the error of every output and the nodes whose values do not fit float16. Ranges are those of the inputs you
     give: random ones say little about a trained model. Exits with 1 if an output is over the tolerance.
     """
     from jumar.app import export
@@ -75,7 +75,7 @@ def _show(result: OfflineResult, listed: Path | None, top: int) -> None:
     from jumar.report import export
 
     if result.subject.random:
-        told = "inputs are random: give real ones with `--input NAME=FILE.npy` for ranges that mean something"
+        told = "inputs are random: give real ones with `--input NAME=FILE.npy` for meaningful ranges"
         click.echo(told, err=True)
     show.lines(export.measured(result.subject, result.measured, result.tolerance, top))
     if result.better is not None:

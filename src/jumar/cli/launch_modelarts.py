@@ -1,4 +1,4 @@
-"""`jumar launch --on modelarts`: the same path as `jumar cloud submit`, asked for in the words of `jumar launch`."""
+"""`jumar launch --on modelarts`: the same path as `jumar cloud submit`, with the options of `jumar launch`."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ def ask(asked: Mapping[str, str | None], request: LaunchRequest) -> int:
                 echo_log(place.platform().logs(id_).text, False)
             else:
                 place.platform().stop(id_)
-                click.echo(f"job {id_} is being ended")
+                click.echo(f"stopping job {id_}")
     return EXIT_OK

@@ -15,19 +15,19 @@ from jumar.core.errors import EXIT_FAILED, EXIT_OK, UserError
 VERBS = {
     "analyze": "Report what ties a code base to CUDA, without changing it",
     "cloud": "OBS and ModelArts: storage, jobs, and a stand-in on this machine",
-    "compare": "Does it compute the same: record, compare, first difference",
+    "compare": "Check that it computes the same: record, compare, first difference",
     "doctor": "Check a machine: driver, CANN, frameworks, cards, network",
     "emulate": "The virtual Ascend machine: environment, npu-smi, coverage",
-    "explain": "Say what an error, a log or a finding means",
+    "explain": "Explain an error, a log or a finding",
     "export": "Offline inference: check an ONNX model, ATC command, stand-in",
     "launch": "Start a program on many cards, here or on other machines",
-    "migrate": "Show or make the changes that take CUDA code to Ascend NPUs",
+    "migrate": "Show or make the changes that move CUDA code to Ascend NPUs",
     "net": "Plan, set and check the addresses of the cards",
-    "parallel": "Which parallel plan fits on these cards, and its code",
-    "perf": "Where the time goes on the card, and what to change first",
-    "plan": "Which versions fit together, and the exact steps to install them",
+    "parallel": "Find a parallel plan that fits these cards, and its code",
+    "perf": "Find where the time goes on the card, and what to change first",
+    "plan": "Find versions that fit together, and the exact steps to install them",
     "ranktable": "Make, check and convert rank tables",
-    "run": "Run a script on NPUs, emulated ones if there are no real ones",
+    "run": "Run a script on real NPUs, or on emulated ones if there are none",
     "smi": "The NPUs of this machine: use, memory, processes, free cards",
 }
 """Verb and one-line help; the command is `command` in `jumar.cli.cmd_<verb>`."""
@@ -68,9 +68,9 @@ class Verbs(click.Group):
 @click.version_option(__version__, prog_name="jumar", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
 def jumar(debug: bool) -> None:
-    """Take PyTorch/CUDA code to Ascend NPUs.
+    """Move PyTorch/CUDA and MindSpore code to Ascend NPUs.
 
-    `jumar VERB --help` tells more about a verb, `jumar explain ID` about a finding.
+    `jumar VERB --help` describes a verb, `jumar explain ID` a finding.
     """
 
 

@@ -25,18 +25,18 @@ _SHARED = (
     click.option("--torch", metavar="VERSION", help="torch on the target, such as 2.7; the tested release by default."),
     click.option("--chip", metavar="NAME", help="Chip of the target, such as 910B3 (the default) or 310P3."),
     click.option("--multi-card", is_flag=True, help="Also turn a one-card training script into one for many cards."),
-    click.option("--only", multiple=True, metavar="ID", help="Only this rule; may be given again."),
-    click.option("--skip", multiple=True, metavar="ID", help="Without this rule; may be given again."),
+    click.option("--only", multiple=True, metavar="ID", help="Use only this rule; repeatable."),
+    click.option("--skip", multiple=True, metavar="ID", help="Skip this rule; repeatable."),
     click.option("--list", "list_rules", is_flag=True, help="List the rules and stop."),
-    click.option("--all", "show_all", is_flag=True, help="Show every finding, also benign ones."),
+    click.option("--all", "show_all", is_flag=True, help="Show every finding, including benign ones."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
     click.option("--sarif", type=click.Path(path_type=Path), metavar="FILE", help="Write SARIF for code review tools."),
     click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write one self-contained page."),
-    click.option("--csv", type=click.Path(path_type=Path), metavar="DIR", help="Write change_list.csv and its like."),
-    click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use; all cores if not given."),
-    click.option("--no-cache", is_flag=True, help="Do not use results of earlier runs."),
+    click.option("--csv", type=click.Path(path_type=Path), metavar="DIR", help="Write change_list.csv and more."),
+    click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use; default: all cores."),
+    click.option("--no-cache", is_flag=True, help="Ignore results of earlier runs."),
     click.option("--stdin-name", default="stdin.py", show_default=True, metavar="NAME",
-                 help="File name that `-` stands for; its suffix says the language."),
+                 help="File name for `-`; its suffix sets the language."),
     click.option("-q", "--quiet", is_flag=True, help="No summary, no progress."),
 )  # fmt: skip
 
@@ -54,7 +54,7 @@ def request(paths: tuple[str, ...], options: dict[str, Any]) -> MigrateRequest:
 
     stdin = "-" in paths
     if stdin and len(paths) > 1:
-        raise UserError("`-` cannot stand beside other paths", "pipe one file, or name files and folders")
+        raise UserError("`-` excludes other paths", "pipe one file, or name files and folders")
     names = ("to", "torch", "chip", "multi_card", "only", "skip", "jobs")
     return MigrateRequest(
         paths=() if stdin else paths,

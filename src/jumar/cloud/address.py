@@ -48,7 +48,7 @@ def parse(text: str | os.PathLike[str]) -> Remote | Path:
     if scheme not in SCHEMES:
         known = [f"{name}://" for name in SCHEMES]
         hint = did_you_mean(f"{scheme}://", known, "`obs://bucket/key` and `s3://bucket/key` are known")
-        raise UserError(f"cannot reach `{said}`: no such kind of address", hint)
+        raise UserError(f"cannot reach `{said}`: unknown kind of address", hint)
     bucket, _, key = match[2].partition("/")
     if not bucket:
         raise UserError(f"`{said}` names no bucket", f"write `{scheme}://bucket/key`")

@@ -154,7 +154,7 @@ def _code_files(wish: JobRequest) -> list[ignore.Local]:
             "keep data out of it with `.jumarignore`, and pass it with `--data`",
         )
     if wish.boot not in {local.name for local in files}:
-        raise UserError(f"the boot file `{wish.boot}` is left out by an ignore file", "take it back with a `!` line")
+        raise UserError(f"an ignore file excludes the boot file `{wish.boot}`", "include it with a `!` line")
     return files
 
 

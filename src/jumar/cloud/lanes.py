@@ -45,7 +45,7 @@ def _together(native: Any, path: str, starts: list[int], size: int) -> list[str]
     handle = os.open(path, os.O_RDONLY)
     try:
         if native.jumar_md5_parts(handle, (ctypes.c_uint64 * len(starts))(*starts), len(starts), size, result):
-            raise UserError(f"`{path}` became shorter while it was read", "send it again when nobody writes to it")
+            raise UserError(f"`{path}` became shorter while it was read", "send it again when no program writes to it")
     finally:
         os.close(handle)
     return [result.raw[16 * lane : 16 * lane + 16].hex() for lane in range(len(starts))]

@@ -1,4 +1,4 @@
-"""Large files in parts on a pool of threads: an upload or download goes on after a kill where it was."""
+"""Large files in parts on a pool of threads: an upload or download resumes after a kill."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class LargeUpload(Work):
         if [about.st_size, about.st_mtime_ns, about.st_ino] != self.stamp:
             self.store.abort(self.bucket, self.key, self.id)
             self.checkpoint.unlink(missing_ok=True)
-            raise UserError(f"`{self.source}` changed while it was sent", "send it again when nobody writes to it")
+            raise UserError(f"`{self.source}` changed while it was sent", "send it again when no program writes to it")
         parts = [self.done[number] for number in sorted(self.done)]
         right = multipart_etag([part.etag for part in parts])
         etag = retried(lambda: self._complete(parts, right))
@@ -232,7 +232,7 @@ class LargeDownload(Work):
         if found != etag:
             self._drop()
             raise UserError(
-                f"`{self.bucket}/{self.entry.key}` arrived damaged or was replaced meanwhile", "fetch it again"
+                f"`{self.bucket}/{self.entry.key}` arrived damaged or was replaced in the meantime", "fetch it again"
             )
         os.chmod(self.temporary, 0o644)
         os.replace(self.temporary, self.target)

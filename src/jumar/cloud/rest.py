@@ -73,7 +73,7 @@ class Rest:
             headers = {"Content-Type": "application/json", "X-Auth-Token": known}
         else:
             raise UserError(
-                "neither a key pair nor a token is there", "set `HUAWEICLOUD_SDK_AK` and `HUAWEICLOUD_SDK_SK`"
+                "there is neither a key pair nor a token", "set `HUAWEICLOUD_SDK_AK` and `HUAWEICLOUD_SDK_SK`"
             )
         address = f"{self.endpoint}{path}?{asked}" if asked else self.endpoint + path
         request = urllib.request.Request(address, data or None, headers, method=method)

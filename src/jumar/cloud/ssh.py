@@ -1,4 +1,4 @@
-"""The Remote-SSH entry of a notebook: host key pinned in a file of its own, key file checked, nothing else changed."""
+"""The Remote-SSH entry of a notebook: pinned host key, checked key file, nothing else."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def check_key(path: Path) -> Path:
     if mode & 0o077 and os.name == "posix":
         raise UserError(f"`{path}` can be read by others (mode {mode:04o})", f"chmod 600 {path}")
     if b"PRIVATE KEY" not in head:
-        raise UserError(f"`{path}` is not a private key", "take the .pem file that the key pair was downloaded as")
+        raise UserError(f"`{path}` is not a private key", "use the .pem file of the downloaded key pair")
     return full
 
 

@@ -1,4 +1,4 @@
-"""Where things go: the stand-in on this machine, Huawei Cloud, or endpoints of one's own; read from `jumar.toml`."""
+"""The target: the local stand-in, Huawei Cloud, or your own endpoints; read from `jumar.toml`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jumar.runtime import settings, variables
 LOCAL = "local"
 HUAWEICLOUD = "huaweicloud"
 KEYS: dict[str, tuple[tuple[type, ...], str]] = {
-    "target": ((str,), "where things go: `local`, `huaweicloud` or one of `[cloud.targets]`"),
+    "target": ((str,), "target: `local`, `huaweicloud` or one of `[cloud.targets]`"),
     "bucket": ((str,), "bucket for code, data and results"),
     "code": ((str,), "code folder, relative to this file"),
     "boot": ((str,), "script to start, relative to the code folder"),
@@ -27,7 +27,7 @@ KEYS: dict[str, tuple[tuple[type, ...], str]] = {
     "env": ((list,), "environment variables, `NAME=VALUE`"),
     "engine": ((str,), "engine version"),
     "flavor": ((str,), "flavour id"),
-    "auto_stop": ((int, float), "hours after which the job ends by itself"),
+    "auto_stop": ((int, float), "hours after which the job stops automatically"),
     "contract": ((str,), "`v2`, or `v1` for scripts that copy with MoXing"),
     "on": ((str,), "`cpu`: MindSpore jobs on this machine run on MindSpore's CPU target"),
     "python": ((str,), "interpreter of jobs on this machine, relative to this file"),
@@ -150,6 +150,4 @@ def _check_endpoint(url: str) -> None:
         return
     if parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost"):
         return
-    raise UserError(
-        f"not an endpoint to send keys to: `{url}`", "write `https://…`; plain http is for this machine only"
-    )
+    raise UserError(f"not a safe endpoint for keys: `{url}`", "write `https://…`; plain http is for this machine only")

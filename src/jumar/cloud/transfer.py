@@ -46,7 +46,7 @@ def _copy_in(store: FolderStore, source: str, bucket: str, key: str, count: Coun
     try:
         store.put_file(bucket, key, source)
     except FileNotFoundError:
-        raise UserError(f"`{source}` went away while it was copied") from None
+        raise UserError(f"`{source}` disappeared while it was copied") from None
     count(os.stat(source).st_size)
     return ""
 
@@ -107,4 +107,6 @@ class Beside:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.name)
         if isinstance(error, OSError):
-            raise UserError(f"cannot write `{self.target}`: {error.strerror}", "make room and start again") from error
+            raise UserError(
+                f"cannot write `{self.target}`: {error.strerror}", "free some space and run it again"
+            ) from error

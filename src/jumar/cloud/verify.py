@@ -35,7 +35,7 @@ def retried(call: Callable[[], Result]) -> Result:
     try:
         return call()
     except (Transient, Corrupt) as error:
-        raise UserError(f"{error}", f"gave up after {len(DELAYS) + 1} attempts; start again to go on") from error
+        raise UserError(f"{error}", f"gave up after {len(DELAYS) + 1} attempts; run it again to continue") from error
 
 
 def part_size(size: int) -> int:
@@ -75,5 +75,5 @@ def read(path: str, start: int, size: int | None) -> bytes:
     except OSError as error:
         raise UserError(f"cannot read `{path}`: {error.strerror}") from error
     if data is None or len(data) != wanted:
-        raise UserError(f"`{path}` became shorter while it was read", "send it again when nobody writes to it")
+        raise UserError(f"`{path}` became shorter while it was read", "send it again when no program writes to it")
     return data

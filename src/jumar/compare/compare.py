@@ -115,7 +115,7 @@ def _fill(
         )
     for name, rank in (("A", a), ("B", b)):
         if rank.meta.get("cut"):
-            result.notes.append(f"{name} was cut: a step has more operators than a record holds")
+            result.notes.append(f"{name} is incomplete: a step has more operators than a record holds")
         if rank.meta.get("statistics"):
             result.notes.append(f"{name} has statistics only: errors are lower bounds")
     pair = result.verdict.pair

@@ -1,4 +1,4 @@
-"""What does not change between two calls of an operator, and which ones carry no numbers of their own."""
+"""Constant facts about operators, and which of them have no numbers of their own."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ def prepare(folder: Path, overwrite: bool) -> None:
     if not children:
         return
     if not all(child.name.startswith(("rank", "floor-")) and child.is_dir() for child in children):
-        raise UserError(f"`{folder}` exists and is no record", "name another folder")
+        raise UserError(f"`{folder}` exists and is not a record", "name another folder")
     if not overwrite:
-        raise UserError(f"`{folder}` holds a record already", "name another folder, or give `--overwrite`")
+        raise UserError(f"`{folder}` already holds a record", "name another folder, or give `--overwrite`")
     shutil.rmtree(folder)
 
 

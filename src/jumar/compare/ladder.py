@@ -88,18 +88,18 @@ def _determinism(first: Path, second: Path, other: Rank) -> Rung:
     steps = diff.steps(one, other, floor.Floor("none", {}))
     apart = [pair for step in steps for pair in step.pairs if pair.error > 0]
     if not apart:
-        return Rung("determinism", "passed", "two runs are equal, bit for bit as far as sketches tell")
+        return Rung("determinism", "passed", "two runs are equal bit for bit, as far as sketches show")
     found = min(apart, key=verdict.order)
     if found.a.kind in ("weight", "buffer"):
         advice = "the weights are not seeded: call `torch.manual_seed`, or give `--seed 0`"
     elif found.a.kind == "input":
-        advice = "the data comes in another order: seed the sampler and the workers, or give `--seed 0`"
+        advice = "the data has another order: seed the sampler and the workers, or use `--seed 0`"
     else:
         advice = "seed it, or call `torch.use_deterministic_algorithms(True)`"
     return Rung(
         "determinism",
         "failed",
-        f"two runs differ from {verdict.name(found)} on: relative error {found.error:.2g}",
+        f"two runs differ, starting at {verdict.name(found)}: relative error {found.error:.2g}",
         advice,
     )
 

@@ -96,5 +96,5 @@ def cancelled(step: RecordedStep, entry: RecordEntry, unit: float) -> float:
 
 
 def update(change: float, numel: int, gradient: float) -> float:
-    """What noise in a gradient makes of a weight: one sign that flips, or as large a part of all as is noise."""
+    """The effect of gradient noise on a weight: one flipped sign, or the noisy share of the whole."""
     return 2 * change * max(1 / math.sqrt(max(1, numel)), min(1.0, gradient))

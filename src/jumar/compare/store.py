@@ -79,7 +79,7 @@ def read_step(path: Path) -> RecordedStep:
         unpacked = zlib.decompressobj()
         table = json.loads(unpacked.decompress(text, _MOST))
         if rest or unpacked.unconsumed_tail:
-            raise ValueError("more than there should be")
+            raise ValueError("more data than expected")
         width, rows = int(table["width"]), int(table["rows"])
         numbers = np.frombuffer(raw, np.float32).reshape(rows, len(STATS) + width)
         if width not in (16, 32, 64, 128, WIDTH):
@@ -89,7 +89,7 @@ def read_step(path: Path) -> RecordedStep:
         if not 0 < scale < float("inf"):
             raise ValueError(f"scale {scale}")
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, zlib.error, RecursionError) as error:
-        raise UserError(f"`{path}` is damaged or cut: {error}", AGAIN) from error
+        raise UserError(f"`{path}` is damaged or truncated: {error}", AGAIN) from error
     return RecordedStep(_number(path), entries, numbers, scale)
 
 
@@ -113,10 +113,10 @@ def _part(data: bytes) -> tuple[bytes, bytes]:
 def _entry(index: int, item: dict[str, Any], rows: int) -> RecordEntry:
     outs = tuple(Out(str(dtype), tuple(int(size) for size in shape), int(row)) for dtype, shape, row in item["outs"])
     if any(not -1 <= out.row < rows for out in outs):
-        raise ValueError(f"operator {index} has numbers that are not there")
+        raise ValueError(f"operator {index} refers to missing numbers")
     inputs = tuple(int(number) for number in item.get("in", ()))
     if any(not 0 <= number < index for number in inputs):
-        raise ValueError(f"operator {index} has inputs that are not there")
+        raise ValueError(f"operator {index} refers to missing inputs")
     args = item.get("args", {})
     if not isinstance(args, dict):
         raise ValueError(f"operator {index} has no arguments")
@@ -194,7 +194,7 @@ def _curve(path: Path) -> list[Curve]:
     except OSError as error:
         raise UserError(f"cannot read `{path}`: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UserError(f"`{path}` is damaged or cut: line {len(rows) + 1}", AGAIN) from error
+        raise UserError(f"`{path}` is damaged or truncated: line {len(rows) + 1}", AGAIN) from error
     return rows
 
 

@@ -68,7 +68,7 @@ def _load(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise UserError(f"cannot read `{file}`: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise UserError(f"`{file}` is damaged or cut: {error}", "dump it again") from error
+        raise UserError(f"`{file}` is damaged or truncated: {error}", "dump it again") from error
     if not isinstance(value, dict):
         raise UserError(f"`{file}` is not a dump: it holds no object", "dump it again")
     return value

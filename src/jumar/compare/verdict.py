@@ -35,7 +35,7 @@ def judge(steps: Sequence[Stepped], limit: float = LIMIT, *, same_device: bool =
             between=tuple(f"only in {side}: {_place(entry)}" for entry in entries[:5]),
         )
     if equal:
-        return Verdict("same", "both runs are equal, bit for bit as far as sketches tell", "nothing to do")
+        return Verdict("same", "both runs are equal bit for bit, as far as sketches show", "nothing to do")
     worst = max((pair for step in steps for pair in step.pairs), key=lambda pair: pair.over)
     return Verdict(
         "within",
@@ -97,14 +97,14 @@ def _tensors(step: Stepped, limit: float) -> Verdict | None:
         if kind == "weights":
             message = f"the {first.a.title} differs {when}{more}: relative error {first.error:.2g}"
             meaning = (
-                "the runs began from other weights: load the same checkpoint, or seed both alike (`--seed 0`)"
+                "the runs started from different weights: load the same checkpoint, or seed both (`--seed 0`)"
                 if step.number == 0
                 else "the step before changed it differently"
             )
         else:
             at = f" (used at {first.a.where})" if first.a.where else ""
             message = f"an input differs {when}{more}: {first.a.name}{at}: relative error {first.error:.2g}"
-            meaning = "the runs were given other data: fix order, seed and preprocessing, then record again"
+            meaning = "the runs used different data: fix order, seed and preprocessing, then record again"
         return Verdict(kind, message, meaning, first)
     return None
 
@@ -123,15 +123,15 @@ def _operator(step: Stepped, limit: float) -> Verdict | None:
     if _is_random(first.a):
         return Verdict(
             "random",
-            f"random numbers differ from {name(first)} on",
-            "the devices draw other random numbers: seed both, or switch it off (p=0, eval mode) for the comparison",
+            f"random numbers differ, starting at {name(first)}",
+            "the devices draw different numbers: seed both, or switch it off (p=0, eval mode) for the comparison",
             first,
         )
     if first.error == float("inf"):
         return Verdict(
             "overflow",
             f"{name(first)} makes inf or nan in one run only",
-            "a range is exceeded: look at the smallest dtype on its way, and at loss scaling",
+            "a range is exceeded: check the smallest dtype on the way, and loss scaling",
             first,
         )
     alone = _unmatched(step, first)
@@ -142,7 +142,7 @@ def _operator(step: Stepped, limit: float) -> Verdict | None:
     meaning = _MEANING[first.a.phase if first.a.kind == "op" else first.a.kind]
     if between:
         return Verdict(
-            "order", f"{message}; just before it the runs call other operators{where}", meaning, first, between
+            "order", f"{message}; just before it the runs call different operators{where}", meaning, first, between
         )
     return Verdict("operator", message, meaning, first)
 
@@ -152,7 +152,7 @@ _MEANING = {
     "backward": "the forward pass agrees, its gradient does not: run the reproducer on both devices",
     "optimizer": "gradients agree, the update does not: compare the optimizer's settings",
     "input": "a tensor that came from outside differs",
-    "grad": "the operators of the backward pass agree, their sum does not: look at accumulation, clipping, all-reduce",
+    "grad": "the operators of the backward pass agree, their sum does not: check accumulation, clipping, all-reduce",
     "state": "gradients agree, the update does not: compare the optimizer's settings",
 }
 
@@ -168,7 +168,7 @@ def _arguments(pair: Pair, first: Pair | None, limit: float) -> Verdict:
         else _numbers(shown)
     )
     return Verdict(
-        "arguments", f"{name(pair)} is called with other arguments: {told}; {effect}", "make both calls alike", pair
+        "arguments", f"{name(pair)} is called with different arguments: {told}; {effect}", "make both calls equal", pair
     )
 
 

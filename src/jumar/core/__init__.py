@@ -1,1 +1,1 @@
-"""What every feature stands on: errors, findings, sources, edits; standard library only."""
+"""The base of every feature: errors, findings, sources, edits; standard library only."""

@@ -1,4 +1,4 @@
-"""One record for everything a feature has to say to the user."""
+"""One record for everything a feature reports to the user."""
 
 from __future__ import annotations
 

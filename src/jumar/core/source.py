@@ -61,7 +61,7 @@ class Source:
         except (UnicodeError, LookupError):
             raise UnreadableError(f"it cannot be read as `{encoding}`") from None
         if not faithful:
-            raise UnreadableError(f"its `{encoding}` bytes would not survive a rewrite")
+            raise UnreadableError(f"a rewrite would damage its `{encoding}` bytes")
         return cls(path, text.encode("utf-8"), encoding, bom)
 
     def encode(self, data: bytes) -> bytes:

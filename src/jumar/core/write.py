@@ -26,7 +26,7 @@ def replace(path: Path, data: bytes) -> None:
     except OSError as error:
         if name and os.path.exists(name):
             os.unlink(name)
-        raise UserError(f"cannot write `{path}`: {error.strerror or error}", "the file is as it was") from error
+        raise UserError(f"cannot write `{path}`: {error.strerror or error}", "the file is unchanged") from error
 
 
 def _umask() -> int:

@@ -67,12 +67,12 @@ def build(words: Sequence[str], request: RunRequest, environ: Mapping[str, str],
 
 def _mindspore(words: Sequence[str], request: RunRequest, environ: Mapping[str, str], folder: Path) -> Command:
     if request.cuda or request.ops is not None:
-        raise UserError(f"`--{'cuda' if request.cuda else 'ops'}` is for torch, and this program is MindSpore's")
+        raise UserError(f"`--{'cuda' if request.cuda else 'ops'}` is for torch, but this is a MindSpore program")
     python = request.python or sys.executable
     argv = argv_of(words, folder, python)
     if request.on == "cpu":
         said = mindspore.warning(mindspore.check(python))
-        where = "jumar: device_target becomes CPU, whatever the program says"
+        where = "jumar: device_target is CPU, whatever the program sets"
         return Command(argv, mindspore.on_cpu(environ, python), "\n".join(filter(None, [said, where])), glue=False)
     real = npus.devices()
     if not _emulates(environ, real):
@@ -97,8 +97,8 @@ def _only_mindspore(request: RunRequest) -> None:
     for name, given in (("on", request.on), ("python", request.python)):
         if given is not None:
             raise UserError(
-                f"`--{name}` is for MindSpore programs, and this one does not import mindspore",
-                "leave it out; a torch program runs with the interpreter that jumar is installed for",
+                f"`--{name}` is for MindSpore programs, but this one does not import mindspore",
+                "remove it; torch programs run in the interpreter that jumar is installed in",
             )
 
 
@@ -149,7 +149,7 @@ def _on_real(argv: tuple[str, ...], request: RunRequest, real: list[str]) -> Com
     for name in ("soc", "cards", "memory", "ops"):
         if getattr(request, name) is not None:
             raise UserError(
-                f"`--{name}` is for emulated NPUs, and this run uses real ones",
+                f"`--{name}` is for emulated NPUs, but this run uses real ones",
                 "set `JUMAR_EMULATE=1` to emulate, or leave the option out",
             )
     count = len(real)
@@ -208,7 +208,7 @@ def _nearest_file(name: str, folder: Path) -> str:
     parent = (folder / name).parent
     known = os.listdir(parent) if parent.is_dir() else []
     near = [os.path.join(os.path.dirname(name), file) for file in known]
-    return did_you_mean(name, near, "check the path; `jumar run` takes the same words as `python`")
+    return did_you_mean(name, near, "check the path; `jumar run` takes the arguments of `python`")
 
 
 def _check_packages() -> None:
@@ -217,4 +217,4 @@ def _check_packages() -> None:
             raise UserError(f"`{package}` is not installed in this environment", INSTALL)
     torch, npu = (metadata.version(name) for name in ("torch", "torch_npu"))
     if env.base_version(torch) != env.base_version(npu):
-        raise UserError(f"torch {torch} and torch_npu {npu} do not belong together", f"{tested.pair_hint()}: {INSTALL}")
+        raise UserError(f"torch {torch} and torch_npu {npu} do not match", f"{tested.pair_hint()}: {INSTALL}")

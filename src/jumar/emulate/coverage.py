@@ -92,7 +92,7 @@ def counts(found: Coverage) -> Iterator[str]:
         for state, meaning in OPERATORS.items():
             if operators.get(state):
                 yield f"  {state:<10}{len(operators[state]):>6}  {meaning}"
-    yield "`jumar emulate coverage NAME` tells about one, `--json` and `--markdown` list all"
+    yield "`jumar emulate coverage NAME` shows one; `--json` and `--markdown` list all"
 
 
 def about(found: Coverage, name: str) -> list[str]:
@@ -129,7 +129,7 @@ def page(found: Coverage) -> str:
     parts += _function_part(found)
     if found.absent:
         rows = "\n".join(f"| lib{name}.so | {reason} |" for name, reason in sorted(found.absent.items()))
-        parts.append(f"## Libraries that are not there\n\n| library | reason |\n| --- | --- |\n{rows}\n")
+        parts.append(f"## Missing libraries\n\n| library | reason |\n| --- | --- |\n{rows}\n")
     return "\n".join(parts)
 
 

@@ -26,7 +26,7 @@ def main(argv: list[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     found = machine.read(os.environ)
     if not found.family["network"]:
-        return _refuse(f"{found.soc} has no network port of its own")
+        return _refuse(f"{found.soc} has no network port")
     card = _card(words)
     if card is None or card >= len(found.chips):
         return _refuse(f"`-i N` names a device from 0 to {len(found.chips) - 1}")

@@ -88,7 +88,7 @@ def _mismatch() -> Exception | None:
     torch, npu = metadata.version("torch").split("+")[0], metadata.version("torch_npu").split("+")[0]
     if env.base_version(npu) == env.base_version(torch):
         return None
-    error = UserError(f"torch {torch} and torch_npu {npu} do not belong together", hint=tested.pair_hint())
+    error = UserError(f"torch {torch} and torch_npu {npu} do not match", hint=tested.pair_hint())
     error.add_note(f"hint: {tested.pair_hint()}")
     return error
 

@@ -46,7 +46,7 @@ def installed(python: str) -> Installed:
         raise UserError(f"no such interpreter: `{python}`", "name one with mindspore, such as `env/bin/python`")
     done = process.run([python, "-c", _ASK], timeout=60)
     if done.code != 0:
-        raise UserError(f"`{python}` is not a Python that works", "name one with mindspore, such as `env/bin/python`")
+        raise UserError(f"`{python}` is not a working Python", "name one with mindspore, such as `env/bin/python`")
     return Installed(*json.loads(done.out))
 
 

@@ -112,7 +112,7 @@ def write(prefix: Path, entries: Mapping[str, PrefixFile]) -> None:
     """Write the directory; a new one appears when it is complete, one of ours is brought up to date."""
     prefix = Path(os.path.abspath(prefix))
     if prefix.exists() and not (prefix / MARK).exists() and (not prefix.is_dir() or any(prefix.iterdir())):
-        raise UserError(f"`{prefix}` exists and is not one of ours", "name a new folder")
+        raise UserError(f"`{prefix}` exists and was not written by Jumar", "name a new folder")
     scratch = None
     try:
         prefix.parent.mkdir(parents=True, exist_ok=True)

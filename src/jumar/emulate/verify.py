@@ -63,8 +63,8 @@ def findings(outcome: Outcome, folder: Path, place: Callable[[str, int], Where])
     if outcome.code != 0:
         return [*found, _failure(outcome, place(*outcome.site) if outcome.site else None)]
     if not outcome.operators:
-        message = "the command finished, but nothing ran on a card"
-        fix = "look at how the device is chosen: is it still `cuda` or `cpu`?"
+        message = "the command finished, but no operator ran on a card"
+        fix = "check how the program chooses its device: is it still `cuda` or `cpu`?"
         return [_finding("EM105", Level.WARNING, message, None, fix, State.HAND, "")]
     calls = sum(item.calls for item in outcome.operators)
     kinds = len({item.name for item in outcome.operators})

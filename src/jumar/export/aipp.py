@@ -57,7 +57,9 @@ def parse(text: str, name: str) -> list[AippStep]:
     while at < len(tokens):
         word, line = tokens[at]
         if word != "aipp_op" or at + 1 >= len(tokens) or tokens[at + 1][0] != "{":
-            raise UserError(f"{name}:{line}: `{word}` stands where `aipp_op {{` must", "see the vendor's AIPP template")
+            raise UserError(
+                f"{name}:{line}: `{word}` found where `aipp_op {{` is expected", "see the vendor's AIPP template"
+            )
         at, values = _block(tokens, at + 2, name)
         step = AippStep(values)
         _check(step, name, line)
@@ -109,7 +111,7 @@ def _check_size(step: AippStep, size: tuple[int, int], family: str, name: str) -
         padding = sum(int(step.number(f"{side}_padding_size")) for side in pads) if step.on("padding") else 0
         got = (int(step.number(f"crop_size_{axis}")) or wanted - padding) if step.on("crop") else source
         if got + padding != wanted:
-            raise UserError(f"`{name}`: the {axis} axis comes out as {got + padding}, the model takes {wanted}")
+            raise UserError(f"`{name}`: the {axis} axis becomes {got + padding}, but the model takes {wanted}")
         rows = atc.options()["families"]["padded_width"]
         if axis == "w" and step.on("padding") and got + padding > rows.get(family, rows["other"]):
             raise UserError(f"`{name}`: this chip pads to a width of {rows.get(family, rows['other'])} at most")
@@ -191,7 +193,7 @@ def _check(step: AippStep, name: str, line: int) -> None:
             raise UserError(f"{place}: YUV420SP_U8 needs even src_image_size and load_start_pos")
         if step.on("crop") and source < start + step.number(f"crop_size_{axis}"):
             raise UserError(
-                f"{place}: the crop reaches over the edge: start and size in {axis} are more than src_image_size_{axis}"
+                f"{place}: the crop exceeds the image: start and size in {axis} are larger than src_image_size_{axis}"
             )
         if (step.on("crop") or step.on("padding")) and not source:
             raise UserError(f"{place}: crop and padding need src_image_size_{axis}")

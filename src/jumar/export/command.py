@@ -290,7 +290,7 @@ def _aipp(request: AtcRequest, settled: dict[str, Shape], mode: str, family: str
         last = tuple(dim for dim in shape[-2:] if isinstance(dim, int) and dim > 0)
         sizes[number] = (last[0], last[1]) if len(last) == 2 else None
     if mode == "range" and any(step.is_static and sizes.get(step.input_index) is None for step in steps):
-        raise UserError("a static aipp_op cannot stand on an input with a range of shapes")
+        raise UserError("a static aipp_op does not work on an input with a range of shapes")
     aipp.check_against(list(steps), len(rows), sizes, family, str(request.aipp))
     for step in steps:
         if len(rows[step.input_index]) != 4:

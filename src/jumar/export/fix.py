@@ -30,13 +30,13 @@ def fix(path: Path) -> Fixed:
     done: list[str] = []
     if proto.functions:
         proto = _called("inliner", proto, lambda: onnx().inliner.inline_local_functions(proto, True))
-        done.append("wrote the model's own functions out")
+        done.append("inlined the model's own functions")
     defined = _defined(proto)
     if defined:
         pairs = [("", name) for name in defined]
         inline = onnx().inliner.inline_selected_functions
         proto = _called("inliner", proto, lambda: inline(proto, pairs, inline_schema_functions=True))
-        done += [f"wrote `{name}` out with the operators that define it" for name in defined]
+        done += [f"expanded `{name}` into the operators that define it" for name in defined]
     opset, target = models.opset(proto), _target(proto)
     if target != opset:
         proto = _called("version converter", proto, lambda: onnx().version_converter.convert_version(proto, target))

@@ -33,7 +33,7 @@ def export(source: str, shapes: Mapping[str, tuple[int, ...]], target: Path) -> 
     if not file.is_file():
         raise UserError(f"no such file: `{file}`")
     if file.suffix == ".pt2" and not zipfile.is_zipfile(file):
-        raise UserError(f"`{file}` is not a program of `torch.export.save`: it is no archive")
+        raise UserError(f"`{file}` is not a program of `torch.export.save`: it is not an archive")
     if importlib.util.find_spec("torch") is None:
         raise UserError("`torch` is not installed in this environment", f"pip install torch=={tested.pair().torch}")
     if importlib.util.find_spec("onnxscript") is None:
@@ -57,7 +57,7 @@ def export(source: str, shapes: Mapping[str, tuple[int, ...]], target: Path) -> 
     except Exception as error:
         raise UserError(
             f"torch cannot export `{source}`: {type(error).__name__}: {first_line(error)}",
-            "try `torch.export.export(model, inputs)` on it first: what fails there has to be changed in the model",
+            "try `torch.export.export(model, inputs)` on it first: change in the model what fails there",
         ) from error
     return opset
 

@@ -67,12 +67,12 @@ def parse(data: bytes, name: str) -> Any:
         model.ParseFromString(data)
     except Exception as error:
         raise UserError(
-            f"`{name}` is not an ONNX model, or it is cut or damaged",
+            f"`{name}` is not an ONNX model, or it is truncated or damaged",
             f"export or copy it again ({len(data):,} bytes were read)",
         ) from error
     _check_texts(model, name)
     if not model.graph.node and not model.graph.output:
-        raise UserError(f"`{name}` holds no graph", "is it an ONNX model? it may be cut or damaged")
+        raise UserError(f"`{name}` holds no graph", "is it an ONNX model? it may be truncated or damaged")
     return model
 
 
@@ -167,7 +167,7 @@ def _check_texts(model: Any, name: str) -> None:
         for function in model.functions:
             _ = (*function.input, *function.output, function.name, function.domain)
     except UnicodeDecodeError as error:
-        raise UserError(f"`{name}` is damaged: a name in it is no text", "export or copy it again") from error
+        raise UserError(f"`{name}` is damaged: a name in it is not text", "export or copy it again") from error
 
 
 def _bytes(path: Path) -> bytes:
@@ -181,7 +181,7 @@ def _bytes(path: Path) -> bytes:
         size = path.stat().st_size
         if size > LIMIT:
             raise UserError(
-                f"`{path}` has {size / 2**30:.1f} GiB; a model file ends at 2 GiB",
+                f"`{path}` has {size / 2**30:.1f} GiB; the limit of a model file is 2 GiB",
                 "export it again with its weights as external data",
             )
         if size == 0:
@@ -204,7 +204,7 @@ def _problem(entry: dict[str, str], location: str, folder: Path) -> str:
         return "no file is named"
     target = Path(os.path.realpath(folder / location))
     if os.path.isabs(location) or not target.is_relative_to(os.path.realpath(folder)):
-        return "the file lies outside the folder of the model"
+        return "the file is outside the folder of the model"
     if not target.is_file():
         return "the file is missing"
     offset, length = entry.get("offset", "0"), entry.get("length", "0")

@@ -1,4 +1,4 @@
-"""What `jumar export run` runs: a model or a stand-in with its inputs and its precision, settled and checked."""
+"""What `jumar export run` runs: a model or a stand-in with its inputs and its precision, checked and resolved."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def moment(text: str, grace: int, now: datetime) -> float:
     left = (then - now).total_seconds()
     if left <= grace:
         raise UserError(
-            f"`--until {text}` is in {left:.0f} s, and the job is told to save {grace} s before",
+            f"`--until {text}` is in {left:.0f} s, but the job gets its signal {grace} s before",
             "start it later, or give it less time to save with `--grace`",
         )
     return then.timestamp()

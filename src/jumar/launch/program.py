@@ -34,8 +34,8 @@ def check(words: Sequence[str], folder: Path, cards: int) -> None:
     if not script.is_file() or not alone(script):
         return
     raise UserError(
-        f"`{words[0]}` makes no process group: {cards} cards would each train the whole of it alone",
-        f"`jumar migrate --multi-card {words[0]}` adds one; `--no-check` starts it as it is",
+        f"`{words[0]}` makes no process group: each of {cards} cards would train alone on all the data",
+        f"`jumar migrate --multi-card {words[0]}` adds one; `--no-check` starts it anyway",
     )
 
 

@@ -35,7 +35,7 @@ def shown(submission: Submission) -> list[str]:
     for path, text in submission.files:
         lines += [f"# {path}", *text.rstrip("\n").split("\n"), ""]
     if submission.checks:
-        lines += ["# first, to see that all of it can work", *map(shlex.join, submission.checks), ""]
+        lines += ["# first, to check that everything works", *map(shlex.join, submission.checks), ""]
     lines += ["# then", *map(shlex.join, submission.commands)]
     if submission.after:
         lines += ["", *(f"# {word}: {shlex.join(command)}" for word, command in submission.after)]

@@ -1,4 +1,4 @@
-"""Starts the engine of one machine, follows its ranks' logs, passes signals on, and tells how it all ended."""
+"""Starts the engine of one machine, follows its ranks' logs, passes signals on, and reports the outcome."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class _Watch:
                 _kill(engine)
                 return
             name = signal.Signals(number).name
-            self.view.note(f"{name}: stopping all ranks, {self.local.grace} s to save; once more kills them at once")
+            self.view.note(f"{name}: stopping all ranks, {self.local.grace} s to save; a second one kills them at once")
             engine.send_signal(number)
         until = self.local.until
         if until is not None and not self.told and not self.sent and time.time() >= until - self.local.grace:
@@ -185,7 +185,7 @@ class _Watch:
             return Outcome("succeeded", 0, rate=self._rate())
         if end.get("event") == "failed":
             return self._failed(end["failures"])
-        said = end.get("message") or f"the engine ended with exit code {code} before its ranks did"
+        said = end.get("message") or f"the engine exited with code {code} before its ranks"
         return Outcome("error", 2, message=said)
 
     def _codes(self) -> dict[int, int | None]:

@@ -134,10 +134,10 @@ def _outcome(host: Host, unit: Unit) -> Outcome:
     except Exception as broken:
         place = _place(broken)
         crash = Finding(
-            CRASHED, Level.ERROR, f"the check `{unit.check.name}` broke: {type(broken).__name__}: {broken}{place}",
+            CRASHED, Level.ERROR, f"the check `{unit.check.name}` failed: {type(broken).__name__}: {broken}{place}",
             fix="send `jumar doctor --share --json` with a bug report", doc="crashed", subject=unit.check.id,
         )  # fmt: skip
-        return Outcome(unit.check, Status.ERROR, "the check itself broke", (crash,), time.monotonic() - begin)
+        return Outcome(unit.check, Status.ERROR, "the check itself failed", (crash,), time.monotonic() - begin)
     order = (Level.ERROR, Level.WARNING, Level.NOTE)
     worst = next((level for level in order if any(item.level is level for item in report.findings)), None)
     status = Status(worst.value) if worst else Status.OK
@@ -146,7 +146,7 @@ def _outcome(host: Host, unit: Unit) -> Outcome:
 
 def _late(unit: Unit, seconds: float) -> Outcome:
     item = Finding(
-        LATE, Level.ERROR, f"the check `{unit.check.name}` did not end within {seconds:.0f} s",
+        LATE, Level.ERROR, f"the check `{unit.check.name}` did not finish within {seconds:.0f} s",
         fix=f"jumar doctor --only {unit.check.name}", doc="late", subject=unit.check.id,
     )  # fmt: skip
     return Outcome(unit.check, Status.ERROR, "no answer", (item,), seconds)

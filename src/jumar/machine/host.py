@@ -161,7 +161,7 @@ class Host:
     def _smi(self) -> npu_smi.Info:
         ran = self.ask("npu-smi", "info")
         if ran.problem == MISSING:
-            raise Unknown("there is no `npu-smi`")
+            raise Unknown("`npu-smi` is not installed")
         if ran.problem == LATE:
             raise Unknown("`npu-smi info` does not answer")
         if ran.problem:
@@ -229,7 +229,7 @@ class Host:
                 return Python(facts["executable"], facts["version"], facts)
             except (ValueError, KeyError):
                 continue
-        raise Unknown(f"`{self._python or 'python3'}` does not run here")
+        raise Unknown(f"`{self._python or 'python3'}` does not run")
 
     def _in_container(self) -> str | None:
         for path, kind in (("/.dockerenv", "docker"), ("/run/.containerenv", "podman")):

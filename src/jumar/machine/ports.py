@@ -24,7 +24,7 @@ def devices(host: Host) -> list[int]:
     if family == "950":
         raise Skip("a 950 has other ports: `hccn_tool -g -dev_info -i 0` shows them")
     if family not in FAMILIES:
-        raise Skip(f"a {family} has no network port of its own")
+        raise Skip(f"a {family} has no network port")
     if len(chips) < 2:
         raise Skip("one device: nothing to connect")
     return [chip.device if chip.device is not None else chip.npu for chip in chips]

@@ -18,7 +18,7 @@ KEYS: dict[str, tuple[type, str]] = {
     "to": (str, "style of the output: `npu`, `agnostic` or `import`"),
     "torch": (str, "torch on the target"),
     "chip": (str, "chip of the target"),
-    "unsafe": (bool, "also make the changes that a person should look at"),
+    "unsafe": (bool, "also make changes that need a review"),
     "multi_card": (bool, "also turn a one-card training script into one for many cards"),
     "only": (list, "ids or names of the only rules to use"),
     "skip": (list, "ids or names of rules to leave out"),

@@ -80,7 +80,7 @@ class Document:
         at_run_time: bool = False,
         otherwise: str | None = None,
     ) -> Finding:
-        """The site is rewritten by `edits`; with none, it already works as it stands on the target.
+        """The site is rewritten by `edits`; with none, it already works unchanged on the target.
 
         `None` among the edits says that the site cannot be written; `styles` are those in which it is. In all other
         cases the run-time import does it (`at_run_time`), or a person has to, for which `otherwise` is the advice.

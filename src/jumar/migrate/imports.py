@@ -1,4 +1,4 @@
-"""Where a new import goes: behind the import it belongs to, or behind the docstring and the `__future__` lines."""
+"""Where a new import goes: after the import it belongs to, or after the docstring and the `__future__` lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits of whole lines: put lines before or behind a statement, put statements under an `if`.
+"""Edits of whole lines: put lines before or after a statement, put statements under an `if`.
 
 Each function returns None when the statement shares its line with others; the caller then reports the line.
 """

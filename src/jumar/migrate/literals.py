@@ -1,4 +1,4 @@
-"""The pieces of string literals: needed because `ast` says what a string is, not where its parts stand.
+"""The pieces of string literals: needed because `ast` gives the value of a string, not the position of its parts.
 
 Before Python 3.12 the nodes inside an f-string carry wrong positions; `relocate` puts them right.
 """

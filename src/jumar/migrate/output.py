@@ -53,20 +53,20 @@ def check_out(paths: Sequence[Path], out: Path, *, force: bool) -> None:
         if target == Path(os.path.realpath(paths[0])):
             raise UserError(f"`{out}` is the file to migrate", "use `--write` to edit in place")
         if out.exists() and not force:
-            raise UserError(f"`{out}` exists", "name a new file, or use `--force` to write over it")
+            raise UserError(f"`{out}` exists", "name a new file, or use `--force` to overwrite it")
         return
     for path in paths:
         given = Path(os.path.realpath(path))
         if target == given and given.is_dir():
             raise UserError(f"`{out}` is the folder to migrate", "use `--write` to edit in place")
         if given.is_dir() and given in target.parents:
-            raise UserError(f"`{out}` lies inside `{path}`", "name a folder outside of it")
+            raise UserError(f"`{out}` is inside `{path}`", "name a folder outside of it")
         if target in given.parents and out.exists():
-            raise UserError(f"`{out}` holds `{path}`, which is to be migrated", "name a new folder")
+            raise UserError(f"`{out}` contains `{path}`, the folder to migrate", "name a new folder")
     if out.exists() and not out.is_dir():
         raise UserError(f"`{out}` exists and is not a folder", "name a new folder")
     if out.is_dir() and any(out.iterdir()) and not force:
-        raise UserError(f"`{out}` is not empty", "name a new folder, or use `--force` to write over what is there")
+        raise UserError(f"`{out}` is not empty", "name a new folder, or use `--force` to overwrite existing files")
     parent = next(up for up in target.parents if up.exists())
     if not parent.is_dir():
         raise UserError(f"cannot make `{out}`: `{parent}` is not a folder", "name another folder")
@@ -115,7 +115,7 @@ def copy(result: ProjectResult, paths: Sequence[Path], out: Path, *, force: bool
     except OSError as error:
         raise UserError(
             f"cannot write `{out}`: {error.strerror or error}",
-            "nothing was written" if fresh else "files in it are each either old or new",
+            "nothing was written" if fresh else "each file is either old or new",
         ) from error
     finally:
         if fresh and place.exists():

@@ -1,4 +1,4 @@
-"""A requirement wherever it stands, and where a further one is written beside it."""
+"""A requirement in any kind of file, and where another one goes beside it."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def _whole(result: FileResult | None, raw: bytes) -> FileResult | None:
 
 
 def _left_out(name: str, reason: str) -> Finding:
-    return about_file(UNREADABLE, name, f"this file was left out: {reason}")
+    return about_file(UNREADABLE, name, f"this file was skipped: {reason}")
 
 
 def _crashed(name: str, error: Exception) -> Finding:

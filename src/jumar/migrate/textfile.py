@@ -106,7 +106,7 @@ def migrate_text(
 
 def _of_build_service(finding: Finding) -> Finding:
     """What stands in a CI file tests the project on the service's machines; it is not part of the program."""
-    message = f"{finding.message} (left alone: a file of the build service)"
+    message = f"{finding.message} (left alone: a build service file)"
     return dataclasses.replace(
         finding, message=message, level=Level.NOTE, state=State.BENIGN, safety=Safety.SHOW, edits=(), fix=None
     )

@@ -28,8 +28,8 @@ class Knob(NamedTuple):
 WHY = {
     "shard": "divides weights and optimizer state over the data-parallel cards; costs an all-gather in each step",
     "shard3": "also drops the gathered weights after use; costs a second all-gather",
-    "recompute": "keeps only the input of each layer and computes the layer again in the backward pass",
-    "selective": "computes only the attention scores again: most of the memory for little of the time",
+    "recompute": "keeps only the input of each layer and recomputes the layer in the backward pass",
+    "selective": "recomputes only the attention scores: saves most of the memory for little time",
     "sequence": "divides norms and residuals over the tensor-parallel cards; the volume of collectives stays the same",
     "tensor": "halves weights, gradients, state and activations of each card; costs all-reduces in every layer",
     "pipeline": "halves the layers of each card; costs a bubble, and copies for accumulated gradients",
@@ -133,9 +133,7 @@ def doubled(search: Search, found: Found) -> str:
     grown = _largest_growth(found.memory, same.memory)
     text = f"twice the batch needs {_gib(same.peak)} and no longer fits in {_gib(search.hardware.usable)}: {grown} grow"
     better = next((row for row in knobs(other, same) if row.fits), None)
-    return text + (
-        f"; `{better.name}` brings it to {_gib(better.peak)}" if better else "; no single knob brings it back"
-    )
+    return text + (f"; `{better.name}` brings it to {_gib(better.peak)}" if better else "; no single knob makes it fit")
 
 
 def _largest_growth(old: tuple[Memory, ...], new: tuple[Memory, ...]) -> str:

@@ -1,4 +1,4 @@
-"""The plan as code: a whole MindSpore network with what it is told, and the launch line."""
+"""The plan as code: a whole MindSpore network with its settings, and the launch line."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def can_generate(net: Network, found: Found) -> str:
     if net.experts:
         return "experts are modelled, but the generated network has none"
     if net.tied and found.plan.pp > 1:
-        return "a table that embedding and head share cannot lie on two stages"
+        return "a table shared by embedding and head cannot be on two stages"
     return ""
 
 

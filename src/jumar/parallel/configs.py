@@ -28,7 +28,7 @@ def read(path: Path) -> Network:
         raise UserError(f"not a configuration: `{path}`", "a config.json is one object")
     notes: list[str] = []
     if isinstance(data.get("text_config"), dict):
-        notes.append("only the text model (`text_config`) is counted")
+        notes.append("only the text model (`text_config`) counts")
         data = {**data["text_config"], "model_type": data["text_config"].get("model_type", data.get("model_type", ""))}
     return _Config(path, data, notes).network().padded()
 
@@ -96,7 +96,7 @@ class _Config:
     def length(self) -> int:
         most = self.number("seq", 2048)
         if most > LONGEST:
-            self.notes.append(f"{LONGEST} tokens are taken of the {most} that the file allows; `--seq` changes it")
+            self.notes.append(f"{LONGEST} of the {most} tokens that the file allows are used; `--seq` changes it")
         return min(most, LONGEST)
 
     def dtype(self) -> str:

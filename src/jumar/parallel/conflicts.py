@@ -34,7 +34,7 @@ def _network(net: Network, request: PlanRequest) -> Iterator[tuple[str, str]]:
     if request.sequence and not net.heads:
         yield f"`{net.name}` has no sequence to divide", "leave out `--sequence`"
     if request.ep and request.ep > 1 and not net.experts:
-        yield f"`{net.name}` has no experts to spread", "leave out `--ep`"
+        yield f"`{net.name}` has no experts to divide", "leave out `--ep`"
     if request.ep and net.experts and net.experts % request.ep:
         yield (
             f"{request.ep} cards cannot share {net.experts} experts",
@@ -57,7 +57,7 @@ def _pipeline(space: Space, net: Network, request: PlanRequest) -> Iterator[tupl
             "use fewer stages",
         )
     if request.pp == 1 and (request.micro_batches or 1) > 1:
-        yield "micro-batches are for pipelines, and `--pp 1` is none", "leave out `--micro-batches`, or raise `--pp`"
+        yield "micro-batches need a pipeline, and `--pp 1` is none", "leave out `--micro-batches`, or raise `--pp`"
     if request.schedule == "interleaved" and request.pp and space.depth < 2 * request.pp:
         yield (
             f"the interleaved schedule needs two layers for each of {request.pp} stages; there are {space.depth}",
@@ -80,6 +80,6 @@ def _unsplittable(space: Space, net: Network, tp: int) -> tuple[str, str]:
 
 def impossible(space: Space, request: PlanRequest) -> tuple[str, str]:
     return (
-        f"no plan for {request.cards} cards and a global batch of {space.global_batch} meets these wishes",
+        f"no plan for {request.cards} cards and a global batch of {space.global_batch} meets these options",
         "the batch must be divisible by dp x micro-batches, and there must be a micro-batch for each stage",
     )

@@ -61,7 +61,7 @@ def _probe(path: Path, function: str, interpreter: str, seq: int, folder: Path) 
         ) from None
     written = folder / "result.json"
     if not written.exists():
-        last = (done.err.strip().splitlines() or ["it said nothing"])[-1]
+        last = (done.err.strip().splitlines() or ["it printed nothing"])[-1]
         raise UserError(f"`{path}:{function}` ended its Python: {last}")
     loaded: dict[str, Any] = json.loads(written.read_text())
     return loaded
@@ -80,7 +80,7 @@ def _refuse(result: dict[str, Any], path: Path, function: str, interpreter: str)
     if kind == "arguments":
         names = ", ".join(f"`{name}`" for name in result["names"])
         raise UserError(
-            f"`{path}:{function}` asks for arguments: {names}",
+            f"`{path}:{function}` needs arguments: {names}",
             "write one without, such as `def make_model(): return Net(12)`",
         )
     if kind == "wrong":
@@ -89,7 +89,7 @@ def _refuse(result: dict[str, Any], path: Path, function: str, interpreter: str)
         )
     if kind == "no-inputs":
         raise UserError(
-            f"what goes into `{path}:{function}` cannot be guessed",
+            f"the inputs of `{path}:{function}` are unknown",
             "add `def make_inputs(batch)` that returns its inputs",
         )
     if kind == "error":
@@ -126,7 +126,7 @@ def build(trace: dict[str, Any], name: str, source: str, framework: str) -> Netw
         layers.append(Layer("block", tapes[1 + len(numbers) // 2], len(numbers)))
     else:
         layers += [Layer(f"block {number}", tape) for number, tape in zip(numbers, tapes[1:-1], strict=True)]
-        notes = (*notes, "the layers differ: they are taken one by one") if numbers else notes
+        notes = (*notes, "the layers differ and are handled one by one") if numbers else notes
     if groups[-1]:
         layers.append(Layer("end", tapes[-1]))
     dtype = trace["dtype"] if trace["dtype"] in BYTES else "float32"

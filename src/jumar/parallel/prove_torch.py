@@ -38,7 +38,7 @@ def refuse(net: Network, found: Found) -> str:
     if net.family == "conv":
         return f"`{net.name}` is not written as a PyTorch module; give your own as `file.py:make_model`"
     if found.plan.tp > MOST:
-        return f"tensor parallel {found.plan.tp} needs as many processes, and more than {MOST} are too many here"
+        return f"tensor parallel {found.plan.tp} needs as many processes, and at most {MOST} are started here"
     return ""
 
 
@@ -83,7 +83,7 @@ def _small(search: Search, found: Found, layers: int) -> tuple[Search, Found]:
         narrower = _narrower(net, plan.tp)
         if narrower is None:
             raise UserError(
-                f"this machine has not enough memory to prove `{found.plan.name}`: {needed / GIB:.1f} GiB of "
+                f"this machine has too little memory to prove `{found.plan.name}`: {needed / GIB:.1f} GiB of "
                 f"{room / GIB:.1f}",
                 "prove a plan with fewer cards or a smaller batch",
             )

@@ -148,7 +148,7 @@ class Search:
             raise UserError(
                 f"no plan has stages within {100 * request.equal_stages:g} % of each other: the closest differ by "
                 f"{100 * closest:.1f} %",
-                "embedding and head take time too: allow more, or take another number of stages",
+                "embedding and head take time too: allow more, or use another number of stages",
             )
         return answer
 

@@ -1,4 +1,4 @@
-"""What decides the size of everything in a layer, and the bytes of a layer for every batch and number of cards."""
+"""The quantities that decide all sizes in a layer, and the bytes of a layer for every batch and number of cards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHARD_LEAST = 64 * 1024
 
 
 class Setting(NamedTuple):
-    """What decides the size of everything in a layer."""
+    """The quantities that decide all sizes in a layer."""
 
     batch: int
     """Samples that pass through at once on one card."""

@@ -1,4 +1,4 @@
-"""A profile in, a report out: each rank in a process of its own, then what only shows when ranks are compared."""
+"""A profile in, a report out: each rank in a process of its own, then the comparison of ranks."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _slow_rank(ranks: Sequence[RankReport]) -> Iterable[Advice]:
     yield Advice(
         SLOW_RANK[0],
         SLOW_RANK[1],
-        f"rank {slowest.rank} computes {time(extra)} longer than the middle rank ({time(middle.split.computing)})",
+        f"rank {slowest.rank} computes {time(extra)} longer than the median rank ({time(middle.split.computing)})",
         extra,
         MODELLED if slowest.modelled else MEASURED,
         tuple(
@@ -151,8 +151,8 @@ def _slow_rank(ranks: Sequence[RankReport]) -> Iterable[Advice]:
             for rank in ordered[-3:]
         ),
         (
-            "share the work evenly: samples of like length on every rank, the same number of layers in every stage",
-            "look at that card: `npu-smi info`, its temperature and frequency",
+            "share the work evenly: samples of similar length on every rank, the same number of layers in every stage",
+            "check that card: `npu-smi info`, its temperature and frequency",
         ),
         ranks=(slowest.rank,),
     )

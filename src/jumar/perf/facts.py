@@ -12,7 +12,7 @@ from jumar.perf.result import Split
 from jumar.perf.spans import Span
 
 NO_CARD = "no task of a card in this profile: record its activity too, or model one with `jumar perf lint`"
-ROWS_ONLY = "there is no list of kernels: the split is that of the step table, and most advice needs more"
+ROWS_ONLY = "there is no list of kernels: the split comes from the step table, and most advice needs more"
 NOTHING = Split(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 

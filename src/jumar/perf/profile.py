@@ -1,4 +1,4 @@
-"""One rank's profile as plain values, whatever file it came from; times in microseconds since the first event."""
+"""One rank's profile as plain values, independent of the file; times in microseconds since the first event."""
 
 from __future__ import annotations
 

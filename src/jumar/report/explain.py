@@ -132,7 +132,7 @@ def _who(result: Explanation) -> Iterator[str]:
         yield f"rank {result.first_rank} {verb} first{when}"
     if result.silent_ranks:
         ranks = ", ".join(map(str, result.silent_ranks))
-        yield f"the others waited; nothing is reported by rank {ranks}: look there first"
+        yield f"the others waited; rank {ranks} reports nothing: check it first"
 
 
 def _line(item: Occurrence, indent: str) -> Iterator[str]:
@@ -171,12 +171,12 @@ def _kind(row: Signature) -> str:
     if row.level is not Level.ERROR:
         return "not a failure"
     return {
-        Role.ROOT: "a cause of its own",
+        Role.ROOT: "an independent cause",
         Role.SYMPTOM: "the kind of failure",
-        Role.DETAIL: "names the part at fault",
+        Role.DETAIL: "names the faulty part",
         Role.GENERIC: "an exception",
         Role.FOLLOWS: "mostly a consequence",
-        Role.WRAPPER: "only reports it",
+        Role.WRAPPER: "only reports the failure",
     }[row.role]
 
 

@@ -59,7 +59,7 @@ def outputs(title: str, result: Result, tolerance: float) -> Iterator[str]:
     yield f"{title}:"
     for row in result.outputs:
         top = "" if math.isnan(row.same_top) else f", same largest element in {row.same_top:.0%} of rows"
-        broken = f", {row.broken} elements infinite or no number" if row.broken else ""
+        broken = f", {row.broken} elements are inf or nan" if row.broken else ""
         verdict = "ok" if not row.broken and row.relative <= tolerance else "over the tolerance"
         yield (
             f"  {row.name}: relative error {row.relative:.2g}, largest {row.largest:.2g},"

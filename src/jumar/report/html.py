@@ -42,11 +42,11 @@ KEYS = {
     State.BENIGN: "benign",
 }
 MEANINGS = {
-    State.REWRITTEN: "done by `jumar migrate`",
-    State.HAND: "a person has to decide or do it",
-    State.UNSUPPORTED: "the target has nothing of the kind",
+    State.REWRITTEN: "changed by `jumar migrate`",
+    State.HAND: "you have to decide or change it",
+    State.UNSUPPORTED: "the target has no counterpart",
     State.FALLBACK: "works, but runs on the CPU or slower",
-    State.BENIGN: "looked at, nothing to do",
+    State.BENIGN: "nothing to do",
 }
 
 

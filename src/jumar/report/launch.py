@@ -17,7 +17,7 @@ def ended(outcome: Outcome, ranks: Local, why: Explanation | None) -> Iterator[s
     if outcome.rate:
         yield f"jumar: last throughput: {outcome.rate}"
     if outcome.state == "succeeded":
-        yield f"jumar: all {len(ranks.device_ids)} ranks ended well; logs in `{ranks.logs}`"
+        yield f"jumar: all {len(ranks.device_ids)} ranks finished; logs in `{ranks.logs}`"
     elif outcome.state == "failed" and outcome.failure is not None:
         one = outcome.failure
         yield from (f"  {text}" for text in one.tail)
@@ -29,7 +29,7 @@ def ended(outcome: Outcome, ranks: Local, why: Explanation | None) -> Iterator[s
         saved = f"rank {', '.join(map(str, late))} had to be killed" if late else "all ranks ended in time"
         yield f"jumar: ended by `--until`: {saved}; logs in `{ranks.logs}`"
     elif outcome.state == "stopped":
-        yield f"jumar: stopped, no rank is left; logs in `{ranks.logs}`"
+        yield f"jumar: stopped all ranks; logs in `{ranks.logs}`"
     else:
         yield f"error: {outcome.message}"
         yield f"\nhint: the logs are in `{ranks.logs}`"

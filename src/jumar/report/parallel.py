@@ -18,8 +18,8 @@ COLOURS = {
     "buffers": "#8a8a8a",
 }  # fmt: skip
 MEANINGS = {
-    "weights": "parameters", "gradients": "gradients until the optimizer has run", "optimizer": "optimizer state",
-    "activations": "what the backward pass needs, and the layer at work",
+    "weights": "parameters", "gradients": "gradients, until the optimizer runs", "optimizer": "optimizer state",
+    "activations": "what the backward pass needs, and the current layer",
     "copies": "cast or gathered copies of weights",
     "buffers": "accumulated gradients, inputs, constants",
 }  # fmt: skip

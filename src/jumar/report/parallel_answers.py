@@ -25,7 +25,7 @@ def head(search: Search, answer: Answer) -> list[str]:
         f"weights {net.kept}, computed in {net.computed}" + (f", {net.attention} attention" if net.heads else ""),
         f"a step: {search.job.global_batch} {net.sample}{'s' if search.job.global_batch != 1 else ''}{length}, "
         f"{search.job.optimizer}; "
-        f"{machine.chip}, {machine.usable / GIB:.1f} GiB usable; {answer.looked} plans looked at",
+        f"{machine.chip}, {machine.usable / GIB:.1f} GiB usable; {answer.looked} plans examined",
     ]
     return [*lines, *net.notes]
 

@@ -1,4 +1,4 @@
-"""What each way of sharing does to one product on these cards: which rank holds what, which collective comes when."""
+"""What each parallel mode does to one product on these cards: what each rank holds, and the collectives in order."""
 
 from __future__ import annotations
 

@@ -48,10 +48,10 @@ def no_advice(report: Report) -> str:
     """Nothing found is good news only where the card is busy."""
     worst = max(report.ranks, key=lambda rank: _idle(rank.split), default=None)
     if worst is None or _idle(worst.split) < _MUCH:
-        return "no advice: nothing was found that would save time"
+        return "no advice: nothing found that would save time"
     return (
         f"no advice: rank {worst.rank} is idle {_idle(worst.split):.0%} of the time, and the profile does not say"
-        " what for: profile whole steps, with the host's activity and `with_stack=True`"
+        " why: profile whole steps, with the host's activity and `with_stack=True`"
     )
 
 
@@ -142,7 +142,7 @@ def _rank(rank: RankReport) -> Iterator[str]:
 
 def _advice(number: int, item: Advice, total: float, ranks: int) -> Iterator[str]:
     share = f", {item.saved / total:.1%}" if total else ""
-    saved = f"saves about {time(item.saved)}{share} ({item.basis})" if item.saved else "time saved not known"
+    saved = f"saves about {time(item.saved)}{share} ({item.basis})" if item.saved else "time saved unknown"
     where = f"{item.where}: " if item.where else ""
     yield ""
     yield f"{number}. {where}{item.id} {item.name}: {saved}"

@@ -30,7 +30,7 @@ def conflict(found: Conflict, asked: PlanRequest) -> str:
     """Which wishes exclude each other, what the rest leaves for each, and the nearest sets that work."""
     wishes = " and ".join(f"`{wish}`" for wish in found.wishes)
     lines = [
-        f"nothing fits: {wishes} {'exclude each other' if len(found.wishes) > 1 else 'has no row in the tables'}",
+        f"nothing fits: {wishes} {'exclude each other' if len(found.wishes) > 1 else 'is not in the tables'}",
         "",
     ]
     for reason in found.reasons:

@@ -45,7 +45,7 @@ class Done(NamedTuple):
 
     @property
     def last(self) -> str:
-        """The last line that it said, errors first; empty if it said nothing."""
+        """The last line that it said, errors first; empty if it printed nothing."""
         return ((self.err or self.out).strip().splitlines() or [""])[-1]
 
 

@@ -1,4 +1,4 @@
-"""What becomes of the environment variables of a CUDA machine, and of their values."""
+"""The NPU counterparts of a CUDA machine's environment variables and values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages about rules and findings, as they stand in `docs/` and, in an installed package, in `jumar/pages`."""
+"""The pages about rules and findings, from `docs/` and, in an installed package, in `jumar/pages`."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from jumar.tables.load import table
 
 class Support(StrEnum):
     UNSUPPORTED = "unsupported"
-    UNTRIED = "not listed as supported, though there is a kernel"
+    UNTRIED = "not listed as supported, but has a kernel"
     FALLBACK = "runs on the CPU"
     PARTLY = "runs on the CPU for some data types"
     LIMITED = "limited"

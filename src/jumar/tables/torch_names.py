@@ -1,4 +1,4 @@
-"""Names of torch outside `torch.cuda` that are about CUDA, and what becomes of each."""
+"""Names of torch outside `torch.cuda` that are about CUDA, and the NPU counterpart of each."""
 
 from __future__ import annotations
 

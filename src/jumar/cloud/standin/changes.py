@@ -1,4 +1,4 @@
-"""What OBS can do to an object that is there: append to it, rename it, give it other metadata.
+"""Changes to an existing object in OBS: append, rename, replace metadata.
 
 Error codes of appending: support.huaweicloud.com/api-obs/obs_04_0088.html, read 2026-11-16. Requests as esdk-obs-python
 3.26.6 sends them; on the cloud only parallel file systems rename.

@@ -51,7 +51,7 @@ def check(python: str, framework: str) -> None:
     if not found["mindspore"]:
         raise UserError(f"MindSpore is not installed for `{python}`", how)
     if found["numpy"].split(".")[0] not in ("", "0", "1"):
-        raise UserError(f"MindSpore does not work with numpy {found['numpy']} of `{python}`", how)
+        raise UserError(f"MindSpore does not support numpy {found['numpy']} of `{python}`", how)
 
 
 def cluster(size: int, port: int) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The jobs of the stand-in, one folder each: what was asked for, and what became of it.
+"""The jobs of the stand-in, one folder each: the request and the outcome.
 
 A job is run by a process of its own (`runner`), which writes the state here; so no server has to be running.
 """

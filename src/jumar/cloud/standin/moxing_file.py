@@ -111,7 +111,7 @@ def make_dirs(url: str) -> None:
 def mk_dir(url: str) -> None:
     """One folder; its parent must be there."""
     if exists(url):
-        raise OSError(f"it is there already: {url}")
+        raise OSError(f"it already exists: {url}")
     place = _place(url)
     if place is None:
         _real(os, "mkdir")(url)

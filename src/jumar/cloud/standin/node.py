@@ -88,7 +88,7 @@ class Node:
         """What the code folder asks for and the interpreter has not, for this job only."""
         if requirements.is_file():
             found = interpreter.install(self.python, requirements, self.packages)
-            self.say(f"{interpreter.REQUIREMENTS}: installed {', '.join(found) or 'nothing, all of it is there'}")
+            self.say(f"{interpreter.REQUIREMENTS}: installed {', '.join(found) or 'nothing, all installed'}")
 
     def _can_isolate(self) -> bool:
         if not rows.CLOUD_ISOLATE.read() or not sys.platform.startswith("linux"):

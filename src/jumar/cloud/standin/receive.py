@@ -41,7 +41,7 @@ def receive(disk: Disk, body: Body, headers: Mapping[str, str], payload: str) ->
     source: Body | Chunked = body
     if payload.startswith("STREAMING-") or "aws-chunked" in headers.get("content-encoding", ""):
         if payload not in (STREAMED, UNSIGNED):
-            raise Denied("NotImplemented", f"`{payload}` is not spoken here", 501)
+            raise Denied("NotImplemented", f"`{payload}` is not supported", 501)
         source = Chunked(body)
     names = {
         name

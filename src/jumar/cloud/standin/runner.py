@@ -1,4 +1,4 @@
-"""Runs one job of the stand-in as the platform does; started as a process of its own, so that a job outlives its maker.
+"""Runs one job of the stand-in as the platform does; a separate process, so that a job outlives its command.
 
 The first failure ends all processes of all nodes (davincirun's order: SIGTERM, then SIGKILL). Outputs and logs go to
 the store while the job runs and at its end.
@@ -149,13 +149,13 @@ class Runner:
             failed = [(rank, code) for rank, code in enumerate(codes) if code]
             if failed:
                 rank, code = failed[0]
-                self.first.say(f"rank {rank} ended with exit code {code}; the others are ended")
+                self.first.say(f"rank {rank} ended with exit code {code}; stopping the others")
                 return code if code > 0 else 128 - code
             if all(code == 0 for code in codes):
                 return 0
             now = time.monotonic()
             if now > end:
-                self.first.say("auto_stop: the time of the job is over")
+                self.first.say("auto_stop: the time limit of the job is reached")
                 raise Stopped
             if now - sent > PERIOD:
                 sent = now

@@ -50,7 +50,9 @@ class Piece(NamedTuple):
         return data
 
     def shorter(self) -> UserError:
-        return UserError(f"`{self.path}` became shorter while it was read", "send it again when nobody writes to it")
+        return UserError(
+            f"`{self.path}` became shorter while it was read", "send it again when no program writes to it"
+        )
 
 
 def write_at(handle: int, data: bytes | memoryview, start: int) -> int:
@@ -88,11 +90,11 @@ class Store(Protocol):
 TRANSIENT = (408, 429, 500, 502, 503, 504)
 _HINTS = {
     "NoSuchBucket": "`jumar cloud ls` lists the buckets; `jumar cloud mb obs://bucket` makes one",
-    "AccessDenied": "the key pair may not do this: ask the owner of the bucket for the permission",
+    "AccessDenied": "the key pair lacks the permission: ask the owner of the bucket",
     "SignatureDoesNotMatch": "the secret key does not belong to the access key",
-    "InvalidAccessKeyId": "the access key is not known there: check the key pair and the endpoint",
-    "VirtualHostDomainRequired": "this endpoint wants virtual-host addresses: name its domain, not its IP",
-    "InsufficientStorage": "make room on that disk and start again: what is done stays done",
+    "InvalidAccessKeyId": "the access key is unknown: check the key pair and the endpoint",
+    "VirtualHostDomainRequired": "this endpoint needs virtual-host addresses: use its domain, not its IP",
+    "InsufficientStorage": "free space on that disk and run it again: finished files are kept",
     "NoSuchKey": "`jumar cloud ls` shows what is there",
 }
 

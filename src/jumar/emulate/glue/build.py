@@ -57,7 +57,7 @@ def _compiler() -> str:
     found = shutil.which(wanted)
     if found is None:
         raise UserError(
-            f"the emulator needs a C++ compiler once, and `{wanted}` was not found",
+            f"the emulator needs a C++ compiler once, but `{wanted}` was not found",
             hint="sudo apt install g++",
         )
     return found

@@ -27,7 +27,7 @@ _TYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16"
 def begin(path: Path) -> None:
     """Make the file, empty: processes of the run add to it when they end."""
     if path.suffix not in (".json", ".csv"):
-        raise UserError(f"`--ops {path}`: the suffix says the format", "name it `.json` or `.csv`")
+        raise UserError(f"`--ops {path}`: the suffix sets the format", "name it `.json` or `.csv`")
     try:
         path.write_text("", encoding="utf-8")
     except OSError as error:

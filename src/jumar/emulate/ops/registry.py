@@ -88,7 +88,7 @@ def refusal(name: str) -> str:
     full = name if name.startswith("aten::") else f"npu::{name}"
     row = operators.carrier(full)
     if row is not None and row.carried == "refused":
-        return f"{full} {row.why}; `jumar emulate coverage` lists what it does"
+        return f"{full} {row.why}; `jumar emulate coverage` lists what is"
     return f"{full} is not implemented by the emulator; `jumar emulate coverage` lists what is"
 
 

@@ -13,6 +13,6 @@ CHECK = Check("EX106", "control-flow", "the graph does not branch")
 def run(subject: Subject) -> Iterator[Finding]:
     nodes = [node for node in own(subject.view) if node.proto.op_type == "If"]
     if nodes:
-        message = f"`If` keeps the graph from being one static piece ({named(nodes)})"
-        fix = "fix the shapes that decide it at the export, or fold it with `onnxsim` where they are known"
+        message = f"`If` makes the graph dynamic ({named(nodes)})"
+        fix = "fix the shapes that decide it at the export, or fold it with `onnxsim` if they are known"
         yield subject.finding(CHECK, Level.WARNING, message, fix, "If")

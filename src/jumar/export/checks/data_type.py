@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jumar.core.finding import Finding, Level
 from jumar.export.check import Check, Subject
 
-CHECK = Check("EX109", "data-type", "every value has a type that the chip computes with")
+CHECK = Check("EX109", "data-type", "every value has a type that the chip supports")
 ODD = {"STRING", "COMPLEX64", "COMPLEX128"}
 NEW = ("FLOAT8", "FLOAT4", "INT4", "UINT4", "INT2", "UINT2")
 
@@ -31,9 +31,9 @@ def run(subject: Subject) -> Iterator[Finding]:
 
 def _verdict(element: str, subject: Subject) -> tuple[Level, str, str] | None:
     if element == "DOUBLE":
-        return Level.WARNING, "computed off the AI cores", "export the model in float32"
+        return Level.WARNING, "computed outside the AI cores", "export the model in float32"
     if element in ODD:
-        return Level.ERROR, "no offline model computes with it", "do this part on the host"
+        return Level.ERROR, "offline models do not support it", "do this part on the host"
     if element.startswith(NEW):
         return (
             Level.ERROR,

@@ -16,7 +16,7 @@ def run(subject: Subject) -> Iterator[Finding]:
         shape = type_.shape
         if shape is None and type_.element not in ("sequence", "optional", "map", "unknown"):
             message = f"input `{name}` has no shape, not even a rank"
-            fix = f'`jumar export command {subject.path} --shape "{name}:..."` must say all of it'
+            fix = f'`jumar export command {subject.path} --shape "{name}:..."` must give the whole shape'
             yield subject.finding(CHECK, Level.WARNING, message, fix, name)
         elif shape and any(not isinstance(dim, int) or dim < 0 for dim in shape):
             message = f"input `{name}` has dynamic axes: {shown(shape)}"

@@ -21,5 +21,5 @@ def run(subject: Subject) -> Iterator[Finding]:
     if empty:
         name, type_ = empty[0]
         message = f"{len(empty)} value(s) without elements, such as `{name}` {shown(type_.shape)}"
-        fix = "look at the axis of 0: a slice or a batch of nothing was exported"
+        fix = "check the axis of 0: an empty slice or batch was exported"
         yield subject.finding(CHECK, Level.WARNING, message, fix, name)

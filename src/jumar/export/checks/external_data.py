@@ -1,4 +1,4 @@
-"""Weights in other files: they must lie beside the model."""
+"""Weights in other files must be beside the model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jumar.core.finding import Finding, Level
 from jumar.export.check import Check, Subject
 
-CHECK = Check("EX112", "external-data", "data in other files is there")
+CHECK = Check("EX112", "external-data", "external data exists")
 
 
 def run(subject: Subject) -> Iterator[Finding]:

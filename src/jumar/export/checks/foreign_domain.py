@@ -8,7 +8,7 @@ from jumar.core.finding import Finding, Level
 from jumar.export.check import Check, Subject, by_operator, named
 from jumar.export.graph import OWN
 
-CHECK = Check("EX104", "foreign-domain", "no operator is of a domain that ATC does not know")
+CHECK = Check("EX104", "foreign-domain", "every operator is of a domain that ATC knows")
 
 
 def run(subject: Subject) -> Iterator[Finding]:
@@ -21,7 +21,7 @@ def run(subject: Subject) -> Iterator[Finding]:
     for operator, nodes in by_operator(foreign).items():
         domain = nodes[0].proto.domain
         message = f"`{domain}::{operator}` is of a domain without parsers in ATC ({named(nodes)})"
-        fix = "take the model before a runtime optimised it for itself, or register a custom operator with ATC"
+        fix = "use the model from before a runtime optimised it, or register a custom operator with ATC"
         if domain.startswith("com.microsoft"):
-            fix = "it was written by ONNX Runtime's optimizer or quantizer: take the model from before that"
+            fix = "it was written by ONNX Runtime's optimizer or quantizer: use the model from before that"
         yield subject.finding(CHECK, Level.ERROR, message, fix, f"{domain}::{operator}")

@@ -16,7 +16,7 @@ def run(subject: Subject) -> Iterator[Finding]:
     for name, type_ in subject.view.inputs:
         rank = len(type_.shape or ())
         if rank > ND:
-            fix = "`--format NCDHW` where it is a volume" if rank == VOLUME else "fold axes together before the model"
+            fix = "`--format NCDHW` if it is a volume" if rank == VOLUME else "fold axes together before the model"
             message = f"input `{name}` has {rank} axes {shown(type_.shape)}: the ND format is documented for up to {ND}"
             yield subject.finding(CHECK, Level.WARNING, message, fix, name)
     tall = [(name, type_) for name, type_ in subject.view.types.items() if len(type_.shape or ()) > MOST]

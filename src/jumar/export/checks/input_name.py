@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from jumar.core.finding import Finding, Level
 from jumar.export.check import Check, Subject
 
-CHECK = Check("EX115", "input-name", "names of inputs can stand in ATC's options")
+CHECK = Check("EX115", "input-name", "names of inputs work in ATC's options")
 _PLAIN = re.compile(r"[^\s:;,\"'`$~]+")
 
 

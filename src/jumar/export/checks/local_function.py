@@ -14,6 +14,6 @@ def run(subject: Subject) -> Iterator[Finding]:
     functions = subject.view.model.functions
     if functions:
         names = ", ".join(f"`{function.name}`" for function in functions[:3]) + (", …" if len(functions) > 3 else "")
-        message = f"the model brings {len(functions)} function{'' if len(functions) == 1 else 's'} along: {names}"
-        fix = f"{subject.fixing} writes their nodes in their place"
+        message = f"the model contains {len(functions)} function{'' if len(functions) == 1 else 's'} along: {names}"
+        fix = f"{subject.fixing} inlines them"
         yield subject.finding(CHECK, Level.ERROR, message, fix)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from jumar.core.finding import Finding, Level
 from jumar.export.check import Check, Subject
 
-CHECK = Check("EX114", "node-name", "every node has a name of its own")
+CHECK = Check("EX114", "node-name", "every node has a unique name")
 
 
 def run(subject: Subject) -> Iterator[Finding]:

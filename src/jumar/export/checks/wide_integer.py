@@ -24,7 +24,7 @@ def run(subject: Subject) -> Iterator[Finding]:
     for name, type_ in subject.view.inputs:
         if type_.element in WIDE:
             message = f"input `{name}` is {type_.element}"
-            fix = "feed INT32 and cast inside the model where the caller can; else keep it, ATC takes it"
+            fix = "feed INT32 and cast inside the model if the caller can; otherwise keep it, ATC accepts it"
             yield subject.finding(CHECK, Level.NOTE, message, fix, name)
     types = subject.view.types
     nodes = [
@@ -35,7 +35,7 @@ def run(subject: Subject) -> Iterator[Finding]:
     ]
     for operator, same in by_operator(nodes).items():
         message = f"`{operator}` computes with 64-bit integers ({named(same)})"
-        fix = "cast to INT32 before it where the values allow: 64-bit integers are computed off the AI cores"
+        fix = "cast to INT32 before it if the values allow: 64-bit integers run outside the AI cores"
         yield subject.finding(CHECK, Level.NOTE, message, fix, operator)
 
 

@@ -1,4 +1,4 @@
-"""The `.om` stand-in: what ATC was asked for and the ONNX model, in an archive that no device takes for its own."""
+"""The `.om` stand-in: what ATC was asked for and the ONNX model, in an archive that no device accepts."""
 
 from __future__ import annotations
 
@@ -98,7 +98,9 @@ def _read(source: Path | io.BytesIO, path: str) -> Offline:
             fields = json.loads(archive.read(META))
             data = archive.read(MODEL)
         if fields["version"] != VERSION:
-            raise UserError(f"`{path}` is of another version of Jumar", "write it again with `jumar export om`")
+            raise UserError(
+                f"`{path}` was written by another version of Jumar", "write it again with `jumar export om`"
+            )
         return Offline(
             soc=str(fields["soc"]), precision=str(fields["precision"]), mode=str(fields["mode"]),
             form=str(fields["form"]), shapes={str(name): _shape(row) for name, row in fields["shapes"].items()},

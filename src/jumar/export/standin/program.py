@@ -133,7 +133,7 @@ def _program(
     by_index = {step.input_index: step for step in steps}
     for step in steps:
         if not step.is_static:
-            raise UserError("the stand-in carries out static AIPP only")
+            raise UserError("the stand-in supports static AIPP only")
     inputs = [
         Port(row.name, "uint8" if number in by_index else dtype(row.type.element), _numbers(shapes[row.name]))
         for number, row in enumerate(rows)

@@ -1,4 +1,4 @@
-"""The process that keeps the ranks of one machine: torch elastic's own agent, told by a file what to start.
+"""The process that keeps the ranks of one machine: torch elastic's own agent, which reads from a file what to start.
 
 Started as a program by `launch.watch`; reads the job from the file named on its command line and answers with one
 JSON line per event on standard output. API: torch.distributed.elastic of torch 2.13.

@@ -14,8 +14,8 @@ from jumar.launch.job import DEFAULT_PORT, Job
 from jumar.launch.submission import Submission
 
 SETTINGS = {
-    "cluster-time-out": "seconds that processes wait for each other; 600 if not given",
-    "tail-worker-log": "whose log is shown: one rank or several as 0,1; all if not given",
+    "cluster-time-out": "seconds that processes wait for each other; default 600",
+    "tail-worker-log": "ranks whose log is shown, such as 0,1; default all",
 }
 NOT_HERE = (("restarts", 0), ("until", ""))
 

@@ -21,13 +21,13 @@ SETTINGS = {
     "constraint": "features of the machines",
     "cpus-per-task": "cores of each machine; without it the job takes whole machines",
     "exclusive": "`no` shares machines with other jobs",
-    "gres": "what the site calls its cards, such as npu:8; `none` asks for none",
+    "gres": "the site's name for cards, such as npu:8; `none` requests none",
     "mem": "memory of each machine",
     "nodelist": "these machines",
     "partition": "the queue",
     "qos": "quality of service",
     "reservation": "a reservation",
-    "time": "the most time it may take",
+    "time": "time limit",
 }
 _PLAIN = ("account", "constraint", "mem", "nodelist", "partition", "qos", "reservation", "time")
 STATE = "%T|%M|%D|%R"
@@ -103,7 +103,7 @@ def _status(job: str) -> str:
     done = tools.ask(["squeue", "--jobs", job, "--states", "all", "--noheader", "--format", STATE])
     fields = done.out.strip().split("|")
     if done.code or len(fields) < 4:
-        raise UserError(f"Slurm knows no job {job}, or not any more", "`sacct -j` may, where accounting is on")
+        raise UserError(f"Slurm does not know job {job}, or no longer", "`sacct -j` may, if accounting is on")
     state, time, nodes, reason = fields[:4]
     return f"{state.lower()}, {time} on {nodes} machine{'' if nodes == '1' else 's'}: {reason}"
 
@@ -113,6 +113,6 @@ def _log(job: str) -> str:
     found = re.search(r"\bStdOut=(\S+)", told)
     if found is None or not Path(found[1]).exists():
         raise UserError(
-            f"job {job} has written no log yet", f"`jumar launch --on slurm --status {job}` tells its state"
+            f"job {job} has written no log yet", f"`jumar launch --on slurm --status {job}` shows its state"
         )
     return Path(found[1]).read_text(encoding="utf-8", errors="replace").rstrip("\n")

@@ -23,9 +23,9 @@ from jumar.runtime import process as processes
 from jumar.runtime import tools, variables
 
 SETTINGS = {
-    "folder": "where the program is on the machines; the present folder if not given",
-    "python": "Python on the machines; the one that runs `jumar` here if not given",
-    "ssh": "the ssh command with its options; `ssh` if not given",
+    "folder": "folder of the program on the machines; default: the current folder",
+    "python": "Python on the machines; default: the one that runs `jumar` here",
+    "ssh": "the ssh command with its options; default `ssh`",
 }
 _MACHINE = (variables.EMULATE, variables.SOC, variables.CARDS, variables.MEMORY, variables.QUIET)
 PASSED = (*(row.name for row in _MACHINE), "TORCH_DEVICE_BACKEND_AUTOLOAD")

@@ -24,11 +24,11 @@ SETTINGS = {
     "accelerator": "the label accelerator-type of the machines, such as module-910b-8",
     "arch": "huawei-arm (the default) or huawei-x86",
     "chip": "910, 910b (the default) or 310p",
-    "claim": "a PersistentVolumeClaim with code and data, mounted at the present folder",
-    "image": "the container image; must be given",
-    "namespace": "the namespace; default if not given",
-    "python": "Python in the image; python3 if not given",
-    "queue": "the queue; default if not given",
+    "claim": "a PersistentVolumeClaim with code and data, mounted at the current folder",
+    "image": "the container image; required",
+    "namespace": "the namespace; default `default`",
+    "python": "Python in the image; default python3",
+    "queue": "the queue; default `default`",
 }
 CONFIG = "/user/serverid/devindex/config"
 """Where Ascend's controller expects hccl.json to be mounted."""
@@ -166,7 +166,7 @@ def _metadata(job: Job, name: str) -> dict[str, Any]:
 def _pod(job: Job) -> dict[str, Any]:
     chip = _chip(job)
     if not job.settings.get("image"):
-        raise UserError("Volcano needs to know the container image", "`--set image=NAME:TAG`")
+        raise UserError("Volcano needs a container image", "`--set image=NAME:TAG`")
     cards = {chip["resource"]: job.cards}
     mounts = [{"name": "ascend-910-config", "mountPath": CONFIG}, {"name": "shared-memory", "mountPath": "/dev/shm"}]
     volumes: list[dict[str, Any]] = [

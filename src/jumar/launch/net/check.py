@@ -34,7 +34,7 @@ def here(cards: Sequence[int], tool: Tool) -> list[Finding]:
                     "LN202",
                     Level.ERROR,
                     f"card {card}: its link is {told}",
-                    "look at the cable, the optical module and the switch",
+                    "check the cable, the optical module and the switch",
                 )
             )
     rows += [*_collisions({"": known}), *_unreachable(known, tool)]
@@ -79,7 +79,7 @@ def _unreachable(known: Mapping[int, str], tool: Tool) -> Iterator[tuple[str, Le
                 continue
             code, said = tool(["-i", str(card), "-ping", "-g", "address", known[other]])
             if code or not re.search(r"\b0(?:\.0+)?%\s*packet loss", said):
-                fix = "look at the netmask of both, the cable and the switch"
+                fix = "check the netmask of both, the cable and the switch"
                 yield "LN206", Level.ERROR, f"card {card} ({address}) does not reach card {other} ({known[other]})", fix
 
 

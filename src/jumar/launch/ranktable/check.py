@@ -27,12 +27,12 @@ def _shape(table: RankTable) -> Iterator[Row]:
     if table.layout not in LAYOUTS:
         yield "LN101", Level.ERROR, f"version is `{table.layout}`, not 1.0, 1.2 or 2.0"
     if table.status and table.status != "completed":
-        yield "LN102", Level.ERROR, f"status is `{table.status}`, not `completed`: nobody has filled it in yet"
+        yield "LN102", Level.ERROR, f"status is `{table.status}`, not `completed`: it is not filled in yet"
     if not table.devices:
-        yield "LN103", Level.ERROR, "there is no device in it"
+        yield "LN103", Level.ERROR, "it has no device"
     for name, times in Counter(server.name for server in table.servers).items():
         if times > 1 and table.layout != "modelarts":
-            yield "LN104", Level.ERROR, f"server `{name}` is there {times} times"
+            yield "LN104", Level.ERROR, f"server `{name}` appears {times} times"
         if not name:
             yield "LN104", Level.ERROR, "a server has no name"
 
@@ -46,7 +46,7 @@ def _ranks(table: RankTable) -> Iterator[Row]:
     known = Counter(rank for rank in ranks if rank is not None)
     for rank, times in sorted(known.items()):
         if times > 1:
-            yield "LN106", Level.ERROR, f"rank {rank} is there {times} times"
+            yield "LN106", Level.ERROR, f"rank {rank} appears {times} times"
     missing = [rank for rank in range(len(ranks)) if rank not in known]
     if known and missing and None not in ranks and max(known.values()) == 1:
         listed = ", ".join(map(str, missing[:8]))
@@ -60,7 +60,7 @@ def _devices(table: RankTable) -> Iterator[Row]:
             yield "LN108", Level.ERROR, f"server `{server.name}`: a device has no device_id"
         for number, times in Counter(ids).items():
             if number is not None and times > 1:
-                yield "LN109", Level.ERROR, f"server `{server.name}`: device {number} is there {times} times"
+                yield "LN109", Level.ERROR, f"server `{server.name}`: device {number} appears {times} times"
 
 
 def _addresses(table: RankTable) -> Iterator[Row]:
@@ -70,7 +70,7 @@ def _addresses(table: RankTable) -> Iterator[Row]:
         who = f"device {device.device_id} of `{server.name}`"
         if not device.address:
             level = Level.ERROR if several else Level.WARNING
-            yield "LN110", level, f"{who} has no device_ip{'' if several else ', which one machine may do without'}"
+            yield "LN110", level, f"{who} has no device_ip{'' if several else ', which a single machine does not need'}"
             continue
         try:
             ipaddress.ip_address(device.address)
@@ -91,4 +91,4 @@ def _counts(table: RankTable) -> Iterator[Row]:
     }
     for key, said in table.said.items():
         if key in there and str(said) != str(there[key]):
-            yield "LN113", Level.ERROR, f"{key} says {said}, there are {there[key]}"
+            yield "LN113", Level.ERROR, f"{key} is {said}, but there are {there[key]}"

@@ -18,7 +18,7 @@ def fit(table: RankTable, path: str, cards: Sequence[int], nodes: int, own: Mapp
     """Refuse a table that is broken, too small, or of another machine; `own` are the addresses of cards here."""
     errors = [row for row in check.check(table, path) if row.level is Level.ERROR]
     if errors:
-        raise UserError(f"rank table `{path}`: {errors[0].message}", f"`jumar ranktable check {path}` tells all")
+        raise UserError(f"rank table `{path}`: {errors[0].message}", f"`jumar ranktable check {path}` lists all errors")
     if len(table.servers) != nodes:
         raise UserError(f"rank table `{path}` names {len(table.servers)} machines, the job has {nodes}", HINT)
     server = next((one for one in table.servers if _is_here(one, own)), None)

@@ -19,7 +19,7 @@ def read(text: str, name: str) -> RankTable:
     except ValueError as error:
         raise UserError(f"`{name}` is not JSON: {error}", HINT) from error
     if not isinstance(root, dict):
-        raise UserError(f"`{name}` is not a rank table: no object at its top", HINT)
+        raise UserError(f"`{name}` is not a rank table: its top level is not an object", HINT)
     if "group_list" in root:
         return _groups(root)
     if "rank_list" in root:

@@ -27,7 +27,7 @@ def addresses(text: str, name: str) -> dict[int, str]:
             rows.append((device, answer[1]))
             device += 1
     if not rows:
-        raise UserError(f"`{name}` holds no address", "it is neither hccn.conf nor what `hccn_tool -i N -ip -g` prints")
+        raise UserError(f"`{name}` holds no address", "it is neither hccn.conf nor output of `hccn_tool -i N -ip -g`")
     return _once(rows, name)
 
 

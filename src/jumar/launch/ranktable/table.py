@@ -1,4 +1,4 @@
-"""A rank table as one value, whatever layout it was written in.
+"""A rank table as one value, independent of its layout.
 
 Layouts: hicann/hccl docs/zh/user_guide/cluster_info_config (1.0 for 910, A2 and 300I Duo, the template with groups
 that ModelArts and Kubernetes use, 1.2 for A3, 2.0 for 950), read 2026-11-15.

@@ -1,4 +1,4 @@
-"""Writes a rank table in a layout, from what another layout, hccn.conf or a list of hosts told."""
+"""Writes a rank table in a layout, from another layout, hccn.conf or a list of hosts."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""One check in each file: `CHECK` declares it, `run(host)` tells the facts and what is wrong with them."""
+"""One check in each file: `CHECK` declares it, `run(host)` reports the facts and the problems."""

@@ -29,7 +29,7 @@ def run(host: Host) -> Report:
         return Report(f"{kind}, no NPU on the host")
     if not passed:
         flags = " ".join(f"--device {path}" for path in ("/dev/davinci0", *MANAGERS))
-        return Report(kind, (error(CHECK, f"the host has {on_bus} NPUs, none is passed to this container",
+        return Report(kind, (error(CHECK, f"the host has {on_bus} NPUs; none is passed to this container",
                                    f"docker run {flags} {MOUNTS} …"),))  # fmt: skip
     findings = []
     missing = [path for path in _managers(host) if not host.exists(path)]

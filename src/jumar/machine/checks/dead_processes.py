@@ -16,7 +16,7 @@ def run(host: Host) -> Report:
     if info.processes is None:
         raise Skip("npu-smi lists no processes on this board")
     if host.in_container() and not host.prefix:
-        raise Skip("in a container the host's process numbers cannot be looked up")
+        raise Skip("process ids of the host are not visible in a container")
     findings = []
     for item in info.processes:
         if not host.exists(f"/proc/{item.pid}"):
@@ -36,7 +36,7 @@ def _held(chip: Chip) -> list[Finding]:
     if memory.used / memory.total <= limit("idle_memory_share"):
         return []
     message = (
-        f"NPU {chip.npu} chip {chip.chip}: {memory.used:,} of {memory.total:,} MB are held, and no process is listed"
+        f"NPU {chip.npu} chip {chip.chip}: {memory.used:,} of {memory.total:,} MB are in use, but no process is listed"
     )
     return [
         warning(
@@ -46,4 +46,4 @@ def _held(chip: Chip) -> list[Finding]:
 
 
 def _reset(npu: int, chip: int) -> str:
-    return f"npu-smi set -t reset -i {npu} -c {chip}   # when nothing runs on it any more"
+    return f"npu-smi set -t reset -i {npu} -c {chip}   # once nothing runs on it"

@@ -13,7 +13,7 @@ from jumar.machine.host import Host
 from jumar.machine.parse import hccn_tool
 from jumar.machine.parse.layout import UnknownLayout
 
-CHECK = Check("DR301", "device-addresses", "an address of its own for each device")
+CHECK = Check("DR301", "device-addresses", "each device has its own address")
 
 
 def run(host: Host) -> Report:

@@ -30,7 +30,7 @@ def run(host: Host) -> Report:
     if not lost or not seen or (host.in_container() and not host.prefix):
         return Report(told)
     message = f"on the PCI bus, but npu-smi does not see it: {', '.join(lost)}"
-    fix = f"dmesg | grep -i {lost[0][5:]}   # then restart the server; a card that stays away is dead"
+    fix = f"dmesg | grep -i {lost[0][5:]}   # then restart the server; a card that stays missing is defective"
     return Report(told, (error(CHECK, message, fix),))
 
 
@@ -38,7 +38,7 @@ def _none(host: Host) -> Report:
     try:
         version = host.driver()["Version"]
     except Unknown:
-        message = "no NPU in this machine: what follows is checked as far as it makes sense"
+        message = "no NPU in this machine: only the checks that apply are run"
         return Report("no NPU", (note(CHECK, message, EMULATOR),))
     message = f"driver {version} is installed, but there is no NPU on the PCI bus"
     return Report(

@@ -27,7 +27,7 @@ def run(host: Host) -> Report:
         status = "complete"
     if status != "complete":
         findings.append(
-            error(CHECK, f"the driver's installation did not end: `Driver_Install_Status={status}`", INSTALL)
+            error(CHECK, f"the driver's installation is incomplete: `Driver_Install_Status={status}`", INSTALL)
         )
     if not host.in_container() and not host.prefix and not host.exists("/dev/davinci_manager"):
         findings.append(error(CHECK, f"driver {version} is installed but not loaded: no `/dev/davinci_manager`",

@@ -11,14 +11,14 @@ from jumar.machine.host import Host, Unknown
 from jumar.machine.parse.layout import UnknownLayout
 from jumar.machine.parse.version_info import release_of, releases
 
-CHECK = Check("DR404", "driver-and-cann", "driver that carries this CANN")
+CHECK = Check("DR404", "driver-and-cann", "driver that supports this CANN")
 
 
 def run(host: Host) -> Report:
     toolkit, driver = host.toolkit(), host.driver()
     inner = {"CANN": toolkit.facts.get("innerversion", ""), "the driver": driver.get("Innerversion", "")}
     if not any(inner.values()):
-        return Report(f"CANN {toolkit.version} on driver {driver['Version']}; their files name no releases to compare")
+        return Report(f"CANN {toolkit.version} on driver {driver['Version']}; their files list no releases to compare")
     try:
         fits = _listed(inner["CANN"], driver) or _listed(inner["the driver"], toolkit.facts)
     except UnknownLayout as unknown:

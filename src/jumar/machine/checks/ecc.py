@@ -1,4 +1,4 @@
-"""Memory errors: double-bit errors end jobs, isolated pages tell that memory is wearing out."""
+"""Memory errors: double-bit errors end jobs, isolated pages show that memory is wearing out."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _findings(npu: int, chip: int, counts: dict[str, str]) -> list[Finding]:
             error(
                 CHECK,
                 message,
-                f"{ask}\nnpu-smi set -t reset -i {npu} -c {chip}   # then watch: if it grows, change the card",
+                f"{ask}\nnpu-smi set -t reset -i {npu} -c {chip}   # then watch: if it grows, replace the card",
             )
         ]
     if worn:

@@ -24,7 +24,7 @@ def run(host: Host) -> Report:
     if problem:
         findings.append(error(CHECK, f"the firmware's version cannot be read: {problem}", FIX))
     elif not firmware or firmware == "NA":
-        raise Unknown("neither a file nor npu-smi tells the firmware's version")
+        raise Unknown("neither a file nor npu-smi reports the firmware's version")
     verdict = board.get("Compatibility", "OK")
     if verdict not in ("OK", "NA"):
         findings.append(error(CHECK, f"npu-smi says that driver and firmware {firmware} do not fit: {verdict}", FIX))

@@ -1,4 +1,4 @@
-"""The health of each chip as npu-smi tells it.
+"""The health of each chip as npu-smi reports it.
 
 The 310B boards report `Alarm` with code 80E3A203 (current sensor) when nothing is wrong (public board dumps).
 """
@@ -31,11 +31,13 @@ def _finding(host: Host, chip: npu_smi.Chip) -> Finding:
     where = f"NPU {chip.npu} chip {chip.chip} ({chip.name})"
     ask = f"npu-smi info -t health -i {chip.npu} -c {chip.chip}"
     if chip.name.startswith("310B") and HARMLESS in code:
-        return note(CHECK, f"{where}: {chip.health}{why}; usual on this board, and harmless")
+        return note(CHECK, f"{where}: {chip.health}{why}; common on this board, and harmless")
     if chip.health == "Warning":
         return warning(CHECK, f"{where}: Warning{why}", ask, code)
-    reset = f"npu-smi set -t reset -i {chip.npu} -c {chip.chip}   # ends what runs on it; a card that stays so is dead"
-    return error(CHECK, f"{where}: {chip.health or 'no health told'}{why}", f"{ask}\n{reset}", code)
+    reset = (
+        f"npu-smi set -t reset -i {chip.npu} -c {chip.chip}   # ends what runs on it; a card that stays so is defective"
+    )
+    return error(CHECK, f"{where}: {chip.health or 'no health reported'}{why}", f"{ask}\n{reset}", code)
 
 
 def _reason(host: Host, chip: npu_smi.Chip) -> tuple[str, str]:

@@ -31,5 +31,5 @@ def run(host: Host) -> Report:
             if match[2].isdecimal() and int(match[2]) < wanted:
                 item = "nofile" if flag == "-n" else "nproc"
                 fix = f"echo '* - {item} {wanted}' >> /etc/security/limits.conf   # as root; then log in again"
-            findings.append(warning(CHECK, f"{match[1]} {noun} allowed, {wanted} are wanted for many ranks", fix))
+            findings.append(warning(CHECK, f"{match[1]} {noun} allowed; many ranks need {wanted}", fix))
     return Report(", ".join(told), tuple(findings))

@@ -22,16 +22,14 @@ def run(host: Host) -> Report:
     other = {number: answer for number, answer in answers.items() if answer not in ("UP", "DOWN")}
     findings = []
     if down and not up and not other:
-        findings.append(
-            note(CHECK, "all links are down: right for one server alone, several servers need their cables")
-        )
+        findings.append(note(CHECK, "all links are down: fine for a single server; several servers need their cables"))
     elif down:
         fix = f"{ports.tool(host)} -i {down[0]} -link_stat -g; {ports.tool(host)} -i {down[0]} -optical -g"
         findings.append(error(CHECK, f"the link is down: device {', '.join(down)}", fix))
     if other:
         number, answer = next(iter(other.items()))
         who = ", ".join(map(str, other))
-        findings.append(error(CHECK, f"the link cannot be told: device {who}: {answer}",
+        findings.append(error(CHECK, f"the link state is unknown: device {who}: {answer}",
                               f"{ports.tool(host)} -i {number} -link -g"))  # fmt: skip
     return Report(f"{len(up)} of {len(numbers)} up", tuple(findings))
 

@@ -42,7 +42,7 @@ def _architecture(python: Python, version: str) -> list[Finding]:
     if not there or not here or here == there:
         return []
     tags = python.packages["mindspore"].get("tags", "")
-    why = " (pip took the wheel tagged `any`, which is in truth for aarch64)" if "none-any" in tags else ""
+    why = " (pip took the wheel tagged `any`, which is really for aarch64)" if "none-any" in tags else ""
     fix = f"jumar plan --framework mindspore=={version}   # the address of the wheel for {here}"
     return [error(CHECK, f"MindSpore {version} is built for {there}, this machine is {here}{why}", fix)]
 
@@ -68,5 +68,5 @@ def _convolution(host: Host, version: str) -> list[Finding]:
         return []
     if "avx512f" not in (host.probe.read("/proc/cpuinfo").text or ""):
         return []
-    message = f"MindSpore {version} computes convolutions on this CPU up to a hundred times slower than it could"
+    message = f"MindSpore {version} computes convolutions on this CPU up to a hundred times slower than necessary"
     return [note(CHECK, message, "export DNNL_MAX_CPU_ISA=AVX2   # `jumar run --on cpu` does it")]

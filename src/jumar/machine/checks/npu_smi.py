@@ -13,7 +13,7 @@ from jumar.machine.parse.layout import UnknownLayout
 from jumar.machine.probe import LATE, MISSING, NOT_COLLECTED, UNREACHABLE
 from jumar.tables.load import table
 
-CHECK = Check("DR204", "npu-smi", "npu-smi answers, in a layout that is known")
+CHECK = Check("DR204", "npu-smi", "npu-smi answers, in a known layout")
 PLACES = ("/usr/local/bin/npu-smi", "/usr/local/sbin/npu-smi")
 
 
@@ -35,7 +35,7 @@ def run(host: Host) -> Report:
     except npu_smi.SmiFailed as failed:
         return Report("failed", (_failed(failed),))
     except UnknownLayout as unknown:
-        message = f"npu-smi prints a layout that is not known, so nothing is read from it: {unknown}"
+        message = f"npu-smi prints an unknown layout, so nothing is read from it: {unknown}"
         return Report("not understood", (error(CHECK, message, "send `npu-smi info` with a bug report"),))
     names = ", ".join(sorted({chip.name for chip in found.chips}))
     findings = [warning(CHECK, text) for text in found.notes]
@@ -58,13 +58,13 @@ def _missing(host: Host) -> Report:
     place = next((path for path in PLACES if host.exists(path)), None)
     if place:
         fix = f"export PATH={place.rpartition('/')[0]}:$PATH"
-        return Report("not on PATH", (error(CHECK, f"`{place}` is there, but not on PATH", fix),))
+        return Report("not on PATH", (error(CHECK, f"`{place}` exists, but is not on PATH", fix),))
     fix = (
         "docker run -v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi …"
         if host.in_container()
         else "jumar plan   # npu-smi comes with the driver"
     )
-    return Report("missing", (error(CHECK, "there is no `npu-smi`", fix),))
+    return Report("missing", (error(CHECK, "`npu-smi` is not installed", fix),))
 
 
 def _failed(failed: npu_smi.SmiFailed) -> Finding:

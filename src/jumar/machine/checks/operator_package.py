@@ -22,7 +22,7 @@ def run(host: Host) -> Report:
     except Unknown:
         family = None
     own = operators(family) if family else None
-    fix = f"./{_file_name(own['package'] if own else 'CHIP', toolkit)} --install   # `jumar plan` tells where it is"
+    fix = f"./{_file_name(own['package'] if own else 'CHIP', toolkit)} --install   # `jumar plan` gives its address"
     try:
         facts = _facts(host, toolkit)
     except Unknown as unknown:
@@ -35,7 +35,7 @@ def run(host: Host) -> Report:
     version = facts.get("version") or facts.get("version_dir") or toolkit.version
     findings = []
     if version.lower() != toolkit.version.lower():
-        findings.append(error(CHECK, f"the operator package is of {version}, the toolkit of {toolkit.version}", fix))
+        findings.append(error(CHECK, f"the operator package has version {version}, the toolkit {toolkit.version}", fix))
     if not host.probe.paths(f"{toolkit.home}/lib64/libopapi*.so"):
         message = f"missing in {toolkit.home}/lib64: `libopapi.so`, the entry to the operators"
         findings.append(error(CHECK, message, fix))

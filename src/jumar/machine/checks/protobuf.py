@@ -7,7 +7,7 @@ from jumar.machine.check import Check, Report, Skip, warning
 from jumar.machine.host import Host
 from jumar.tables.load import table
 
-CHECK = Check("DR506", "protobuf", "protobuf that CANN can work with")
+CHECK = Check("DR506", "protobuf", "protobuf that works with CANN")
 
 
 def run(host: Host) -> Report:

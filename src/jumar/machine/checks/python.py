@@ -27,13 +27,11 @@ def run(host: Host) -> Report:
         )
     for name, row in _rows(python):
         if row and row.python and short not in row.python:
-            message = f"{name} {row.version} is made for Python {', '.join(row.python)}; this is {python.version}"
+            message = f"{name} {row.version} supports Python {', '.join(row.python)}; this is {python.version}"
             findings.append(warning(CHECK, message, "jumar plan   # the Python that fits"))
     if not python.facts.get("shared", True) and _compiles(host):
         message = f"`{python.executable}` has no shared libpython: CANN's operator compiler may not start"
-        findings.append(
-            note(CHECK, message, "build Python with --enable-shared, or take the distribution's or conda's")
-        )
+        findings.append(note(CHECK, message, "build Python with --enable-shared, or use the distribution's or conda's"))
     return Report(f"{python.version} ({python.executable})", tuple(findings))
 
 

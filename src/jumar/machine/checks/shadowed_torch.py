@@ -12,7 +12,7 @@ def run(host: Host) -> Report:
     python = host.python()
     place = python.facts["modules"].get("torch")
     if place is None:
-        raise Skip("there is no `torch` to import")
+        raise Skip("`torch` is not installed")
     speaks = python.facts.get("speaks", {}).get("torch", [])
     if not speaks:
         return Report(place)

@@ -19,6 +19,6 @@ def run(host: Host) -> Report:
         if temp >= hot:
             level = error if temp >= stop else warning
             findings.append(level(CHECK, f"NPU {chip.npu} chip {chip.chip} is at {temp} °C",
-                                  "check fans and air flow; jobs slow down or end when it gets hotter"))  # fmt: skip
+                                  "check fans and air flow; jobs slow down or fail when it gets hotter"))  # fmt: skip
     temps = [temp for _, temp in known]
     return Report(f"{min(temps)} to {max(temps)} °C", tuple(findings))

@@ -15,7 +15,7 @@ def run(host: Host) -> Report:
     answers = ports.ask(host, numbers, "tls", hccn_tool.tls)
     known = {number: answer.enabled for number, answer in answers.items() if isinstance(answer, hccn_tool.Tls)}
     if not known:
-        raise Unknown(f"the TLS setting cannot be told: {next(iter(answers.values()))}")
+        raise Unknown(f"the TLS setting is unknown: {next(iter(answers.values()))}")
     on = [str(number) for number, enabled in known.items() if enabled]
     if not on or len(on) == len(known):
         return Report(f"{'on' if on else 'off'} on {len(known)} devices; other servers of a job must have the same")

@@ -65,5 +65,5 @@ def _components(host: Host, toolkit: Toolkit) -> list[Finding]:
             continue
         version = facts.get("version_dir", toolkit.version)
         if version.lower() != toolkit.version.lower():
-            findings.append(error(CHECK, f"`{part}` is of {version}, the toolkit of {toolkit.version}", INSTALL))
+            findings.append(error(CHECK, f"`{part}` has version {version}, the toolkit {toolkit.version}", INSTALL))
     return findings

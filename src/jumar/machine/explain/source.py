@@ -85,7 +85,7 @@ def _read(stream: BinaryIO, size: int) -> bytes:
     try:
         return stream.read(size)
     except _BROKEN as error:
-        raise Broken(f"broken after this point: {error}") from error
+        raise Broken(f"damaged after this point: {error}") from error
 
 
 def _utf16(head: bytes, stream: BinaryIO) -> Iterator[bytes]:

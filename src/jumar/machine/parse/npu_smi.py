@@ -188,7 +188,7 @@ def by_chip(text: str) -> dict[int, dict[str, str]]:
         elif name != "NPU ID":
             block[name] = value
     if count is not None and len(found) != count:
-        raise UnknownLayout(f"`npu-smi info -t`: {len(found)} of {count} chips told: the answer breaks off")
+        raise UnknownLayout(f"`npu-smi info -t`: {len(found)} of {count} chips reported: the answer is incomplete")
     if block and found:
         raise UnknownLayout(f"`npu-smi info -t`: values after the last `Chip ID`: `{next(iter(block))}`")
     if not (found or block):
@@ -320,7 +320,7 @@ def _mapped_row(titles: list[str], cells: list[str]) -> Mapped | None:
 
 def _cells(line: str) -> list[str]:
     if not line.endswith("|"):
-        raise UnknownLayout(f"`npu-smi info`: a row breaks off: `{line}`")
+        raise UnknownLayout(f"`npu-smi info`: a row is incomplete: `{line}`")
     return line.strip("|").split("|")
 
 

@@ -115,7 +115,7 @@ def _installs(package: Package, one: Candidate, target: Target, options: PlanOpt
 def _notes(asked: PlanRequest, host: Host, wish: Requirements, one: Candidate, target: Target) -> list[str]:
     found = [*_machine_notes(asked, host, wish, target), *_driver_notes(one, target)]
     if one.cann == host.cann and asked.cann is None:
-        found.append(f"CANN {one.cann} is installed here and kept; `--cann` asks for another")
+        found.append(f"CANN {one.cann} is installed and kept; `--cann` requests another")
     if one.row is not None and one.row.confidence == "low":
         found.append(f"the pair with CANN {one.cann} is not in a public table ({one.row.source}): check it before use")
     if isinstance(one.row, Release) and one.row.torch.startswith("1.5"):
@@ -126,7 +126,9 @@ def _notes(asked: PlanRequest, host: Host, wish: Requirements, one: Candidate, t
                 f"{name} is left out: the tables have none for {one.framework} {one.version}, Python {one.python}"
             )
     if wish.family is not None:
-        found.append("`--quiet` accepts the vendor's licence; nothing was tried on an NPU, and no address was called")
+        found.append(
+            "`--quiet` accepts the vendor's licence; nothing was tried on an NPU, and no address was requested"
+        )
     return found
 
 
@@ -135,9 +137,7 @@ def _machine_notes(asked: PlanRequest, host: Host, wish: Requirements, target: T
     if wish.family is None:
         found.append("no chip was found here: `--chip` gives the operator package, the driver and the steps")
     elif host.pci and asked.chip is None:
-        found.append(
-            f"the chip was read from the PCI bus ({host.pci}): say `--chip` where this is not an {wish.family}"
-        )
+        found.append(f"the chip was read from the PCI bus ({host.pci}): use `--chip` if this is not an {wish.family}")
     if wish.system is None and host.system_name and not asked.no_root:
         what = f"package names are those of other systems with {target.manager}"
         found.append(f"the system `{host.system_name}` is not in the tables: {what}")
@@ -148,12 +148,12 @@ def _machine_notes(asked: PlanRequest, host: Host, wish: Requirements, target: T
 
 def _driver_notes(one: Candidate, target: Target) -> list[str]:
     if target.keep_driver:
-        return [f"the driver {target.installed_driver} of this machine runs CANN {one.cann} and is kept"]
+        return [f"the driver {target.installed_driver} of this machine supports CANN {one.cann} and is kept"]
     if not target.overwrite or not target.installed_driver:
         return []
     found = [f"the driver {target.installed_driver} of this machine is replaced: firmware first, then driver"]
     if one.family == "A2" and releases.driver_key(target.installed_driver) < releases.driver_key(OLD_A2_DRIVER):
         found.append(
-            f"a driver this old goes through {OLD_A2_DRIVER}: install that kit first, then the one of this plan"
+            f"a driver this old must first be upgraded to {OLD_A2_DRIVER}: install that kit, then the one of this plan"
         )
     return found

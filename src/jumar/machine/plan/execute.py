@@ -40,7 +40,7 @@ def _variables(made: Plan) -> dict[str, str]:
     done = process.run(["bash", "-c", f"{lines}\n{shown}"])
     found = done.out.split("\0")[: len(NAMES)]
     if done.code != 0 or len(found) != len(NAMES):
-        raise UserError("cannot work out the places of the plan", done.err.strip() or "is bash installed?")
+        raise UserError("cannot determine the paths of the plan", done.err.strip() or "is bash installed?")
     return dict(zip(NAMES, found, strict=True))
 
 
@@ -69,8 +69,8 @@ def _call(step: InstallStep, code: str, values: dict[str, str], log: Path) -> in
 def _stopped(number: int, count: int, step: InstallStep, log: Path, failed: bool) -> UserError:
     lines = [line for line in log.read_text(errors="replace").splitlines() if line and not line.startswith("== ")]
     said = " / ".join(lines[-SAID:]) or "no message"
-    why = said if failed else f"it ended without an error, but its check says that it is not done: {said}"
+    why = said if failed else f"it ended without an error, but its check fails: {said}"
     return UserError(
         f"step {number} of {count} failed: {step.title}: {why}",
-        f"undo it with: {step.undo}; the log is `{log}`; the same command goes on at this step",
+        f"undo it with: {step.undo}; the log is `{log}`; the same command continues at this step",
     )

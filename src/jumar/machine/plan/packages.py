@@ -180,7 +180,7 @@ def _broken_archive(path: Path) -> str | None:
         with zipfile.ZipFile(path) as archive:
             bad = archive.testzip()
     except (zipfile.BadZipFile, OSError, EOFError) as error:
-        return f"it is no readable archive ({error})"
+        return f"it is not a readable archive ({error})"
     return f"`{bad}` in it does not match its checksum" if bad else None
 
 
@@ -192,7 +192,7 @@ def _broken_installer(path: Path) -> str | None:
     except OSError as error:
         return f"it cannot be read ({error.strerror})"
     if not head.startswith(b"#!") or b"akeself" not in head:
-        return "it is no installer (a makeself archive)"
+        return "it is not an installer (a makeself archive)"
     try:
         done = process.run(["bash", str(path), "--check"], timeout=TIMEOUT)
     except process.Late:

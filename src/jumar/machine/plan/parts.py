@@ -1,4 +1,4 @@
-"""The versions of a plan one by one, each with how sure it is and who says so."""
+"""The versions of a plan one by one, each with how sure it is and the source."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def _kit(one: Candidate) -> list[Part]:
         return [Part(name, None, kit.confidence, kit.source, each) for name in ("driver", "firmware")]
     firmware = releases.firmware_for(kit.hdk, family.hdk.upper())
     note = family.note
-    seen = "the number seen with this kit" if firmware else "the firmware package of the same kit has its own number"
+    seen = (
+        "the number observed with this kit" if firmware else "the firmware package of the same kit has its own number"
+    )
     return [
         Part("driver", kit.hdk, kit.confidence, kit.source, note),
         Part("firmware", firmware or f"of kit {kit.hdk}", "medium" if firmware else kit.confidence, kit.source, seen),

@@ -1,4 +1,4 @@
-"""The steps that need no root: a Python of the right version, the packages CANN wants, the framework, and the proof."""
+"""The steps that need no root: a Python of the right version, the packages of CANN, the framework, a final check."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def _python(one: Candidate) -> InstallStep:
     version = tuple(int(word) for word in one.python.split("."))
     return InstallStep(
         "python",
-        f"Make an environment with Python {one.python}",
+        f"Create an environment with Python {one.python}",
         f'if ! command -v "$PYTHON" >/dev/null; then\n'
-        f'  echo "$PYTHON is not there: install it, or conda create -p $VENV python={exact} and run this again" >&2\n'
+        f'  echo "$PYTHON is missing: install it, or conda create -p $VENV python={exact} and run this again" >&2\n'
         f'  exit 1\nfi\n"$PYTHON" -m venv "$VENV"',
         f'"$VENV/bin/python" -c "import sys; sys.exit(sys.version_info[:2] != {version})"',
         'rm -r "$VENV"',
@@ -88,7 +88,7 @@ def _packages(one: Candidate) -> InstallStep:
         f'"$VENV/bin/python" -c "import {IMPORTS}"',
         f"{PIP} uninstall -y {' '.join(_names(words))}",
         look=f'"$VENV/bin/python" -c "import {IMPORTS}"',
-        note="never install `te`, `acl`, `hccl` or `apex` by name: those of the public index are other packages",
+        note="never install `te`, `acl`, `hccl` or `apex` by name: those on the public index are unrelated",
     )
 
 
@@ -210,8 +210,10 @@ def _mindspore_proof(row: MindSpore) -> str:
 
 def _proof(name: str, code: str) -> InstallStep:
     line = f'"$VENV/bin/python" -c "{code}"'
-    title = f"See that {name} computes on the NPU"
-    return InstallStep("proof", title, f"use_cann\n{line}", f"use_cann\n{line}", "nothing: this only looks", shown=line)
+    title = f"Check that {name} computes on the NPU"
+    return InstallStep(
+        "proof", title, f"use_cann\n{line}", f"use_cann\n{line}", "nothing: this only checks", shown=line
+    )
 
 
 def _pip(name: str, version: str | None, words: str, note: str | None = None) -> InstallStep:

@@ -92,7 +92,7 @@ def _family(asked: PlanRequest, host: Host) -> tuple[str | None, str | None]:
     plain = asked.chip.strip().lower().removeprefix("ascend").strip()
     if plain == "910b":
         raise UserError(
-            "`910B` is two things: npu-smi prints it for a first-generation 910, people say it for an Atlas A2",
+            "`910B` is ambiguous: npu-smi prints it for a first-generation 910, but it is also used for an Atlas A2",
             "`--chip 910A` for the first, `--chip A2` or the full name, such as `910B3`, for the second",
         )
     family = "A3" if plain in ("910c", "910_93") else installation.find_family(asked.chip)
@@ -189,7 +189,7 @@ def _version(given: str, name: str, framework: str, text: str) -> Constraint:
     fitting = _matching(given, text, known)
     if not fitting:
         near = _nearest(re.sub(r"^[<>=~!]+", "", text), known)
-        raise UserError(f"no {name} that fits `{given}` has a row in the tables", f"the nearest are {_words(near)}")
+        raise UserError(f"no {name} that fits `{given}` is in the tables", f"the nearest are {_words(near)}")
     wanted = max(fitting, key=Version)
     return Constraint("framework", f"--framework {given}", lambda one: value(one) in fitting, value, 3, wanted)
 

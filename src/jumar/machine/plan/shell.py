@@ -11,7 +11,7 @@ from jumar.machine.plan.step import InstallStep
 HEAD = """#!/usr/bin/env bash
 # {what}
 # Written by `jumar plan`. Run it as yourself: steps that need root use sudo, the others never do. It asks nothing,
-# skips what is already done, writes to $LOG and stops at the first failure; run it again to go on.
+# skips what is already done, writes to $LOG and stops at the first failure; run it again to continue.
 # Never tried on an NPU. Set {names} or LOG before starting to change a place.
 # shellcheck disable=SC2317,SC2329
 set -uo pipefail

@@ -66,7 +66,7 @@ def _base(one: Candidate, target: Target, kit: list[InstallStep], fetch: Install
         return [fetch, _driver_works("the driver is the administrator's work: send them this line")]
     found = [_prerequisites(target.manager, driver=bool(kit)), fetch, _group()]
     if kit:
-        return [*found, *kit, _driver_works("restart the machine, then run this again: it goes on here")]
+        return [*found, *kit, _driver_works("restart the machine, then run this again: it continues here")]
     board = one.family == "310B"
     why = "the driver comes with the board's system image" if board else "the driver that is installed does not work"
     return [*found, _driver_works(why)]
@@ -91,7 +91,7 @@ def _prerequisites(name: str, *, driver: bool) -> InstallStep:
 def _group() -> InstallStep:
     return InstallStep(
         "user",
-        f"Make the user and group {GROUP}",
+        f"Create the user and group {GROUP}",
         f"getent group {GROUP} >/dev/null || groupadd {GROUP}\n"
         f"id {GROUP} >/dev/null 2>&1 || useradd -g {GROUP} -d /home/{GROUP} -m {GROUP} -s /bin/bash\n"
         f'if [ "$PLAN_USER" != root ]; then usermod -aG {GROUP} "$PLAN_USER"; fi',
@@ -129,10 +129,10 @@ def _kit_step(package: Package, overwrite: bool) -> InstallStep:
 def _driver_works(otherwise: str) -> InstallStep:
     return InstallStep(
         "devices",
-        "See that the driver answers",
+        "Check that the driver answers",
         f'npu-smi info || {{\n  echo "npu-smi does not answer: {otherwise}" >&2\n  exit 1\n}}',
         "npu-smi info",
-        "nothing: this only looks",
+        "nothing: this only checks",
         note=otherwise if otherwise.startswith("restart") else None,
         shown="npu-smi info",
     )
@@ -184,7 +184,7 @@ def _fetch(packages: dict[str, Package], installs: dict[str, InstallStep]) -> In
         tests.append(f'{{ {{ {step.done}; }} 2>/dev/null || checked "{package.installer}"; }}')
     return InstallStep(
         "packages",
-        "Get the packages and let them check themselves",
+        "Get the packages and verify them",
         "\n".join(lines),
         " &&\n".join(tests),
         "nothing: files in $PACKAGES can stay",
@@ -214,7 +214,7 @@ def _settings(one: Candidate, target: Target) -> list[InstallStep]:
     line = 'line="source $(cann_environment)"\n'
     environment = InstallStep(
         "environment",
-        "Read CANN's environment in every shell",
+        "Load CANN's environment in every shell",
         f'{line}grep -qxF "$line" {profile} 2>/dev/null || echo "$line" >>{profile}',
         f'{line}grep -qxF "$line" {profile}\nuse_cann\ntest -n "${{ASCEND_OPP_PATH:-}}"',
         "remove the line with set_env.sh from ~/.bashrc",

@@ -10,7 +10,7 @@ TIMEOUT = 15.0
 MISSING = "missing"
 DENIED = "no permission"
 LATE = "timeout"
-ENDLESS = "prints without end"
+ENDLESS = "prints endlessly"
 NOT_COLLECTED = "not collected"
 UNREACHABLE = "unreachable"
 

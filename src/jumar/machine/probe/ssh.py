@@ -43,9 +43,7 @@ class Remote:
         if not _HOST.fullmatch(host):
             raise UserError(f"not a host name: `{host}`", "write it as `user@node`")
         if shutil.which("ssh") is None:
-            raise UserError(
-                "there is no `ssh` command", "install an ssh client, or use `--collect` on the other machine"
-            )
+            raise UserError("`ssh` is not installed", "install an ssh client, or use `--collect` on the other machine")
         self.name = host
         self._folder = tempfile.mkdtemp(prefix="jumar-ssh-")
         self._ssh = ["ssh", "-T", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT}", "-o", "ControlMaster=auto",
@@ -108,7 +106,7 @@ class Remote:
                 shell.kill()
                 shell = None
             if ran.problem == UNREACHABLE:
-                self.broken = "the connection broke off during the checks"
+                self.broken = "the connection was lost during the checks"
             return ran
         finally:
             self._shells.put(shell)
@@ -168,5 +166,5 @@ class _Shell:
             raise TimeoutError
         data = self._process.stdout.read1(1 << 16)  # type: ignore[attr-defined]
         if not data:
-            raise OSError("the connection is gone")
+            raise OSError("the connection was lost")
         self._kept += data

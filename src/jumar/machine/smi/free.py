@@ -1,4 +1,4 @@
-"""Which cards nobody uses."""
+"""Finds free cards."""
 
 from __future__ import annotations
 

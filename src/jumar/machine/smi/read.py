@@ -41,14 +41,14 @@ def view(asked: Callable[[], Ran] = ask, proc: Path = Path("/proc")) -> View:
     except UnknownLayout as error:
         what = (ran.err.strip() or ran.out.strip()).partition("\n")[0] if ran.code else str(error)
         raise UserError(
-            f"npu-smi printed something that is not understood: {what}",
+            f"npu-smi printed an unknown layout: {what}",
             "send the output of `npu-smi info` with a bug report; no number is shown that might be wrong",
         ) from error
     return View(info.tool, _cards(info, proc), info.notes)
 
 
 def _hint(code: int | None) -> str:
-    return f"`jumar explain 'dcmi module initialize failed. ret is {code}'`" if code else "`jumar doctor` says more"
+    return f"`jumar explain 'dcmi module initialize failed. ret is {code}'`" if code else "`jumar doctor` explains more"
 
 
 def _cards(info: npu_smi.Info, proc: Path) -> tuple[Card, ...]:

@@ -50,5 +50,5 @@ def server(port: int, metrics: Callable[[], str]) -> ThreadingHTTPServer:
         return ThreadingHTTPServer((HOST, port), Handler)
     except OSError as error:
         raise UserError(
-            f"cannot listen on {HOST}:{port}: {error.strerror}", "another port; 0 takes a free one"
+            f"cannot listen on {HOST}:{port}: {error.strerror}", "choose another port; 0 takes a free one"
         ) from error

@@ -97,7 +97,7 @@ def _other(
 def _unread(file: TextFile, start: int, end: int) -> Iterator[Finding]:
     marker = file.telling(file.text((start, end)))
     if marker is not None:
-        message = f"this cell is not Python that can be read, and holds `{marker}`"
+        message = f"this cell is not valid Python and contains `{marker}`"
         yield file.report(NOT_PYTHON, (start, start), State.HAND, message, "change it by hand")
 
 

@@ -1,4 +1,4 @@
-"""Notebook files: where the text of each code cell stands in the JSON, and which lines of it are not Python."""
+"""Notebook files: the position of each code cell in the JSON, and which lines of it are not Python."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def look(facts: Facts) -> Iterator[Advice]:
         MODELLED if facts.profile.modelled else MEASURED,
         (
             f"{facts.share(facts.split.data):.0%} of the time; the longest wait is {time(longest)}",
-            "the DataLoader works in the training process itself" if alone else "the DataLoader has workers of its own",
+            "the DataLoader runs in the training process" if alone else "the DataLoader has worker processes",
         ),
         (
             *change,

@@ -1,4 +1,4 @@
-"""Collectives that are not hidden behind computing."""
+"""Collectives that do not overlap with computing."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def look(facts: Facts) -> Iterator[Advice]:
     yield Advice(
         ADVICE.id,
         ADVICE.name,
-        f"{time(exposed)} of communication has no computing beside it",
+        f"{time(exposed)} of communication does not overlap with computing",
         min(exposed, facts.split.computing),
         MODELLED if facts.profile.modelled else MEASURED,
         (
             f"{facts.share(exposed):.0%} of the time; {time(facts.split.overlapped)} more is hidden",
             *_calls(common),
             *_waiting(facts),
-            "saved at most: what computing there is to hide it behind",
+            "upper bound: the computing it can overlap with",
         ),
         (
             "larger or smaller buckets: DistributedDataParallel(bucket_cap_mb=100, gradient_as_bucket_view=True)",
             "gradient accumulation inside `with model.no_sync():`",
-            "async_op=True for collectives of your own, and wait() as late as possible",
+            "async_op=True for your own collectives, and wait() as late as possible",
         ),
     )
 

@@ -35,6 +35,6 @@ def look(facts: Facts) -> Iterator[Advice]:
             f"{times(len(kernels), 'kernel')} {type_} take {time(amount)}",
             amount,
             MODELLED if facts.profile.modelled else MEASURED,
-            (f"{facts.share(amount):.0%} of the time; saved at most, if none is needed",),
+            (f"{facts.share(amount):.0%} of the time; upper bound, if none is needed",),
             (_CHANGES[type_],),
         )

@@ -12,7 +12,7 @@ from jumar.perf.result import MEASURED, MODELLED, Advice, time
 from jumar.perf.unit import Unit, times
 from jumar.tables.perf import Sync, syncs
 
-ADVICE = Unit("PF104", "host-synchronisation", "the host waits for a value of the card, and the card then for the host")
+ADVICE = Unit("PF104", "host-synchronisation", "the host waits for a value of the card, then the card for the host")
 
 LEAST = 0.0005
 """Share of the time of a measured profile: where the card had other work to do, waiting cost nothing."""
@@ -75,10 +75,10 @@ def _from_table(facts: Facts) -> Iterator[Advice]:
             yield Advice(
                 ADVICE.id,
                 f"{ADVICE.name}: {_short(name)}",
-                f"{row.what}: {times(calls, 'call')}, some of which may be of tensors of the host",
+                f"{row.what}: {times(calls, 'call')}, some of them may be on host tensors",
                 0.0,
                 MEASURED,
-                (f"host time {time(spent)}; there is no trace that says how long the card was idle",),
+                (f"host time {time(spent)}; no trace shows how long the card was idle",),
                 (row.change,),
                 place(stack),
             )

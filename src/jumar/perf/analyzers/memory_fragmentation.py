@@ -30,7 +30,7 @@ def look(facts: Facts) -> Iterator[Advice]:
         MODELLED if facts.profile.modelled else MEASURED,
         (
             f"peak of tensors {memory.allocated:,.0f} MB{_held(memory)}",
-            "no time is saved by it: room for a larger batch is",
+            "saves memory for a larger batch, not time",
         ),
         (
             "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True",

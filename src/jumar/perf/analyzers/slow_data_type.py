@@ -10,7 +10,7 @@ from jumar.perf.profile import Kernel
 from jumar.perf.result import MODELLED, Advice, time
 from jumar.perf.unit import Unit, times
 
-ADVICE = Unit("PF103", "slow-data-type", "float64 or int64 operators, which land on slow units")
+ADVICE = Unit("PF103", "slow-data-type", "float64 or int64 operators, which run on slow units")
 _DOUBLE = re.compile(r"\b(DT_)?(DOUBLE|FLOAT64|COMPLEX128)\b", re.I)
 _LONG = re.compile(r"\b(DT_)?(INT64|LONG)\b", re.I)
 _FLOAT = re.compile(r"\b(DT_)?(FLOAT16|FLOAT|FLOAT32|BF16|BFLOAT16|DOUBLE)\b", re.I)
@@ -28,7 +28,7 @@ def look(facts: Facts) -> Iterator[Advice]:
         if facts.share(amount) < SHARE and (kind == "int64" or facts.is_measured):
             continue
         types = dict.fromkeys(item.type or item.name for item in kernels)
-        cores = dict.fromkeys(item.core or "a unit that the profile does not name" for item in kernels)
+        cores = dict.fromkeys(item.core or "an unnamed unit" for item in kernels)
         yield Advice(
             ADVICE.id,
             f"{ADVICE.name}: {kind}",

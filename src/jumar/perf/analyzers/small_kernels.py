@@ -35,7 +35,7 @@ def look(facts: Facts) -> Iterator[Advice]:
         MODELLED,
         (
             "most often: " + ", ".join(f"{brief(name)} ({types[name]:,})" for name in common),
-            f"{time(each)} of waiting for each kernel; half of it, less what other advice saves, counts as avoidable",
+            f"{time(each)} of waiting for each kernel; half of it, minus what other advice saves, counts as avoidable",
         ),
         (
             "a larger batch, so that each kernel has more to do",

@@ -12,7 +12,7 @@ from jumar.perf.result import MODELLED, Advice, time
 from jumar.perf.unit import Unit, times
 from jumar.tables.perf import optimizers
 
-ADVICE = Unit("PF102", "unfused-optimizer", "an optimizer of many small operators that torch_npu has as a fused one")
+ADVICE = Unit("PF102", "unfused-optimizer", "an optimizer of many small operators that torch_npu has in fused form")
 FEW = 20
 """Kernels of one update: a fused optimizer has fewer."""
 _STEP = re.compile(r"Optimizer\.step#(\w+)\.step")
@@ -43,7 +43,7 @@ def look(facts: Facts) -> Iterator[Advice]:
             (
                 f"{len(kernels) / len(found):,.0f} kernels per update, device time {time(device)} in all",
                 f"the card is idle for {time(waiting)} during the updates",
-                f"a fused update is taken to cost {row.keep:.0%} of the device time",
+                f"a fused update is assumed to cost {row.keep:.0%} of the device time",
             ),
             (row.replace, f"# instead of torch.optim.{name}; parameters must be on the card first"),
             places(host),

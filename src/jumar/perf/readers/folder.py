@@ -151,13 +151,13 @@ def _drop_far(profile: Profile) -> None:
     middle = median(item.start for item in every)
     near = [item for item in every if abs(item.start - middle) <= _FAR and item.duration <= _FAR]
     if len(near) < len(every):
-        profile.notes.append(f"{len(every) - len(near):,} kernels lie hours away from the others and were left out")
+        profile.notes.append(f"{len(every) - len(near):,} kernels are hours away from the others and were skipped")
     if not near:
         profile.kernels, profile.comm = [], []
         return
     zero = min(item.start for item in near) if not profile.host else 0.0
     if profile.host and abs(middle) > _FAR:
-        profile.notes.append("the kernels and the trace are not of the same time: the host side was left out")
+        profile.notes.append("the kernels and the trace are not from the same time: the host side was skipped")
         profile.host, profile.steps = [], []
         zero = min(item.start for item in near)
     kept = set(near)

@@ -146,7 +146,7 @@ def document_of(path: Path, profile: Profile) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
-        profile.notes.append(f"`{path.name}` is no JSON object and was left out")
+        profile.notes.append(f"`{path.name}` is not a JSON object and was skipped")
         return None
     return document
 

@@ -45,7 +45,7 @@ def read(path: Path, profile: Profile) -> Trace:
     for piece in events:
         collected.take(piece)
     if events.truncated:
-        profile.notes.append(f"`{path.name}` breaks off: what comes after is missing")
+        profile.notes.append(f"`{path.name}` is truncated: the rest is missing")
     if events.skipped or collected.bad:
         profile.notes.append(
             f"`{path.name}` is damaged: {events.skipped:,} bytes and {collected.bad:,} events were left out"
@@ -63,7 +63,7 @@ def sort(found: Collector, path: Path, profile: Profile) -> Trace:
     kept = [raw for raw in every if low <= raw[3] <= high and raw[4] <= FAR]
     if len(kept) < len(every):
         far = len(every) - len(kept)
-        profile.notes.append(f"`{path.name}`: {far:,} events lie hours away from the others and were left out")
+        profile.notes.append(f"`{path.name}`: {far:,} events are hours away from the others and were skipped")
         found.host, found.other, found.gpu = (
             [raw for raw in rows if low <= raw[3] <= high and raw[4] <= FAR]
             for rows in (found.host, found.other, found.gpu)

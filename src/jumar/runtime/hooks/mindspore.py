@@ -99,7 +99,7 @@ def _unsunk(module: Any) -> None:
 @functools.lru_cache(maxsize=None)  # noqa: UP033  (Python 3.7)
 def _say_unsunk() -> None:
     sys.stderr.write(
-        "jumar: data sinking is not emulated: batches are handed over one by one, and callbacks see every step\n"
+        "jumar: data sinking is not emulated: batches are passed one by one, and callbacks see every step\n"
     )
 
 

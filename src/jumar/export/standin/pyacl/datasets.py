@@ -73,6 +73,6 @@ def _set_gear(model: int, dataset: int, mode: str, gear: tuple[int, ...], code: 
     if found is None:
         return INVALID_PARAM
     if program.mode != mode or gear not in program.gears:
-        return fail(code, f"{gear} is no gear of the model: {program.mode} {list(program.gears)}")
+        return fail(code, f"{gear} is not a gear of the model: {program.mode} {list(program.gears)}")
     found.gear = gear
     return OK

@@ -148,7 +148,7 @@ def dvpp_vpc_crop_and_paste_async(channel: int, source: int, target: int, region
         assert given is not None and part is not None and where is not None
         left, top, right, bottom = where.box
         if right > out.width_stride or bottom > out.height_stride or left < 0 or top < 0:
-            raise UserError(f"the place {where.box} lies outside of {out.width_stride}x{out.height_stride}")
+            raise UserError(f"the place {where.box} is outside {out.width_stride}x{out.height_stride}")
         whole = pictures.read(out.padded())
         whole.paste(_scaled(_cut(given, part), (right - left, bottom - top), None), (left, top))
         pictures.write(out.padded(), whole)
@@ -163,7 +163,7 @@ def dvpp_vpc_convert_color_async(channel: int, source: int, target: int, stream:
 def _cut(source: Picture, part: Region) -> Any:
     left, top, right, bottom = part.box
     if not (0 <= left < right <= source.width and 0 <= top < bottom <= source.height):
-        raise UserError(f"the region {part.box} lies outside of {source.width}x{source.height}")
+        raise UserError(f"the region {part.box} is outside {source.width}x{source.height}")
     return pictures.read(source).crop(part.box)
 
 

@@ -54,7 +54,7 @@ def decoded(data: bytes) -> Any:
     except UserError:
         raise
     except Exception as error:
-        raise UserError(f"the {len(data)} bytes are no picture that can be decoded: {error}") from error
+        raise UserError(f"the {len(data)} bytes are not a picture that can be decoded: {error}") from error
 
 
 def encoded(image: Any, level: int) -> bytes:

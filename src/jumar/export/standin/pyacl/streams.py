@@ -60,7 +60,7 @@ def subscribe_report(thread: int, stream: int) -> int:
     if found is None:
         return INVALID_PARAM
     if found.thread:
-        return fail(STREAM_SUBSCRIBE, f"thread {found.thread} takes the callbacks of this stream already")
+        return fail(STREAM_SUBSCRIBE, f"thread {found.thread} already takes the callbacks of this stream")
     found.thread = thread
     return OK
 

@@ -25,7 +25,7 @@ def stop_thread(number: int) -> int:
     """Waits until the function returns: the program itself must tell it to."""
     thread = _THREADS.pop(number, None)
     if thread is None:
-        return fail(INVALID_PARAM, f"{number} is no thread of acl.util.start_thread")
+        return fail(INVALID_PARAM, f"{number} is not a thread of acl.util.start_thread")
     thread.join()
     return OK
 
@@ -43,7 +43,7 @@ def ptr_to_numpy(pointer: int, shape: tuple[int, ...], kind: int) -> Any:
 
     types = {numpy.dtype(code).num: numpy.dtype(code) for code in "?bBhHiIlLqQefd"}
     if kind not in types:
-        raise ValueError(f"{kind} is no type number of numpy")
+        raise ValueError(f"{kind} is not a type number of numpy")
     size = types[kind].itemsize
     for dim in shape:
         size *= dim

@@ -54,7 +54,7 @@ class StreamManagerApi:
             return _failed(values.STREAM_CREATE_FAILED, text)
         for stream in streams:
             if stream.name in self._streams:
-                return _failed(values.STREAM_EXIST, f"stream `{stream.name}` is there already")
+                return _failed(values.STREAM_EXIST, f"stream `{stream.name}` already exists")
         self._streams |= {stream.name: _Running(stream) for stream in streams}
         return values.OK
 
@@ -85,7 +85,7 @@ class StreamManagerApi:
             try:
                 message.ParseFromString(item.protobuf or b"")
             except Exception:
-                return _failed(values.INVALID_PARAM, f"the protobuf is no {kind}")
+                return _failed(values.INVALID_PARAM, f"the protobuf is not a {kind}")
             found[_text(item.key or b"")] = message
         return self._send(stream, place, None, metadata=found)[0]
 

@@ -90,7 +90,7 @@ def _stream(name: str, rows: Any) -> Stream:
             raise UserError(f"the stand-in has no element `{element.factory}` (`{element.name}`)", hint)
         for target in element.next:
             if target not in elements:
-                raise UserError(f"`{element.name}` leads to `{target}`, which is not there",
+                raise UserError(f"`{element.name}` leads to `{target}`, which does not exist",
                                 did_you_mean(target, elements, "check `next`"))  # fmt: skip
             elements[target].before.append(element.name)
             element.after.append(elements[target])
@@ -110,7 +110,7 @@ def _element(name: str, row: Any) -> Element:
     # A link may name the port of the next element: `mxpi_imagecrop0:1`.
     given = row.get("props") or {}
     if not isinstance(given, dict) or not all(isinstance(target, str) for target in targets):
-        raise UserError(f"`props` or `next` of element `{name}` is no object or name")
+        raise UserError(f"`props` or `next` of element `{name}` is not an object or name")
     props = {key: str(value) for key, value in given.items()}
     return Element(name, row["factory"], props, tuple(target.partition(":")[0] for target in targets))
 
@@ -127,5 +127,5 @@ def _ordered(elements: dict[str, Element], name: str) -> list[Element]:
             if waiting[target] == 0:
                 ready.append(target)
     if len(order) != len(elements):
-        raise UserError(f"the elements of `{name}` lead in a circle")
+        raise UserError(f"the elements of `{name}` form a cycle")
     return order

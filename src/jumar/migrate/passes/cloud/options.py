@@ -1,4 +1,4 @@
-"""The command line of a script: where it is parsed, which options hold paths, which tell about devices."""
+"""The command line of a script: where it is parsed, which options hold paths, which describe devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a training loader gets its part of the data: the `DistributedSampler`, and what becomes of `shuffle`."""
+"""How a training loader gets its part of the data: the `DistributedSampler`, and the handling of `shuffle`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def split(script: Script, call: ast.Call) -> Split:
     empty = file.keyword(call, "sampler")
     own = empty if empty is not None and not _is_none(empty.value) else file.keyword(call, "batch_sampler")
     if own is not None or len(call.args) > 3:
-        return Split((), "it has a sampler of its own", _OWN_SAMPLER)
+        return Split((), "it has its own sampler", _OWN_SAMPLER)
     if _is_iterable(script, dataset):
         return Split((), "its dataset is iterable and cannot be indexed", _ITERABLE)
     name, edits = _named(script, dataset)
@@ -59,7 +59,7 @@ def split(script: Script, call: ast.Call) -> Split:
     if len(call.args) == 3:
         return Split((*edits, file.replace(call.args[2], "sampler=" + text.sampler(name, file.text(call.args[2])))))
     added = lines.add_argument(file, call, "sampler=" + text.sampler(name, "False"))
-    return Split((*edits, added)) if added else Split((), "its arguments cannot be added to", _FIX.format(name))
+    return Split((*edits, added)) if added else Split((), "arguments cannot be added to it", _FIX.format(name))
 
 
 def _is_none(node: ast.expr) -> bool:

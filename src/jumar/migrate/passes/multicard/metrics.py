@@ -55,12 +55,12 @@ def _totals(script: Script, loop: ast.For, iterated: ast.expr, split: bool) -> l
             continue
         total = Total(loop, name, nodes[0], "mean" if not split else None)
         if not _starts_here(script, loop, nodes[0]):
-            found.append(total._replace(how=None, reason="it goes on adding over several loops"))
+            found.append(total._replace(how=None, reason="it accumulates over several loops"))
         elif loop.orelse:
             found.append(total._replace(how=None, reason="the loop has an `else`"))
         elif split:
             how = _meaning(script, loop, iterated, nodes, set(steps) - counters, counters)
-            reason = "" if how else "what the script divides it by cannot be told"
+            reason = "" if how else "the divisor is unknown"
             found.append(total._replace(how=how, reason=reason))
         else:
             found.append(total)

@@ -1,4 +1,4 @@
-"""The block of constants and small functions behind the imports of a distributed script."""
+"""The block of constants and small functions after the imports of a distributed script."""
 
 from __future__ import annotations
 

@@ -73,15 +73,15 @@ class Script(Training):
     def obstacle(self) -> tuple[str, str] | None:
         """Why a script with a training step is left to a person, and what to do."""
         if self.taken is not None:
-            return f"the script has a name `{self.taken}` of its own", f"rename `{self.taken}` and run again"
+            return f"the script already uses the name `{self.taken}`", f"rename `{self.taken}` and run again"
         if not self.loops:
             return _NO_LOADER
         if self.entry is None:
-            return "no main program in this file leads to this training step", _HAND
+            return "no main program in this file reaches this training step", _HAND
         if not self.models:
-            return "the model whose parameters are trained cannot be told", _HAND
+            return "it is unclear which model is trained", _HAND
         if not self.training_loaders and not self.foreign_loaders:
-            return "which of several loaders holds the training data cannot be told", _HAND
+            return "it is unclear which loader holds the training data", _HAND
         return self._crowded
 
     @cached_property

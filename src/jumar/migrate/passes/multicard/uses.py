@@ -1,4 +1,4 @@
-"""Where the wrapped model is used in a way that its DistributedDataParallel wrapper does not carry."""
+"""Uses of the wrapped model that its DistributedDataParallel wrapper does not support."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def _use(script: Script, model: Model, var: Var, node: ast.expr) -> Use | None:
         if attr is None:
             return None
         if attr == "cpu":
-            return Use(node, text, f"`{text}.cpu()`", "it moves the model after it was wrapped")
-        reason = "it runs the model past its wrapper, so gradients would not be averaged"
+            return Use(node, text, f"`{text}.cpu()`", "it moves the model after wrapping")
+        reason = "it bypasses the wrapper, so gradients would not be averaged"
         if _runs_past(script, model, node, attr):
             return Use(node, text, f"`{text}.{attr}`", reason)
         return Use(node, f"unwrapped({text})", f"`{text}.{attr}`")

@@ -1,4 +1,4 @@
-"""What an expression is there for: a device, a name to compare with, a key, a message for people."""
+"""The purpose of an expression: a device, a name to compare with, a key, a message for people."""
 
 from __future__ import annotations
 

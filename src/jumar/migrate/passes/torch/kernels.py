@@ -1,4 +1,4 @@
-"""Tests for CUDA tensors that stand in front of a compiled CUDA kernel.
+"""Tests for CUDA tensors before a call of a compiled CUDA kernel.
 
 With `if x.is_cuda: kernel(x)` left as it is, NPU tensors take the other branch, which is the right one until the
 kernel is ported.

@@ -1,4 +1,4 @@
-"""Small questions about where an expression stands, asked by several rules."""
+"""Small tests on the position of an expression, shared by several rules."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from jumar.tables.torch_names import TorchName, torch_name
 def use(rule: Rule, node: ast.expr, name: str, row: TorchName, file: PyFile) -> Iterator[Finding]:
     """The finding for a name in an expression; one that an import brings as it is was settled there."""
     if isinstance(node, ast.Name) and row.npu is not None and file.settings.to is Style.NPU:
-        yield file.rewrite(rule, node, f"`{node.id}` is `{row.npu}` from the import on", subject=name)
+        yield file.rewrite(rule, node, f"`{node.id}` is `{row.npu}` after the import", subject=name)
         return
     if row.npu is None or targets.is_agnostic(file):
         yield _left(rule, node, name, row, file)
@@ -68,7 +68,7 @@ def _left(rule: Rule, node: ast.expr | ast.alias, name: str, row: TorchName, fil
     if file.settings.to is Style.IMPORT and row.at_run_time:
         return file.rewrite(rule, node, f"`{name}` is replaced at run time", subject=name)
     if row.npu is not None:
-        fix = f"choose between it and `{row.npu}` by the device at hand"
+        fix = f"choose between it and `{row.npu}` by device"
         return file.report(rule, node, State.HAND, f"`{name}` is for CUDA only: {row.note}", fix, subject=name)
     return file.report(rule, node, row.state, f"`{name}`: {row.note}", row.fix, subject=name)
 

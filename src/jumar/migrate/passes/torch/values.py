@@ -43,7 +43,7 @@ def judge(key: str, value: str) -> Judgement | None:
         fix = "use PyTorch's own attention (`sdpa` in transformers), or keep it if the library has NPU kernels for it"
         return Judgement(State.HAND, f"attention `{value}` comes from a CUDA package", None, fix)
     if _COUNT_KEY.fullmatch(key) and _COUNT.fullmatch(value):
-        return Judgement(State.BENIGN, f"`{key}` counts or numbers cards: it works with NPUs as it stands")
+        return Judgement(State.BENIGN, f"`{key}` counts or numbers cards and works unchanged with NPUs")
     return None
 
 
@@ -62,6 +62,9 @@ def _gpu(key: str, value: str) -> Judgement | None:
         return Judgement(State.HAND, f"accelerator `{value}` means CUDA", None, fix)
     if _DEVICE_KEY.fullmatch(key):
         return Judgement(
-            State.HAND, f"device `{value}` is a word of the program", None, "see what it makes of it; NPUs are `npu`"
+            State.HAND,
+            f"device `{value}` is the program's own word",
+            None,
+            "check what the program does with it; NPUs are `npu`",
         )
     return None

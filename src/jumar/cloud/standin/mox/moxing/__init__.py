@@ -1,4 +1,4 @@
-"""MoXing as scripts know it, for jobs of Jumar's stand-in only: `file` works on the store of this machine."""
+"""MoXing's `file` for jobs of Jumar's stand-in, over the local store."""
 
 import sys
 

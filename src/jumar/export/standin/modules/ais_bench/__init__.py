@@ -1,1 +1,1 @@
-"""The stand-in of the vendor's inference runner; only `ais_bench.infer.interface` is there."""
+"""The stand-in of the vendor's inference runner; only `ais_bench.infer.interface` exists."""

@@ -1,4 +1,4 @@
-"""Elements that hand on what they get: sources, sinks, queues."""
+"""Elements that pass data on unchanged: sources, sinks, queues."""
 
 from __future__ import annotations
 

@@ -29,5 +29,5 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
         if kind is None or not isinstance(value, ast.Constant) or not isinstance(value.value, kind):
             continue
         new = file.replace(value, f"{helper.NAME}.{keyword.arg}({file.text(value)})")
-        message = f"`{keyword.arg}` is what the platform gives in a job, else {file.text(value)}"
+        message = f"in a job `{keyword.arg}` takes the platform's value, otherwise {file.text(value)}"
         yield file.rewrite(RULE, value, message, new, needs=helper.NEEDS, subject=str(keyword.arg))

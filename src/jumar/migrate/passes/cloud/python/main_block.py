@@ -29,7 +29,7 @@ def finish(file: PyFile) -> Iterator[Finding]:
     edits = _edits(file, guard.body) if guard is not None else None
     if guard is None or edits is None:
         if helper.NAME in file.imported:
-            message = "results are sent when the program ends: there is no block `if __name__ …` to put it into"
+            message = "results are sent when the program ends: there is no `if __name__ …` block"
             yield file.report(RULE, file.tree.body[-1], State.BENIGN, message)
         return
     message = "results are sent at the end, also after an error"

@@ -1,4 +1,4 @@
-"""A script that copies with MoXing itself: the helper stands in for it, so that it works where MoXing is not.
+"""A script that copies with MoXing itself: the helper replaces it, so that the script works without MoXing.
 
 With the helper, local folders (today's contract) are linked instead of copied, and a node downloads once.
 """
@@ -39,10 +39,10 @@ def visit_ImportFrom(node: ast.ImportFrom, file: PyFile) -> Iterator[Finding]:
 
 
 def _rewritten(file: PyFile, node: ast.stmt, new: str) -> Finding:
-    message = "MoXing is used through the helper: works without it, links local folders, one download for each node"
+    message = "the helper's `moxing` works without MoXing, links local folders and downloads once per node"
     return file.rewrite(RULE, node, message, file.replace(node, new), subject="moxing")
 
 
 def _by_hand(file: PyFile, node: ast.stmt) -> Finding:
     fix = f"write `from {NAME} import moxing` and use `moxing.file`"
-    return file.report(RULE, node, State.HAND, "this import works only where MoXing is installed", fix, "moxing")
+    return file.report(RULE, node, State.HAND, "this import needs MoXing", fix, "moxing")

@@ -20,7 +20,7 @@ from jumar.migrate.rule import Rule
 RULE = Rule(
     id="MA101",
     name="parsed-command-line",
-    summary="a command line without the arguments of a job",
+    summary="a command line without job arguments",
     keywords=("parse_args", "parse_known_args"),
 )
 WIDTH = 110
@@ -32,7 +32,7 @@ def finish(file: PyFile) -> Iterator[Finding]:
         if line.is_staged(call):
             continue
         edits = _edits(file, line, call)
-        message = "the script takes `--data_url` and `--train_url`, ignores other arguments of the platform in a job"
+        message = "the script takes `--data_url` and `--train_url`; in a job it ignores other arguments of the platform"
         yield file.rewrite(RULE, call, message, *edits, needs=helper.NEEDS, subject="parse_args")
 
 

@@ -1,4 +1,4 @@
-"""An option of the script's own that holds a path: says what becomes of it in a job."""
+"""An option of the script that holds a path, and its value in a job."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from jumar.migrate.rule import Rule
 RULE = Rule(
     id="MA102",
     name="path-option",
-    summary="an option that holds a path or tells about devices",
+    summary="an option that holds a path or describes devices",
     keywords=("add_argument",),
 )
 SAID = {
-    "data": "is set from `--data_url`: the part of the data that its own value names, else all of it",
-    "results": "lies below `--train_url`",
-    "start": "may be an address too: give it as a further input of the job; a folder with one file means that file",
-    "config": "is looked for beside the script, because a job does not start in the code folder",
+    "data": "is set from `--data_url`: the part of the data that its value names, otherwise all of it",
+    "results": "is below `--train_url`",
+    "start": "may also be an address: pass it as a job input; a folder with one file means that file",
+    "config": "is searched beside the script, because a job does not start in the code folder",
     "id": "is the `DEVICE_ID` of the process",
     "rank": "is the `RANK_ID` of the process",
     "count": "is the job's `RANK_SIZE`",

@@ -33,11 +33,11 @@ def finish(file: PyFile) -> Iterator[Finding]:
             continue
         done.add(node)
         new = file.replace(node, f"{helper.NAME}.read_path({file.text(node)})")
-        message = f"`{what}` is looked for in the data of the job, then beside the script"
+        message = f"`{what}` is searched in the job's data, then beside the script"
         yield file.rewrite(RULE, node, message, new, needs=helper.NEEDS, subject=what)
     for place, name in _settings(file):
         new = file.replace(place, f"{helper.NAME}.read_path({file.text(place)})")
-        message = f"the file that `--{name}` names is looked for beside the script, because a job starts elsewhere"
+        message = f"the file that `--{name}` names is searched beside the script, because a job starts elsewhere"
         yield file.rewrite(RULE, place, message, new, needs=helper.NEEDS, subject=name)
 
 

@@ -22,7 +22,7 @@ FILLED = {
 RULE = Rule(
     id="MA110",
     name="unset-variable",
-    summary="a variable of the environment that the platform does not set",
+    summary="an environment variable that the platform does not set",
     keywords=("device_num", "world_size", "local_rank", "master_addr", "'rank'", '"rank"'),
 )
 

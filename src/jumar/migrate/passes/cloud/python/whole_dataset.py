@@ -15,7 +15,7 @@ from jumar.migrate.rule import Rule
 RULE = Rule(
     id="MA107",
     name="whole-dataset",
-    summary="a MindSpore dataset that every device reads as a whole",
+    summary="a MindSpore dataset that every device reads in full",
     keywords=("dataset",),
 )
 _FLAGS = ("training", "is_training", "do_train", "is_train", "train", "train_mode", "istrain")
@@ -50,8 +50,8 @@ def _divided(file: PyFile, found: Paths, call: ast.Call) -> Finding:
     owner = found.flow.owner(call)
     when = _training(owner)
     if when is None and isinstance(owner, ast.FunctionDef) and not _is_called_once(file, found, owner):
-        fix = "add `num_shards=jumar_cloud.num_shards(), shard_id=jumar_cloud.shard_id()` where it is training data"
-        message = "every device reads this dataset as a whole; whether it is trained on cannot be told here"
+        fix = "add `num_shards=jumar_cloud.num_shards(), shard_id=jumar_cloud.shard_id()` if it is training data"
+        message = "every device reads this dataset in full; it is unclear whether it is training data"
         return file.report(RULE, call, State.HAND, message, fix, subject="num_shards")
     text = f"num_shards={helper.NAME}.num_shards({when or ''}), shard_id={helper.NAME}.shard_id({when or ''})"
     new = lines.add_argument(file, call, text)

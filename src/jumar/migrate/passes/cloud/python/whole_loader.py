@@ -42,7 +42,7 @@ def finish(file: PyFile) -> Iterator[Finding]:
         message = "in a job each process reads its part; `loader.sampler.set_epoch(epoch)` gives each epoch a new order"
         yield file.rewrite(RULE, call, message, *edits, needs=helper.NEEDS, subject="sampler")
     if not meets:
-        message = "with more than one device every process would train on all the data, for itself"
+        message = "with more than one device every process would train alone on all the data"
         fix = "`jumar migrate --multi-card` adds samplers and DistributedDataParallel; run it before or after this"
         yield file.report(RULE, script.training_loaders[0], State.HAND, message, fix)
 

@@ -15,7 +15,7 @@ from jumar.migrate.rule import Rule
 RULE = Rule(
     id="MA104",
     name="written-path",
-    summary="a path that is written and that no option sends to the results",
+    summary="a written path that no option sends to the results",
     keywords=(
         "save", "modelcheckpoint", "export", "summary", "filehandler", "imwrite", "open", "output", "out_", "result",
         "log",
@@ -76,7 +76,7 @@ def _is_handle(file: PyFile, found: Paths, node: ast.expr) -> bool:
 
 def _wrapped(file: PyFile, node: ast.expr, what: str) -> Finding:
     new = file.replace(node, f"{helper.NAME}.write_path({file.text(node)})")
-    message = f"what `{what}` writes lies below `--train_url` when that is given"
+    message = f"with `--train_url`, `{what}` writes below it"
     return file.rewrite(RULE, node, message, new, needs=helper.NEEDS, subject=what)
 
 
@@ -85,5 +85,5 @@ def _without_path(file: PyFile, use: Use) -> Iterator[Finding]:
         return
     new = lines.add_argument(file, use.call, f"{use.keyword}={helper.NAME}.write_path(None)")
     if new is not None:
-        message = f"`{use.what}` writes below `--train_url` when that is given, not into the working folder"
+        message = f"`{use.what}` writes below `--train_url` if given, not into the working folder"
         yield file.rewrite(RULE, use.call, message, new, needs=helper.NEEDS, subject=use.what)

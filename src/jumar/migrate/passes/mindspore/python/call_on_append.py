@@ -14,7 +14,7 @@ from jumar.migrate.rule import Rule
 RULE = Rule(
     id="MS109",
     name="call-on-append",
-    summary="a method called on what append gives back",
+    summary="a method called on the result of append",
     keywords=("append",),
 )
 _METHODS = ("set_comm_fusion", "recompute", "shard", "set_train", "set_grad", "to_float")
@@ -30,7 +30,7 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
         return
     if not calls.uses_mindspore(file):
         return
-    message = f"`append` gives nothing back, so `{func.attr}` is called on the cell itself"
+    message = f"`append` returns nothing, so `{func.attr}` is called on the cell itself"
     statement = file.statement(node)
     lead = lines.indent(file, statement)
     free = [name for name in _NAMES if name.encode() not in file.source.data]

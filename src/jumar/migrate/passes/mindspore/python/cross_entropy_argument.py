@@ -13,7 +13,7 @@ from jumar.migrate.rule import Rule
 RULE = Rule(
     id="MS112",
     name="cross-entropy-argument",
-    summary="an argument that SoftmaxCrossEntropyWithLogits lost",
+    summary="an argument that SoftmaxCrossEntropyWithLogits no longer has",
     keywords=("softmaxcrossentropywithlogits",),
 )
 _NAMES = (
@@ -33,6 +33,6 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
         elif keyword.arg == "is_grad":
             edits = calls.without(file, node, [keyword])
             if edits is not None:
-                yield file.rewrite(RULE, keyword, "`is_grad` is left out: there is no such argument today", *edits)
+                yield file.rewrite(RULE, keyword, "`is_grad` is removed: the argument no longer exists", *edits)
             else:
                 yield file.report(RULE, keyword, State.HAND, "`is_grad` is gone", "take it out", "is_grad")

@@ -25,11 +25,11 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
         return
     if not calls.uses_mindspore(file):
         return
-    message = "`map` has no `column_order` any more: `project` orders the columns"
+    message = "`map` no longer has `column_order`; `project` orders the columns"
     edits = calls.without(file, node, [order])
     _, end = file.source.span(node)
     if edits is None:
-        yield file.report(RULE, node, State.HAND, message, "add `.project(columns)` behind the call")
+        yield file.report(RULE, node, State.HAND, message, "add `.project(columns)` after the call")
         return
     if isinstance(order.value, ast.Constant) and order.value.value is None:
         yield file.rewrite(RULE, node, message, *edits)

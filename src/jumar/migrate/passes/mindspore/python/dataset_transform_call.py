@@ -64,7 +64,7 @@ def _decode(node: ast.Call, rgb: ast.keyword | None, file: PyFile) -> Iterator[F
     value = rgb.value if rgb is not None else node.args[0]
     if not (isinstance(value, ast.Constant) and value.value is True):
         fix = "decode to RGB, then `vision.ConvertColor(vision.ConvertMode.COLOR_RGB2BGR)`"
-        yield file.report(RULE, node, State.HAND, "`Decode` has no `rgb` any more: it always gives RGB", fix)
+        yield file.report(RULE, node, State.HAND, "`Decode` no longer has `rgb`; it always gives RGB", fix)
         return
     edits = calls.without(file, node, [rgb or node.args[0]])
     if edits is not None:

@@ -26,7 +26,7 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
         if not node.args and not node.keywords:
             return
         fix = "give `p`, the share that is dropped"
-        yield file.report(RULE, node, State.BENIGN, "the arguments of this `Dropout` are not seen here", fix)
+        yield file.report(RULE, node, State.BENIGN, "the arguments of this `Dropout` are unknown here", fix)
         return
     keyword = file.keyword(node, "keep_prob")
     text = file.text(given)

@@ -32,7 +32,7 @@ def _key(node: ast.Call, keyword: ast.keyword, row: ContextKey, file: PyFile) ->
     value = file.text(keyword.value)
     if row.drop or value in row.off:
         edits = calls.instead(file, node, [keyword], [])
-        message = f"`{row.name}` is left out: {row.note or 'nothing reads it today'}"
+        message = f"`{row.name}` is removed: {row.note or 'nothing reads it'}"
         if edits is not None:
             return file.rewrite(RULE, keyword, message, *edits, subject=row.name)
         return file.report(RULE, keyword, State.HAND, message, "take it out", row.name)

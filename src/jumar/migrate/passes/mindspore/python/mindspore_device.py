@@ -30,7 +30,7 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
     target, number = file.keyword(node, "device_target"), file.keyword(node, "device_id")
     if target is None:
         if number is not None:
-            message = "`device_id` is an argument of `mindspore.set_device` today; here it still works, with a warning"
+            message = "`device_id` now belongs to `mindspore.set_device`; here it still works, with a warning"
             yield file.report(RULE, number, State.BENIGN, message, FIX)
         return
     moved = [item for item in (target, number) if item is not None]

@@ -57,7 +57,7 @@ def visit_ImportFrom(node: ast.ImportFrom, file: PyFile) -> Iterator[Finding]:
     message = "; ".join(f"`{node.module}.{old}` becomes `{new}`" for old, new in moved.items())
     edit = from_imports.move(file, node, moved)
     if edit is None:
-        fix = "take the comment out of the import and run `jumar migrate` again"
+        fix = "remove the comment from the import and run `jumar migrate` again"
         yield file.report(RULE, node, State.HAND, message, fix)
     else:
         yield file.rewrite(RULE, node, message, edit)

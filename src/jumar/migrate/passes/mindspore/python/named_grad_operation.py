@@ -24,7 +24,7 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
     given = file.argument(node, 0, "name")
     if not isinstance(given, ast.Constant) or not isinstance(given.value, str):
         return
-    message = "`GradOperation` takes no name today"
+    message = "`GradOperation` no longer takes a name"
     edits = calls.without(file, node, [file.keyword(node, "name") or given])
     if edits is None:
         yield file.report(RULE, node, State.HAND, message, "leave the name out")

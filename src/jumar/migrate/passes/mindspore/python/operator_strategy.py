@@ -13,7 +13,7 @@ from jumar.migrate.rule import Rule
 RULE = Rule(
     id="MS107",
     name="operator-strategy",
-    summary="set_strategy, which is shard today",
+    summary="set_strategy, which is now shard",
     keywords=("set_strategy",),
 )
 

@@ -15,7 +15,7 @@ from jumar.tables.mindspore_names import parallel_keys
 RULE = Rule(
     id="MS106",
     name="parallel-context-key",
-    summary="a key of set_auto_parallel_context with another name today",
+    summary="a renamed key of set_auto_parallel_context",
     keywords=("set_auto_parallel_context",),
 )
 

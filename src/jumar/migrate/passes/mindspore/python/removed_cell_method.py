@@ -17,8 +17,8 @@ RULE = Rule(
     keywords=("set_parallel_input_with_inputs", "set_auto_parallel"),
 )
 _GONE = {
-    "set_parallel_input_with_inputs": "leave it out: the inputs are split by the data set's strategy",
-    "set_auto_parallel": "leave it out: the parallel context says it",
+    "set_parallel_input_with_inputs": "remove it: the data set's strategy splits the inputs",
+    "set_auto_parallel": "remove it: the parallel context sets it",
 }
 
 

@@ -13,7 +13,7 @@ from jumar.tables import mindspore_names
 RULE = Rule(
     id="MS117",
     name="renamed-argument",
-    summary="an argument of a MindSpore call that has another name today",
+    summary="a renamed argument of a MindSpore call",
     keywords=("dataset_file",),
 )
 

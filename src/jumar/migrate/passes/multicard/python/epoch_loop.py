@@ -35,12 +35,12 @@ def finish(file: PyFile) -> Iterator[Finding]:
             message = "the sampler must be told the epoch at the head of this loop"
             yield file.report(RULE, at, State.HAND, message, f"write `{line}`")
         else:
-            yield file.rewrite(RULE, at, "the sampler is told the epoch", edit)
+            yield file.rewrite(RULE, at, "the sampler gets the epoch", edit)
     for loop in script.loops:
         around = next((up for up in file.ancestors(loop.node) if isinstance(up, (ast.For, ast.While))), None)
         if isinstance(around, ast.While):
             line = f"{file.text(loop.iterated)}.sampler.set_epoch(epoch)"
-            message = "the sampler must be told a number that grows with each turn of this loop"
+            message = "the sampler needs a number that grows with each iteration of this loop"
             yield file.report(RULE, file.source.span(around.test), State.HAND, message, f"write `{line}`")
 
 

@@ -57,7 +57,7 @@ def _first_goes_first(script: Script, statement: ast.stmt) -> Finding:
     if start is None or end is None or isinstance(statement, ast.Return) or not _in_group(script, statement):
         return file.report(RULE, statement, State.HAND, "every process downloads at the same time", fix)
     place = (start.start, start.start)
-    return file.rewrite(RULE, place, "the first process downloads, then the others go on", start, end)
+    return file.rewrite(RULE, place, "the first process downloads, then the others continue", start, end)
 
 
 def _in_group(script: Script, statement: ast.stmt) -> bool:

@@ -17,7 +17,7 @@ from jumar.migrate.rule import Rule
 RULE = Rule(
     id="PT307",
     name="every-process-writes",
-    summary="something that only one process may do: save, log, show progress",
+    summary="work that only one process should do: save, log, show progress",
     keywords=("backward",),
 )
 

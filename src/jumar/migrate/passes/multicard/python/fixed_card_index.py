@@ -41,9 +41,7 @@ def finish(file: PyFile) -> Iterator[Finding]:
     for call in script.flow.calls:
         yield from _call(file, call)
     for number in _numbers(script):
-        yield file.rewrite(
-            RULE, number, "this number of a card becomes this process's", file.replace(number, "LOCAL_RANK")
-        )
+        yield file.rewrite(RULE, number, "this card number becomes this process's", file.replace(number, "LOCAL_RANK"))
     for node in strings:
         if node.value in _VISIBLE and _is_set(file, node):
             message = f"`{node.value}` is set here for every process"

@@ -31,6 +31,6 @@ def finish(file: PyFile) -> Iterator[Finding]:
             yield file.rewrite(RULE, (end, end), f"`{total.name}` becomes its {total.how} over all cards", edit)
             continue
         reason = total.reason or "the loop shares its line"
-        message = f"`{total.name}` holds this card's part only: {reason}"
-        fix = f"behind the loop write `mean_over_cards(…)` of the average, or `sum_over_cards({total.name})`"
+        message = f"`{total.name}` holds only this card's part: {reason}"
+        fix = f"after the loop write `mean_over_cards(…)` of the average, or `sum_over_cards({total.name})`"
         yield file.report(RULE, total.step, State.HAND, message, fix)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from jumar.migrate.rule import Rule
 RULE = Rule(
     id="PT305",
     name="model-attribute",
-    summary="an attribute of the trained model that its wrapper does not carry",
+    summary="an attribute of the trained model that its wrapper does not have",
     keywords=("backward",),
 )
 
@@ -27,7 +27,7 @@ def finish(file: PyFile) -> Iterator[Finding]:
             message = f"{use.what} goes through the unwrapped model"
             yield file.rewrite(RULE, use.node, message, file.replace(use.node, use.spelling))
         else:
-            fix = "call the model itself, with what the method does inside its `forward`"
+            fix = "move the method's work into `forward` and call the model itself"
             if use.what.endswith(".cpu()`"):
                 fix = f"keep `{use.spelling}` on its card; move a copy of its `state_dict()` instead"
             yield file.report(RULE, use.node, State.HAND, f"{use.what}: {use.reason}", fix)

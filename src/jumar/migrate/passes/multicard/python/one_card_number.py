@@ -26,7 +26,7 @@ def finish(file: PyFile) -> Iterator[Finding]:
     if not script.ready:
         return
     for call in models.optimizers(script):
-        message = "the batch of one step is `WORLD_SIZE` times as large: the learning rate may want scaling"
+        message = "the batch of one step is `WORLD_SIZE` times as large: the learning rate may need scaling"
         fix = "multiply `lr` by `WORLD_SIZE` (with a warm-up), or divide `batch_size` by it"
         yield file.report(RULE, call, State.BENIGN, message, fix)
     seeded = False
@@ -34,7 +34,7 @@ def finish(file: PyFile) -> Iterator[Finding]:
         if file.name(call.func) in ("torch.manual_seed", "torch.random.manual_seed"):
             seeded = True
             message = "all processes start with the same seed: random augmentation repeats on every card"
-            yield file.report(RULE, call, State.BENIGN, message, "add `RANK` to the seed behind the model's creation")
+            yield file.report(RULE, call, State.BENIGN, message, "add `RANK` to the seed after the model is created")
     for call in script.flow.calls:
         if file.name(call.func) in _SPLITS and not seeded and not _is_fixed(file, call):
             message = "each process would split the data in its own way, so test data could be trained on"
@@ -52,6 +52,6 @@ def _accumulated(script: Script) -> Iterator[Finding]:
         for node in ast.walk(loop.node):
             is_every = isinstance(node, ast.If) and any(isinstance(one, ast.Mod) for one in ast.walk(node.test))
             if is_every and any(script.flow.contains(one, "zero_grad") for one in node.body):  # type: ignore[attr-defined]
-                message = "gradients are exchanged in every step, also in those that only accumulate"
+                message = "gradients are exchanged in every step, even in accumulating ones"
                 fix = "run the accumulating steps under `with model.no_sync():`"
                 yield script.file.report(RULE, node.test, State.BENIGN, message, fix)  # type: ignore[attr-defined]

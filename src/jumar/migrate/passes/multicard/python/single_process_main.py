@@ -37,7 +37,7 @@ def finish(file: PyFile) -> Iterator[Finding]:
     behind, entry = entries.end_of_imports(script), script.entry
     assert behind is not None and entry is not None
     block = preamble.edit(script, behind)
-    message = "the script learns its rank, its card and the number of processes"
+    message = "the script reads its rank, its card and the number of processes"
     if entry.first is None:
         yield file.rewrite(RULE, behind, f"{message}, and joins the process group", block, needs=text.needs(file))
         return

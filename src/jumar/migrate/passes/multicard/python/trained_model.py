@@ -31,7 +31,7 @@ def finish(file: PyFile) -> Iterator[Finding]:
         _, end = file.source.span(model.behind)
         yield file.rewrite(RULE, (end, end), f"`{model.spelling}` is wrapped in `DistributedDataParallel`", edit)
         if b"device" not in file.source.data and not models.on_card(script, model.home):
-            message = f"`{model.spelling}` is never moved to a card, and a process group of cards needs it there"
+            message = f"`{model.spelling}` is never moved to a card, but the process group needs it there"
             fix = f'move it and its batches: `{model.spelling}.to(torch.device("npu", LOCAL_RANK))`'
             yield file.report(RULE, model.behind, State.HAND, message, fix)
     for call in script.flow.calls:
@@ -39,7 +39,7 @@ def finish(file: PyFile) -> Iterator[Finding]:
         if name in _OLD:
             yield _unwrap_old(file, call)
         elif name == "torch.nn.parallel.data_parallel":
-            message = "each process drives one card: this branch must not be taken"
+            message = "each process uses one card: this branch must not run"
             yield file.report(RULE, call, State.HAND, message, "call the module itself here")
 
 
@@ -49,7 +49,7 @@ def _unwrap_old(file: PyFile, call: ast.Call) -> Finding:
     if module is None:
         return file.report(RULE, call, State.HAND, "`DataParallel` must go", "leave the module as it is here")
     new = file.text(module)
-    message = "`DataParallel` goes: each process drives one card"
+    message = "`DataParallel` is removed: each process uses one card"
     same = isinstance(statement, ast.Assign) and statement.value is call and file.text(statement.targets[0]) == new
     if same:
         return file.rewrite(RULE, call, message, file.replace(statement, "pass"))

@@ -59,5 +59,5 @@ def _named(entry: ConfigEntry, file: TextFile) -> Iterator[Finding]:
     if found.npu is None:
         yield file.report(RULE, at, found.state, found.message, subject=entry.value)
     else:
-        fix = f"write `{found.npu}`, and look at its value"
+        fix = f"write `{found.npu}`, and check its value"
         yield file.report(RULE, at, State.HAND, found.message, fix, subject=entry.value)

@@ -12,7 +12,7 @@ from jumar.migrate.textfile import TextFile
 RULE = Rule(
     id="YM103",
     name="gpu-resource",
-    summary="GPUs asked from a cluster or a container engine",
+    summary="GPUs requested from a cluster or a container engine",
     keywords=("nvidia", "gpu"),
     safety=Safety.SHOW,
 )

@@ -14,7 +14,7 @@ from jumar.migrate.textfile import TextFile
 RULE = Rule(
     id="YM900",
     name="left-over-setting",
-    summary="a CUDA word in a configuration that no other rule explains",
+    summary="a CUDA word in a configuration that no other rule covers",
     keywords=markers.WORDS,
     safety=Safety.SHOW,
 )
@@ -43,7 +43,7 @@ def finish(file: TextFile) -> Iterator[Finding]:
         if finding_state is State.BENIGN:
             told += 1
             if told == FLOOD:
-                message = "this file holds many CUDA words in data or text; the rest of them is not listed"
+                message = "this file has many CUDA words in data or text; the rest is not listed"
             elif told > FLOOD:
                 continue
         yield file.report(RULE, at, finding_state, message, fix, subject=marker)
@@ -54,12 +54,12 @@ def _is_script(file: TextFile, entry: ConfigEntry) -> bool:
 
 
 def _judge(entry: ConfigEntry, marker: str) -> tuple[State, str, str | None]:
-    fix = "see what reads it, and whether it works with an NPU"
+    fix = "check what reads it, and whether it works with an NPU"
     if entry.kind is Kind.OPEN:
         return State.BENIGN, f"`{entry.key}` is the name of a group", None
     if markers.found(entry.value) is None:
         if not markers.is_strong(entry.key) and entry.value.lower() not in ("true", "yes", "on"):
-            return State.BENIGN, f"`{entry.key}` is a name of the program's own", None
+            return State.BENIGN, f"`{entry.key}` is the program's own name", None
         if entry.value.lower() in ("false", "no", "off", "null", "none", "~", ""):
             return State.BENIGN, f"`{entry.key}` is switched off", None
         return State.HAND, f"`{entry.key}` is `{entry.value[:60]}`", fix
@@ -68,5 +68,5 @@ def _judge(entry: ConfigEntry, marker: str) -> tuple[State, str, str | None]:
     if _ADDRESS.fullmatch(entry.value) or _FILE.fullmatch(entry.value):
         return State.BENIGN, f"`{entry.value[:60]}` is an address or a file name", None
     if markers.is_weak(entry.value):
-        return State.BENIGN, f"`{entry.value[:60]}` speaks of cards in general", None
+        return State.BENIGN, f"`{entry.value[:60]}` means any card", None
     return State.HAND, f"`{entry.key}` is `{entry.value.strip()[:60]}`", fix

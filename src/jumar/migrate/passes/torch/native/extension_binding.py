@@ -22,14 +22,14 @@ RULE = Rule(
 def visit_items(items: list[Item], file: TextFile) -> Iterator[Finding]:
     names = [item.name for item in items if item.kind == "defined"]
     uses_cuda = any(item.kind in ("kernel", "launch", "call") for item in items) or b"cuda" in file.source.data.lower()
-    shown = ", ".join(f"`{name}`" for name in dict.fromkeys(names)) or "nothing that could be read"
+    shown = ", ".join(f"`{name}`" for name in dict.fromkeys(names)) or "nothing readable"
     for item in items:
         if item.kind != "binding":
             continue
         span = (item.start, item.end)
         if uses_cuda:
-            message = f"extension `{item.name}` gives Python {shown}, with CUDA behind it"
+            message = f"extension `{item.name}` exposes {shown} to Python and uses CUDA"
             yield file.report(RULE, span, State.UNSUPPORTED, message, ADVICE, subject=item.name)
         else:
-            message = f"extension `{item.name}` gives Python {shown}; it holds no CUDA"
+            message = f"extension `{item.name}` exposes {shown} to Python and does not use CUDA"
             yield file.report(RULE, span, State.BENIGN, message, subject=item.name)

@@ -14,7 +14,7 @@ from jumar.tables.apis import attributes, keywords
 RULE = Rule(
     id="PT111",
     name="cuda-attribute",
-    summary="an attribute or keyword of torch's own objects that says CUDA",
+    summary="an attribute or keyword of torch's own objects with `cuda` in its name",
     keywords=("cuda_stream", "cuda_event", "cuda_graph"),
 )
 
@@ -27,11 +27,11 @@ def visit_Attribute(node: ast.Attribute, file: PyFile) -> Iterator[Finding]:
     if at is None:
         return
     if owners.is_assigned(file, node):
-        yield file.report(RULE, at, State.BENIGN, f"`.{node.attr}` is an attribute of this file's own")
+        yield file.report(RULE, at, State.BENIGN, f"`.{node.attr}` is this file's own attribute")
         return
     change = targets.style(file).attribute(file, node, new)
     what = f"`.{node.attr}` is `.{new}` on an NPU"
-    yield file.rewrite(RULE, at, what, change, otherwise=f"write `.{new}` where this runs on an NPU")
+    yield file.rewrite(RULE, at, what, change, otherwise=f"write `.{new}` if this runs on an NPU")
 
 
 def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:

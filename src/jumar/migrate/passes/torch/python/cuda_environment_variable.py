@@ -106,7 +106,7 @@ def _renamed(node: ast.Constant, row: Variable, found: Use, file: PyFile) -> Ite
             yield file.report(RULE, node, State.HAND, f"{message}: {row.note}", _advice(row), subject=row.name)
             return
         if changed:
-            message += "; sorted, because the list must ascend: rank and card no longer pair as before"
+            message += "; sorted, because the list must ascend: ranks may use other cards than before"
             edits += changed
     yield file.rewrite(RULE, node, message, *edits, subject=row.name, styles=WRITTEN_STYLES)
 
@@ -138,7 +138,7 @@ def _agnostic(node: ast.Constant, row: Variable, found: Use, file: PyFile) -> It
     message = f"`{row.npu}` is set with `{row.name}`"
     is_plain = isinstance(assign, ast.Assign) and found.sets and found.is_sure and changed == []
     if not is_plain or not isinstance(assign, ast.Assign) or not isinstance(target, ast.Subscript):
-        fix = f"let it work with `{row.npu}` too"
+        fix = f"make it work with `{row.npu}` too"
         yield file.report(RULE, node, State.HAND, f"`{row.name}` is for CUDA only: {row.note}", fix, subject=row.name)
         return
     other = f'{file.text(target.value)}["{row.npu}"]'

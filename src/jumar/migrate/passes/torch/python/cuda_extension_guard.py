@@ -25,7 +25,7 @@ def visit_Attribute(node: ast.Attribute, file: PyFile) -> Iterator[Finding]:
     if guard is None:
         return
     if guard.has_way_out:
-        message = f"stays as it is: NPU tensors must not reach the CUDA kernel `{guard.kernel}`"
+        message = f"stays: NPU tensors must not reach the CUDA kernel `{guard.kernel}`"
         fix = "nothing to do while the other branch is plain torch; for speed, port the kernel to Ascend C"
     else:
         message = f"NPU tensors fail here, in front of the CUDA kernel `{guard.kernel}`"

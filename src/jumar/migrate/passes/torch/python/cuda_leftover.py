@@ -17,7 +17,7 @@ from jumar.migrate.rule import Rule
 RULE = Rule(
     id="PT900",
     name="cuda-leftover",
-    summary="a word with CUDA in it that no other rule knows",
+    summary="a word with CUDA that no other rule covers",
     keywords=("cuda", "nccl", "cudnn", "nvidia", "nvtx", "cublas"),
 )
 _PART = re.compile(rb"cu(?:da|dnn|blas)|nccl|nv(?:idia|tx)")
@@ -28,7 +28,7 @@ _CODE = re.compile(
 _FLAG = re.compile(r"-{1,2}[\w-]+=?")
 _OWN_WORD = re.compile(r"(?=.*[a-z0-9]_)[a-z0-9_.-]+|_+[A-Z_]+")
 _KNOWN_FIELDS = re.compile(r"(self_)?cuda_(time|memory_usage)(_total)?(_str)?")
-_FIX = "look at it: change it for the NPU, or mark the line with `# jumar: keep`"
+_FIX = "change it for the NPU, or mark the line with `# jumar: keep`"
 
 
 def finish(file: PyFile) -> Iterator[Finding]:
@@ -129,11 +129,11 @@ def _in_string(file: PyFile, node: ast.Constant | ast.JoinedStr | None, place: S
     if re.search(r"\w://|git@|^nvidia/\w|^www\.", inner) and not re.search(r"download\.pytorch\.org", inner):
         return State.BENIGN, "an address"
     if _FLAG.fullmatch(inner):
-        return State.BENIGN, "an option of the program's own"
+        return State.BENIGN, "the program's own option"
     if _CODE.search(inner) or _KNOWN_FIELDS.fullmatch(inner):
         return State.HAND, "a string that a program may act on"
     if _OWN_WORD.fullmatch(inner):
-        return State.BENIGN, "a name of the program's own"
+        return State.BENIGN, "the program's own name"
     if " " in inner.strip() and not inner.startswith("#"):
         return State.BENIGN, "text"
     return State.HAND, "a string that a program may act on"
@@ -163,7 +163,7 @@ def _in_code(file: PyFile, word: str, offset: int) -> tuple[State, str]:
         return State.HAND, "a field that torch names differently on an NPU"
     if word.startswith(".") and last == "cuda" and not _is_flag(file, offset + len(word)):
         return State.HAND, "the method `cuda` as a value"
-    return State.BENIGN, "a name of the program's own"
+    return State.BENIGN, "the program's own name"
 
 
 def _is_flag(file: PyFile, end: int) -> bool:

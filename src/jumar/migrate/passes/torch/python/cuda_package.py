@@ -20,7 +20,7 @@ RULE = Rule(
     words=tuple(root.lower() for root in roots()),
     roots=roots(),
 )
-_GUARDED = "; the import is guarded, so without it the program takes its other way"
+_GUARDED = "; the import is guarded, so without it the program takes its other branch"
 _IMPORTERS = {"import_module", "find_spec", "importorskip", "__import__", "version", "_is_package_available"}
 _PACKAGE_TEXT = re.compile(
     r"(flash[-_]attn|xformers|triton|bitsandbytes|transformer[-_]engine|cupy|pynvml|causal[-_]conv1d|mamba[-_]ssm)"

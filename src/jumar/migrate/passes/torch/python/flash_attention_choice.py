@@ -40,13 +40,13 @@ def visit_ImportFrom(node: ast.ImportFrom, file: PyFile) -> Iterator[Finding]:
         return
     for alias in node.names:
         if alias.name in _QUESTIONS:
-            message = f"`{alias.name}` can be imported on any machine"
+            message = f"`{alias.name}` imports on any machine"
             yield file.report(RULE, alias, State.BENIGN, message, subject=alias.name)
 
 
 def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
     last = name.rpartition(".")[2]
     if last in _QUESTIONS:
-        message = f"`{last}` is False on an NPU machine, where `flash_attention_2` works all the same"
-        fix = "ask `is_torch_npu_available() or …`, or choose `flash_attention_2` without asking"
+        message = f"`{last}` is False on an NPU machine, although `flash_attention_2` works"
+        fix = "test `is_torch_npu_available() or …`, or use `flash_attention_2` without a test"
         yield file.report(RULE, node, State.HAND, message, fix, subject=name)

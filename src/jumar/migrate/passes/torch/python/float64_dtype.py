@@ -17,7 +17,7 @@ RULE = Rule(
     roots=("torch",),
 )
 _NAMES = {"torch.float64", "torch.double", "torch.complex128", "torch.cdouble", "torch.DoubleTensor"}
-_MESSAGE = "`{}` has few NPU kernels: what is missing runs slowly on the control cores, on the CPU, or fails"
+_MESSAGE = "`{}` has few NPU kernels: missing ones run slowly on the control cores or on the CPU, or fail"
 _FIX = "use float32 on the device, and keep float64 for work on the CPU"
 
 

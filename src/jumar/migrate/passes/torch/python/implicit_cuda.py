@@ -17,7 +17,7 @@ from jumar.tables.apis import defaults
 RULE = Rule(
     id="PT110",
     name="implicit-cuda",
-    summary="a call that means CUDA by default",
+    summary="a call that defaults to CUDA",
     keywords=("gradscaler", "fork_rng"),
 )
 
@@ -29,7 +29,7 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
         return
     if len(node.args) > row.position and not file.has_stars(node):
         return
-    what = f"`{name}` means CUDA when `{row.keyword}` is not given"
+    what = f"`{name}` defaults to CUDA without `{row.keyword}`"
     if file.settings.to is Style.IMPORT:
         yield file.rewrite(RULE, node.func, what + "; it is replaced" + runtime.DONE.note)
         return

@@ -13,7 +13,7 @@ from jumar.migrate.rule import Rule
 RULE = Rule(
     id="PT106",
     name="is-cuda",
-    summary="a question whether a tensor is on a CUDA device",
+    summary="a test whether a tensor is on a CUDA device",
     keywords=("is_cuda",),
 )
 
@@ -37,4 +37,4 @@ def visit_Attribute(node: ast.Attribute, file: PyFile) -> Iterator[Finding]:
         yield file.report(RULE, at, State.HAND, "`.is_cuda` may be of this project's own class", fix)
         return
     change = targets.style(file).is_on_device(file, node)
-    yield file.rewrite(RULE, at, "`.is_cuda` asks for the device", change, otherwise="compare `x.device.type`")
+    yield file.rewrite(RULE, at, "`.is_cuda` tests the device", change, otherwise="compare `x.device.type`")

@@ -23,7 +23,7 @@ RULE = Rule(
 )
 _CLASSES = {"Trainer", "Fabric", "LightningCLI"}
 _OWNERS = ("lightning", "pytorch_lightning", "lightning_fabric")
-_FIX = "Lightning knows `npu` only once an `Accelerator` for it is registered; else use `--to import`, or accelerate"
+_FIX = "register an `Accelerator` for `npu` with Lightning first; otherwise use `--to import`, or accelerate"
 
 
 def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
@@ -37,7 +37,7 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
         if keyword.arg == "accelerator" and isinstance(value, ast.Constant) and value.value in ("gpu", "cuda"):
             yield _accelerator(value, str(value.value), file)
         elif keyword.arg in ("gpus", "auto_select_gpus", "num_gpus") and (name or keyword.arg != "num_gpus"):
-            message = f"`{keyword.arg}` asks Lightning for CUDA cards"
+            message = f"`{keyword.arg}` requests CUDA cards from Lightning"
             fix = 'write `accelerator="npu", devices=…`; ' + _FIX
             yield file.report(RULE, keyword, State.HAND, message, fix, subject="lightning")
 

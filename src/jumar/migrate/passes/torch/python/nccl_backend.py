@@ -71,7 +71,7 @@ def _rewritten(node: ast.Constant, file: PyFile, old: str, new: str) -> Iterator
 
 def _agnostic(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
     """Both names where backends are listed or compared, the device's own backend where one is chosen."""
-    message = f"backend {file.text(node)} is the one of the device at hand"
+    message = f"backend {file.text(node)} becomes the device's own"
     parent = file.parent(node)
     start, end = file.source.span(node)
     if node in file.lost or node.value != "nccl" or isinstance(parent, (ast.Dict, ast.Subscript, ast.MatchValue)):
@@ -79,7 +79,7 @@ def _agnostic(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
     elif isinstance(parent, (ast.List, ast.Tuple, ast.Set)):
         known = any(isinstance(item, ast.Constant) and item.value == "hccl" for item in parent.elts)
         edits = () if known else (Edit(end, end, b', "hccl"'),)
-        yield file.rewrite(RULE, node, "`hccl` stands beside `nccl`", *edits, styles=WRITTEN_STYLES)
+        yield file.rewrite(RULE, node, "`hccl` is added beside `nccl`", *edits, styles=WRITTEN_STYLES)
     elif isinstance(parent, ast.Compare):
         yield from _compared(node, parent, file)
     elif not file.imports("torch"):
@@ -97,10 +97,10 @@ def _compared(node: ast.Constant, compare: ast.Compare, file: PyFile) -> Iterato
     start, end = file.source.span(node)
     match = operator.fullmatch(file.source.data, left, start)
     if word is None or match is None:
-        yield file.report(RULE, node, State.HAND, "`nccl` is compared", "let it be true for `hccl` too")
+        yield file.report(RULE, node, State.HAND, "`nccl` is compared", "make it true for `hccl` too")
         return
     edits = (Edit(*match.span(1), word.encode()), Edit(start, end, b'("nccl", "hccl")'))
-    yield file.rewrite(RULE, node, "`hccl` counts like `nccl`", *edits, styles=WRITTEN_STYLES)
+    yield file.rewrite(RULE, node, "`hccl` is treated like `nccl`", *edits, styles=WRITTEN_STYLES)
 
 
 def _is_backend_argument(node: ast.Constant, file: PyFile) -> bool:

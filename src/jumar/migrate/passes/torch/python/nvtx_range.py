@@ -50,14 +50,14 @@ def visit_ImportFrom(node: ast.ImportFrom, file: PyFile) -> Iterator[Finding]:
     names = [alias for alias in node.names if node.module == "torch.cuda.nvtx" or alias.name == "nvtx"]
     whole = len(names) == len(node.names)
     for at in [node] if whole else names:
-        message = "`torch.cuda.nvtx` can be imported on any machine; its uses are changed"
+        message = "`torch.cuda.nvtx` imports on any machine; its uses are changed"
         yield file.report(RULE, at, State.BENIGN, message, subject="torch.cuda.nvtx")
 
 
 def visit_Import(node: ast.Import, file: PyFile) -> Iterator[Finding]:
     for alias in node.names:
         if alias.name == "torch.cuda.nvtx":
-            message = "`torch.cuda.nvtx` can be imported on any machine; its uses are changed"
+            message = "`torch.cuda.nvtx` imports on any machine; its uses are changed"
             yield file.report(RULE, alias, State.BENIGN, message, subject=alias.name)
 
 

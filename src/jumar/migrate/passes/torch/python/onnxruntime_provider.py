@@ -41,8 +41,8 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
         known = any(isinstance(item, ast.Constant) and item.value == _NEW for item in up.elts)
         start, _ = file.source.span(node)
         both = () if known else (Edit(start, start, f'"{_NEW}", '.encode()),)
-        yield file.rewrite(RULE, node, f"`{_NEW}` stands before `{_OLD}`", *both, subject=_OLD, styles=WRITTEN_STYLES)
+        yield file.rewrite(RULE, node, f"`{_NEW}` is put before `{_OLD}`", *both, subject=_OLD, styles=WRITTEN_STYLES)
     elif edits is None or targets.is_agnostic(file):
-        yield file.report(RULE, node, State.HAND, message, "choose it by the device at hand", subject=_OLD)
+        yield file.report(RULE, node, State.HAND, message, "choose it by device", subject=_OLD)
     else:
         yield file.rewrite(RULE, node, message, *edits, subject=_OLD, styles=WRITTEN_STYLES)

@@ -36,6 +36,6 @@ def visit_keyword(node: ast.keyword, file: PyFile) -> Iterator[Finding]:
         if name == "torch" and "torch-npu" not in names:
             release = release_for(file.settings.torch)
             fix = f"add `torch_npu=={release.torch_npu}` for an Ascend machine" if release else None
-            yield file.report(RULE, item, State.HAND, "torch_npu has to stand beside torch, in the same version", fix)
+            yield file.report(RULE, item, State.HAND, "torch needs torch_npu of the same version", fix)
         elif row is not None:
             yield file.report(RULE, item, row.state, f"`{name}`: {row.note}", subject=name)

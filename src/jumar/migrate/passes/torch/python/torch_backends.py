@@ -39,7 +39,7 @@ def visit_ImportFrom(node: ast.ImportFrom, file: PyFile) -> Iterator[Finding]:
 def visit_Import(node: ast.Import, file: PyFile) -> Iterator[Finding]:
     for alias in node.names:
         if alias.name.startswith(_PREFIX):
-            yield file.report(RULE, alias, State.BENIGN, f"`{alias.name}` can be imported on any machine")
+            yield file.report(RULE, alias, State.BENIGN, f"`{alias.name}` imports on any machine")
 
 
 def _is_no_bool(node: ast.expr, file: PyFile) -> bool:

@@ -49,7 +49,7 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
         message = "mode `reduce-overhead` becomes NPU graphs with inductor only"
         yield file.report(RULE, node, State.BENIGN, message, subject="torch.compile")
         return
-    fix = "leave the mode out; `reduce-overhead` is the only one that torch_npu knows"
+    fix = "remove the mode; torch_npu knows only `reduce-overhead`"
     yield file.report(RULE, node, State.HAND, f"mode `{node.value}` tunes CUDA kernels", fix, subject="torch.compile")
 
 
@@ -60,7 +60,7 @@ def _backend(node: ast.Constant, value: str, file: PyFile) -> Iterator[Finding]:
         if edits and not targets.is_agnostic(file):
             yield file.rewrite(RULE, node, message, *edits, needs=(npu.IMPORT,), styles=WRITTEN_STYLES)
         else:
-            yield file.report(RULE, node, State.HAND, message, "choose the backend by the device at hand")
+            yield file.report(RULE, node, State.HAND, message, "choose the backend by device")
     elif value not in _BACKENDS:
         fix = "use `inductor`, `npugraphs`, `npugraph_ex` or a backend of torchair"
-        yield file.report(RULE, node, State.UNSUPPORTED, f"backend `{value}` does not know NPUs", fix)
+        yield file.report(RULE, node, State.UNSUPPORTED, f"backend `{value}` does not support NPUs", fix)

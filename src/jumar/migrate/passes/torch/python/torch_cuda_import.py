@@ -42,7 +42,7 @@ def _import_as(node: ast.Import, alias: ast.alias, file: PyFile) -> Finding:
     if new is None:
         return file.report(RULE, alias, row.state, f"`{alias.name}` has no counterpart on an NPU", row.note, alias.name)
     if len(node.names) > 1:
-        fix = f"give `{alias.name}` an import line of its own and run `jumar migrate` again"
+        fix = f"put `{alias.name}` on its own import line and run `jumar migrate` again"
         return file.report(RULE, alias, State.HAND, f"`{alias.name}` is imported together with others", fix)
     module, last = targets.style(file).origin(new, file)
     text = f"from {module} import {last} as {alias.asname}" if module else f"import {last} as {alias.asname}"
@@ -69,7 +69,7 @@ def visit_ImportFrom(node: ast.ImportFrom, file: PyFile) -> Iterator[Finding]:
         elif file.settings.to is Style.IMPORT:
             yield file.rewrite(RULE, alias, f"`{name}` is replaced at run time, by `transfer_to_npu`", subject=name)
         elif new == name:
-            yield file.report(RULE, alias, State.BENIGN, f"`{name}` works as it stands")
+            yield file.report(RULE, alias, State.BENIGN, f"`{name}` works unchanged")
         else:
             goals[alias] = targets.style(file).origin(new, file)
     if goals:

@@ -36,7 +36,7 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
     context = node.ctx if isinstance(node, (ast.Name, ast.Attribute)) else None
     if not isinstance(context, ast.Load):
         if isinstance(node, ast.Attribute):
-            fix = "patch the name of `torch.npu` instead, and ask why torch is patched at all"
+            fix = "patch `torch.npu` instead, and check whether the patch is still needed"
             yield file.report(RULE, node, State.HAND, f"`{name}` is replaced or deleted here", fix, name)
         return
     row = targets.row_for(name, file)
@@ -44,7 +44,7 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
     if new is None:
         yield _left(node, name, file)
     elif new == name and file.settings.to is not Style.IMPORT:
-        yield file.report(RULE, node, State.BENIGN, f"`{name}` works as it stands with torch {file.settings.torch}")
+        yield file.report(RULE, node, State.BENIGN, f"`{name}` works unchanged with torch {file.settings.torch}")
     else:
         what = f"`{name}` is replaced" if file.settings.to is Style.IMPORT else f"`{name}` becomes `{new}`"
         yield file.rewrite(

@@ -12,7 +12,7 @@ from jumar.migrate.rule import Rule
 RULE = Rule(
     id="PT171",
     name="torch-load-without-map-location",
-    summary="torch.load that puts tensors back where they were saved",
+    summary="torch.load that restores tensors to the device they were saved from",
     keywords=("torch.load", "torch.jit.load", "import load", "t.load("),
 )
 
@@ -27,5 +27,5 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
         fix = "keep the `cuda` names as keys, map them to `npu` ones, and add the `npu` names of new checkpoints"
         yield file.report(RULE, where, State.HAND, "this maps the devices a checkpoint was saved on", fix)
     elif where is None and not file.has_stars(node):
-        message = "a checkpoint that was saved on CUDA does not load without `map_location` on an NPU machine"
+        message = "without `map_location`, a checkpoint saved on CUDA does not load on an NPU machine"
         yield file.report(RULE, node, State.HAND, message, 'add `map_location="cpu"` and move the model afterwards')

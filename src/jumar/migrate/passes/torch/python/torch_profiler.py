@@ -109,10 +109,10 @@ def _below_import(node: ast.expr, name: str, message: str, file: PyFile) -> Find
 
 
 def _left(node: ast.expr, name: str, blocker: str, file: PyFile) -> Finding:
-    message, fix = f"`{name}` records CUDA only", "choose `torch_npu.profiler` by the device at hand"
+    message, fix = f"`{name}` records CUDA only", "choose `torch_npu.profiler` by device"
     if blocker:
         message += f"; torch_npu's profiler has no `{blocker.strip('.')}`, so it stays"
-        fix = f"use `torch_npu.profiler` and do without `{blocker.strip('.')}`"
+        fix = f"use `torch_npu.profiler` without `{blocker.strip('.')}`"
     return file.report(RULE, node, State.HAND, message, fix, subject=name)
 
 

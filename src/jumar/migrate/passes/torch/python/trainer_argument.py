@@ -31,7 +31,7 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
         if edits and not targets.is_agnostic(file):
             yield file.rewrite(RULE, node, message, *edits, subject=value, styles=WRITTEN_STYLES)
         else:
-            yield file.report(RULE, node, State.HAND, message, "choose it by the device at hand", subject=value)
+            yield file.report(RULE, node, State.HAND, message, "choose it by device", subject=value)
     elif value == "adamw_torch_fused":
         message = f"`{value}` works on NPUs; `{_NPU_ADAMW}` is their own fused form"
         yield file.report(RULE, node, State.BENIGN, message, subject=value)
@@ -49,7 +49,7 @@ def visit_keyword(node: ast.keyword, file: PyFile) -> Iterator[Finding]:
     word = shapes.last_word(call.func) if isinstance(call, ast.Call) else ""
     if node.arg == "tf32" and word.endswith(("Arguments", "Config")):
         fix = "leave it out and set `torch.npu.matmul.allow_hf32 = True`"
-        yield file.report(RULE, node, State.HAND, "`tf32` stops with an error without an Ampere card", fix)
+        yield file.report(RULE, node, State.HAND, "`tf32` raises an error without an Ampere card", fix)
     elif node.arg == "no_cuda" and word.endswith("Arguments"):
         yield file.report(
             RULE, node, State.BENIGN, "`no_cuda` means the CPU on every machine; `use_cpu` is its new name"

@@ -85,7 +85,7 @@ def _finding(node: ast.expr, name: str, verdict: Verdict, file: PyFile) -> Findi
         Support.UNSUPPORTED: "use another function, or do this part on the CPU (`.cpu()` before, `.to(device)` after)",
         Support.FALLBACK: "it works, but copies to the CPU and back: keep it out of the training loop",
         Support.UNTRIED: "compare its result with the CPU once",
-        Support.LIMITED: "look it up in the vendor's table before you rely on it",
+        Support.LIMITED: "check the vendor's table before you rely on it",
     }
     message = f"`{name}` {said[verdict.support]} ({verdict.table})"
     return file.report(RULE, node, _STATES[verdict.support], message, fix.get(verdict.support), subject=name)

@@ -12,7 +12,7 @@ from jumar.migrate.textfile import TextFile
 RULE = Rule(
     id="RQ900",
     name="left-over-requirement",
-    summary="a CUDA word in a requirement that no other rule explains",
+    summary="a CUDA word in a requirement that no other rule covers",
     keywords=markers.WORDS,
     safety=Safety.SHOW,
 )
@@ -23,7 +23,7 @@ def finish(file: TextFile) -> Iterator[Finding]:
         text = file.text((start, end))
         marker = markers.found(text)
         if marker and not file.is_covered(start, end):
-            fix = "see whether it has a build without CUDA"
+            fix = "check whether it has a build without CUDA"
             yield file.report(
                 RULE, (start, end), State.HAND, f"`{text.strip()[:80]}` may need CUDA", fix, subject=marker
             )

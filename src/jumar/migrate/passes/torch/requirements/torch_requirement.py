@@ -48,15 +48,13 @@ def _torch(pin: Pin, file: TextFile) -> Iterator[Finding]:
     span = (pin.start, pin.end)
     allowed = pins.specifier(pin)
     if allowed is None:
-        message = "torch_npu has to match this torch, whose version cannot be told"
+        message = "torch_npu must match this torch, whose version is unknown"
         yield file.report(RULE, span, State.HAND, message, "add the `torch_npu` of the same version")
         return
     version = pins.exact(allowed)
     row = release_for(version) if version else release_within(allowed, file.settings.torch)
     if row is None:
-        yield file.report(
-            RULE, span, State.HAND, _no_row(pin.text, version), "choose a torch that torch_npu is made for"
-        )
+        yield file.report(RULE, span, State.HAND, _no_row(pin.text, version), "choose a torch that torch_npu supports")
         return
     message = f"`torch_npu=={row.torch_npu}` belongs to torch {row.torch} (CANN {row.cann})"
     if Version(row.torch) < _PLAIN_SINCE:

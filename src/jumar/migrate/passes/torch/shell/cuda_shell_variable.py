@@ -54,7 +54,7 @@ def _rename(
     value = assignment.value
     if file.settings.to is Style.AGNOSTIC:
         if any(other.name == found.npu for other in command.assignments):
-            yield file.report(RULE, at, State.BENIGN, f"`{assignment.name}` stands beside `{found.npu}`")
+            yield file.report(RULE, at, State.BENIGN, f"`{assignment.name}` is kept beside `{found.npu}`")
             return
         if assignment.start in file.lone_assignments or not _SIMPLE.fullmatch(file.text((value.start, value.end))):
             fix = f"set `{found.npu}` as well"
@@ -133,4 +133,4 @@ def _is_own(assignment: Assignment, command: Command, file: TextFile) -> bool:
 
 
 def _removal(found: Verdict) -> str | None:
-    return "nothing has to be done; the line may go" if found.state is State.BENIGN else None
+    return "nothing to do; you may delete the line" if found.state is State.BENIGN else None

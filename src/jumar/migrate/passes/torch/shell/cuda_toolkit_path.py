@@ -31,7 +31,7 @@ def visit_assignment(assignment: Assignment, command: Command, file: TextFile) -
     at = (assignment.start, max(assignment.value.end, assignment.name_end))
     if _PATH.search(assignment.value.text) and not file.is_covered(*at):
         message = f"`{assignment.name}` points into the CUDA toolkit"
-        yield file.report(RULE, at, State.HAND, message, f"`{SET_ENV}` sets the paths of CANN; drop this one")
+        yield file.report(RULE, at, State.HAND, message, f"`{SET_ENV}` sets the paths of CANN; delete this one")
 
 
 def visit_command(command: Command, file: TextFile) -> Iterator[Finding]:
@@ -55,5 +55,5 @@ def visit_command(command: Command, file: TextFile) -> Iterator[Finding]:
             and not file.is_covered(word.start, word.end)
             and command.name not in ("echo", "printf")
         ):
-            message = f"`{word.text[:80]}` lies in the CUDA toolkit"
+            message = f"`{word.text[:80]}` is in the CUDA toolkit"
             yield file.report(RULE, (word.start, word.end), State.HAND, message, f"use the paths of CANN: `{SET_ENV}`")

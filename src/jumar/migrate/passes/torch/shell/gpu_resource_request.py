@@ -15,20 +15,20 @@ from jumar.migrate.textfile import TextFile
 RULE = Rule(
     id="SH103",
     name="gpu-resource-request",
-    summary="GPUs asked from a batch scheduler",
+    summary="GPUs requested from a batch scheduler",
     keywords=("gpu", "nvidia", "cuda"),
     safety=Safety.SHOW,
 )
 _SCHEDULERS = frozenset({"srun", "sbatch", "salloc", "qsub", "bsub", "sinfo", "squeue", "scontrol"})
 _REQUEST = re.compile(r"--?(?:gres|gpus?(?:-[\w-]+)?|ntasks-per-gpu|cpus-per-gpu|mem-per-gpu|constraint|tres[\w-]*)\b")
-_ADVICE = "ask your administrator for the name that NPUs have there (often `--gres=npu:8`) and write it here"
+_ADVICE = "ask your administrator how the site names NPUs (often `--gres=npu:8`) and write it here"
 
 
 def visit_directive(span: Span, file: TextFile) -> Iterator[Finding]:
     text = file.text(span)
     if markers.found(text.partition(" ")[2]) is None or re.search(r"--(?:job-name|output|error|comment)|-[Joe] ", text):
         return
-    yield file.report(RULE, span, State.HAND, f"`{text}` asks the scheduler for GPUs", _ADVICE, subject="gpu")
+    yield file.report(RULE, span, State.HAND, f"`{text}` requests GPUs from the scheduler", _ADVICE, subject="gpu")
 
 
 def visit_command(command: Command, file: TextFile) -> Iterator[Finding]:
@@ -48,6 +48,6 @@ def visit_command(command: Command, file: TextFile) -> Iterator[Finding]:
                 RULE,
                 (word.start, end),
                 State.HAND,
-                f"`{file.text((word.start, end))}` asks the scheduler for GPUs",
+                f"`{file.text((word.start, end))}` requests GPUs from the scheduler",
                 _ADVICE,
             )

@@ -48,7 +48,7 @@ def _string(file: TextFile, code: Word) -> Iterator[Finding]:
     if quote == b"'":
         piece = embedded.literal(data, *span, forbidden=b"'")
     elif code.has_expansion:
-        yield file.report(RULE, (code.start, code.end), State.HAND, "Python code that the shell puts together", _fix())
+        yield file.report(RULE, (code.start, code.end), State.HAND, "Python code that the shell assembles", _fix())
         return
     else:
         piece = embedded.decoded(data, *span, _ESCAPE, lambda raw: raw[1:].strip(b"\r\n"), _encode)
@@ -61,7 +61,7 @@ def _heredoc(file: TextFile, heredoc: Heredoc) -> Iterator[Finding]:
     if markers.found(data[heredoc.start : heredoc.end].decode("utf-8", "replace")) is None:
         return
     if not heredoc.is_literal:
-        yield file.report(RULE, span, State.HAND, "Python code that the shell puts together", _fix())
+        yield file.report(RULE, span, State.HAND, "Python code that the shell assembles", _fix())
         return
     yield from _run(file, embedded.literal(data, *span), span)
 
@@ -69,7 +69,7 @@ def _heredoc(file: TextFile, heredoc: Heredoc) -> Iterator[Finding]:
 def _run(file: TextFile, piece: embedded.Piece, span: tuple[int, int]) -> Iterator[Finding]:
     found = embedded.python_findings(piece, file.source, file.settings)
     if found is None:
-        yield file.report(RULE, span, State.HAND, "Python code that could not be read", _fix())
+        yield file.report(RULE, span, State.HAND, "Python code that cannot be parsed", _fix())
         return
     file.covered.append(span)
     yield from found
@@ -80,4 +80,4 @@ def _encode(new: bytes, offset: int) -> bytes:
 
 
 def _fix() -> str:
-    return 'change it by hand: `torch.cuda` is `torch.npu`, `"cuda"` is `"npu"`, behind `import torch_npu`'
+    return 'change it by hand: `torch.cuda` is `torch.npu`, `"cuda"` is `"npu"`, after `import torch_npu`'

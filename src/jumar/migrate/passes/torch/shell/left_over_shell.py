@@ -15,7 +15,7 @@ from jumar.migrate.textfile import TextFile
 RULE = Rule(
     id="SH900",
     name="left-over-shell",
-    summary="a CUDA word in shell text that no other rule explains",
+    summary="a CUDA word in shell text that no other rule covers",
     keywords=markers.WORDS,
     safety=Safety.SHOW,
 )
@@ -99,9 +99,9 @@ def _word(file: TextFile, word: Word, state: State) -> Iterator[Finding]:
     elif markers.is_prose(word.text):
         yield file.report(RULE, span, State.BENIGN, f"`{marker}` in a sentence")
     elif markers.is_weak(text):
-        yield file.report(RULE, span, State.BENIGN, f"`{shown}` speaks of cards in general")
+        yield file.report(RULE, span, State.BENIGN, f"`{shown}` means any card")
     else:
-        fix = "see what reads it, and whether it works with an NPU"
+        fix = "check what reads it, and whether it works with an NPU"
         yield file.report(RULE, span, State.HAND, f"`{shown}` may depend on CUDA", fix, subject=marker)
 
 
@@ -113,8 +113,8 @@ def _lines(file: TextFile, start: int, end: int) -> Iterator[Finding]:
         marker = markers.found(file.text(span))
         is_comment = re.match(r"\s*#(?!SBATCH|PBS|BSUB)", file.text(span))
         if marker and not file.is_covered(*span) and not is_comment:
-            message = f"`{marker}` in text that the script hands over"
-            yield file.report(RULE, span, State.HAND, message, "see what reads it, and whether it works with an NPU")
+            message = f"`{marker}` in text that the script passes on"
+            yield file.report(RULE, span, State.HAND, message, "check what reads it, and whether it works with an NPU")
         at = max(span[1] + 1, at + 1)
 
 

@@ -47,8 +47,8 @@ def visit_command(command: Command, file: TextFile) -> Iterator[Finding]:
     rest = command.words[position + 1 :]
     span = (word.start, max(word.end, rest[-1].end) if rest else word.end)
     if command.name in _PROBES:
-        message = f"asks whether `{name}` is there: {tool.note}"
-        fix = "ask for `npu-smi` where an NPU is looked for" if tool.npu else None
+        message = f"tests for `{name}`: {tool.note}"
+        fix = "test for `npu-smi` to find an NPU" if tool.npu else None
         yield file.report(RULE, span, State.HAND, message, fix, subject=name)
     elif tool.npu and not rest and not command.is_piped and word.text == name and not word.is_quoted:
         yield file.rewrite(
