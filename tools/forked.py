@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from jumar import start
+
 _FORK = multiprocessing.get_context("forkserver")
 
 
@@ -18,6 +20,7 @@ _FORK = multiprocessing.get_context("forkserver")
 def prepared(jobs: int, machine: str, modules: tuple[str, ...]) -> Iterator[None]:
     """Around all `run`s: the emulated machine, threads per process, and what is imported in advance."""
     os.environ["JUMAR_EMULATE"] = "1"
+    start.begin()
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // jobs)))
     os.environ.setdefault("JUMAR_MACHINE", f"{machine}-{os.getpid()}")
     _FORK.set_forkserver_preload(list(modules))

@@ -239,9 +239,7 @@ def test_out_writes_a_copy(jumar: Run, project: Path, tmp_path: Path) -> None:
     assert again.err == (
         "error: `copy` is not empty\n\nhint: name a new folder, or use `--force` to overwrite existing files\n"
     )
-    assert jumar("migrate", "project", "-o", "project/copy").err.startswith(
-        "error: `project/copy` lies inside `project`"
-    )
+    assert jumar("migrate", "project", "-o", "project/copy").err.startswith("error: `project/copy` is inside `project`")
 
 
 def test_what_cannot_be_copied_is_said(jumar: Run, project: Path) -> None:

@@ -78,7 +78,7 @@ def test_a_day_with_a_bucket(jumar: Jumar, data: Path, where: tuple[str, ...]) -
         (("rm", "obs://bucket-1/"), "is a whole bucket"),
         (("ls", "--target", "locale"), "no such target: `locale`"),
         (("ls", "--target", "huaweicloud"), "has no OBS endpoint"),
-        (("ls", "--endpoint", "http://example.com"), "not an endpoint to send keys to"),
+        (("ls", "--endpoint", "http://example.com"), "not a safe endpoint for keys"),
         (("ls", "--endpoint", "https://obs.example.com"), "no key pair for the target `huaweicloud`"),
         (("lss",), "no such command: `jumar cloud lss`"),
     ],

@@ -230,7 +230,7 @@ def test_addresses() -> None:
     assert parse("S3://bucket-1") == Remote("s3", "bucket-1", "")
     assert parse(Path("x/y")) == Path("x/y")
     assert parse("C:\\data\\x") == Path("C:\\data\\x")
-    for wrong, message in [("ob://b/x", "no such kind"), ("obs:///x", "names no bucket"), ("obs://A/x", "not a bucket"),
+    for wrong, message in [("ob://b/x", "unknown kind"), ("obs:///x", "names no bucket"), ("obs://A/x", "not a bucket"),
                            ("obs://1.2.3.4/x", "not a bucket"), ("", "is empty")]:  # fmt: skip
         with pytest.raises(UserError, match=message):
             parse(wrong)

@@ -114,7 +114,7 @@ def test_on_cpu_maps_the_device_and_keeps_the_path() -> None:
     assert built.variables["JUMAR_MINDSPORE_TARGET"] == "CPU"
     assert built.variables["DNNL_MAX_CPU_ISA"] == "AVX2"
     assert built.variables["PYTHONPATH"] == f"{_SITE}:/mine"
-    assert "device_target becomes CPU" in built.where
+    assert "device_target is CPU" in built.where
 
 
 def test_own_choice_of_instructions_is_kept() -> None:
@@ -152,7 +152,7 @@ def test_wrong_interpreter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     with pytest.raises(UserError, match="no such interpreter: `/no/python`"):
         mindspore.installed("/no/python")
-    with pytest.raises(UserError, match="is not a Python that works"):
+    with pytest.raises(UserError, match="is not a working Python"):
         mindspore.installed("/bin/false")
 
 

@@ -10,21 +10,11 @@ from running import Run
 from jumar.core.errors import UserError
 from jumar.emulate.glue import composite, generate, sparse
 from jumar.tables import operators
-
-_NAMES = """
-import json
-import torch, torch_npu
-schemas = {}
-for schema in torch._C._jit_get_all_schemas():
-    if schema.name.startswith(("aten::", "npu::")):
-        full = schema.name + ("." + schema.overload_name if schema.overload_name else "")
-        schemas[full] = [[argument.name for argument in schema.arguments], len(schema.returns)]
-print(json.dumps(schemas))
-"""
+from program_files import program_text
 
 
 def test_every_row_fits_an_operator_of_the_installed_version(run: Run) -> None:
-    schemas = json.loads(run(_NAMES).stdout)
+    schemas = json.loads(run(program_text(__file__, "operator_schemas")).stdout)
     for row in operators.rows():
         matched = {name: schema for name, schema in schemas.items() if row.matches(name)}
         assert matched, f"{row.name}: no operator has this name"
@@ -61,27 +51,8 @@ def test_a_wrong_row_stops_the_build_with_its_name(monkeypatch: pytest.MonkeyPat
 
 
 def test_numbers_of_classes_may_be_short(run: Run) -> None:
-    program = """
-import torch
-import torch.nn.functional as F
-classes = torch.tensor([1, 0, 2], dtype=torch.int32).npu()
-assert F.one_hot(classes, 3).dtype == torch.int32 and F.one_hot(classes.long(), 3).dtype == torch.int64
-assert F.one_hot(classes, 3).cpu().tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
-scores = torch.randn(3, 4)
-loss = F.nll_loss(scores.npu(), classes)
-assert torch.equal(loss.cpu(), F.nll_loss(scores, classes.cpu().long()))
-"""
-    run(program)
+    run(program_text(__file__, "short_class_numbers"))
 
 
 def test_a_type_the_cpu_lacks_is_computed_wider_and_other_errors_stay(run: Run) -> None:
-    program = """
-import torch
-y = torch.histc(torch.arange(4.0).half().npu(), 4)
-assert y.dtype == torch.half and y.cpu().tolist() == [1, 1, 1, 1]
-try:
-    torch.histc(torch.arange(4).npu(), 4)
-except NotImplementedError as error:
-    print(error)
-"""
-    assert "not implemented for 'Long'" in run(program).stdout
+    assert "not implemented for 'Long'" in run(program_text(__file__, "wider_histogram")).stdout

@@ -94,7 +94,7 @@ def test_writing_again_keeps_addresses(place: Path) -> None:
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "file").touch()
-    with pytest.raises(UserError, match="is not one of ours"):
+    with pytest.raises(UserError, match="was not written by Jumar"):
         prefix.write(tmp_path / "theirs", {})
     with pytest.raises(UserError, match="cannot write"):
         prefix.write(Path("/proc/nowhere/prefix"), {})

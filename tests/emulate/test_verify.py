@@ -111,9 +111,9 @@ def test_run_is_like_python(emulator: None, machine: str, tmp_path: Path) -> Non
     with open(tmp_path / "ops.csv", encoding="utf-8") as file:
         rows = {row["name"]: row for row in csv.DictReader(file)}
     assert rows["aten::_linalg_eigh.eigenvalues"]["how"] == "fallback"
-    assert rows["aten::_linalg_eigh.eigenvalues"]["site"].endswith("train.py:6")
+    assert rows["aten::_linalg_eigh.eigenvalues"]["site"].endswith("train.py:7")
     assert rows["aten::sum"]["how"] == "native"
-    assert rows["aten::mm"]["site"].endswith("train.py:5")
+    assert rows["aten::mm"]["site"].endswith("train.py:6")
     assert rows["aten::sum"]["dtypes"] == "float32"
 
 
@@ -145,7 +145,7 @@ def test_migrated_project_is_run(emulator: None, jumar: Jumar, machine: str, tmp
     assert done.code == 1, done.err
     found = {item["id"]: item for item in json.loads(done.out)["findings"]}
     assert found["EM101"]["message"].startswith("the command finished on the emulator")
-    assert found["EM102"]["where"] == {"path": "net/train.py", "line": 6, "col": 1, "end_line": 6, "end_col": 1}
+    assert found["EM102"]["where"] == {"path": "net/train.py", "line": 7, "col": 1, "end_line": 7, "end_col": 1}
     assert "cuda" in (tmp_path / "net" / "train.py").read_text()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["csv", "net", "r.html", "r.sarif"]
     for name in ("r.html", "r.sarif"):

@@ -55,7 +55,7 @@ def test_an_operator_that_onnx_defines_by_others_is_written_out(save: Save, juma
     gelu = graph_model([node("Gelu", ["x"], ["y"])], [value("x", [2, 5])], [value("y", [2, 5])], opset=20)
     done = jumar("export", "check", save(gelu), "--fix", "-o", tmp_path / "fixed.onnx")
     assert done.code == 0, done.out
-    assert "wrote `Gelu` out with the operators that define it\nopset 20 became 18" in done.err
+    assert "expanded `Gelu` into the operators that define it\nopset 20 became 18" in done.err
     assert "computes the same as the original" in done.err
     scan = graph_model([node("STFT", ["x", "s", "", "l"], ["y"])], [value("x", [1, 64, 1])], [value("y", [1, 9, 9, 2])])
     path = tmp_path / "scan.onnx"
@@ -158,7 +158,7 @@ def test_an_invalid_node_is_said(save: Save) -> None:
         (b"PK\x03\x04rest", "an archive"),
         (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
         (b"<html></html>", "a web page"),
-        (b"\xff" * 200, "cut or damaged"),
+        (b"\xff" * 200, "truncated or damaged"),
         (b"\x08\x08", "holds no graph"),
     ],
 )
@@ -172,7 +172,7 @@ def test_what_is_no_model_is_refused_in_one_line(jumar: Jumar, tmp_path: Path, d
 def test_wrong_words(jumar: Jumar, save: Save, tmp_path: Path) -> None:
     path = save(tiny())
     assert "did you mean" in jumar("export", "check", tmp_path / "modle.onnx").err
-    assert "needs a place" in jumar("export", "check", path, "--fix").err
+    assert "needs an output file" in jumar("export", "check", path, "--fix").err
     assert "nothing to write" in jumar("export", "check", path, "-o", tmp_path / "o.onnx").err
     assert "no such check: `EX999`" in jumar("export", "check", path, "--only", "EX999").err
     assert "no model is named" in jumar("export", "check").err

@@ -118,7 +118,7 @@ def test_aipp_files_are_read(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("", "has no `aipp_op`"),
-        ("aipp { }", "stands where `aipp_op {` must"),
+        ("aipp { }", "found where `aipp_op {` is expected"),
         ("aipp_op { aipp_mode: static", "ends before its `}`"),
         ("aipp_op { aipp_mode: static input_format: RGB88_U8 }", "did you mean `RGB888_U8`?"),
         ("aipp_op { aipp_mode: still }", "must be `static` or `dynamic`"),
@@ -131,7 +131,10 @@ def test_aipp_files_are_read(tmp_path: Path) -> None:
         ("aipp_op { aipp_mode: static aipp_mode: static }", "stands twice"),
         ("aipp_op { aipp_mode: static input_format: RGB888_U8 resize: true }", "is reserved"),
         ("aipp_op { aipp_mode: static input_format: YUV420SP_U8 src_image_size_w: 7 }", "even"),
-        ("aipp_op { aipp_mode: static input_format: RGB888_U8 crop: true src_image_size_w: 8 crop_size_w: 9 }", "edge"),
+        (
+            "aipp_op { aipp_mode: static input_format: RGB888_U8 crop: true src_image_size_w: 8 crop_size_w: 9 }",
+            "exceeds",
+        ),
         ("aipp_op { aipp_mode: static input_format: RGB888_U8 padding: true }", "need src_image_size"),
         ("aipp_op { aipp_mode: static % }", "`%` is not part"),
     ],
@@ -155,7 +158,7 @@ def test_aipp_is_checked_against_the_model(jumar: Jumar, save: Save, tmp_path: P
     assert "has two aipp_op for input 0" in said(f"{GOOD}\n{GOOD}")
     assert "src_image_size_w is 16, the model takes 8" in said(GOOD.replace("mean_chn_0: 104", "src_image_size_w: 16"))
     crop = "crop: true src_image_size_w: 16 src_image_size_h: 16 crop_size_w: 9 crop_size_h: 8"
-    assert "the w axis comes out as 9" in said(GOOD.replace("mean_chn_0: 104", crop))
+    assert "the w axis becomes 9" in said(GOOD.replace("mean_chn_0: 104", crop))
     assert "needs `--format NCHW`" in said(GOOD, "--format", "ND")
     flat = save(graph_model([node("Relu", ["x"], ["y"])], [value("x", [1, 9])], [value("y", [1, 9])]), "flat.onnx")
     done = jumar("export", "command", flat, "--soc", "310P3", "--aipp", file, "--format", "NCHW")

@@ -107,7 +107,7 @@ def test_wrong_pictures_are_error_numbers(channel: int) -> None:
     target, _ = picture(32, 32)
     junk = b"no picture"
     assert acl.media.dvpp_jpeg_decode_async(channel, acl.util.bytes_to_ptr(junk), len(junk), target, 0) == INVALID_PARAM
-    assert "no picture that can be decoded" in acl.get_recent_err_msg()
+    assert "not a picture that can be decoded" in acl.get_recent_err_msg()
     assert acl.media.dvpp_get_pic_desc_ret_code(target) != 0
     outside = acl.media.dvpp_create_roi_config(0, 40, 0, 31)
     assert acl.media.dvpp_vpc_crop_async(channel, target, picture(16, 16)[0], outside, 0) == INVALID_PARAM

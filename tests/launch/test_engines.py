@@ -110,7 +110,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (["--on", "slrum", "--cards", "8", "train.py"], "did you mean `slurm`?"),
         (["--on", "modelart", "--cards", "8", "train.py"], "did you mean `modelarts`?"),
-        (["--on", "slurm", "train.py"], "`--cards N` must say how many cards"),
+        (["--on", "slurm", "train.py"], "`--cards N` must give the number of cards"),
         (["--on", "slurm", "--cards", "8"], "nothing to run"),
         (["--on", "slurm", "--cards", "8", "--set", "partition", "train.py"], "`--set partition` has no value"),
         (["--on", "slurm", "--cards", "8", "--nodes", "a,b", "train.py"], "takes a number of machines"),

@@ -25,7 +25,7 @@ def test_what_is_no_time_is_refused(text: str) -> None:
 
 
 def test_a_job_that_would_stop_at_once_is_refused() -> None:
-    with pytest.raises(UserError, match="is in 20 s, and the job is told to save 30 s before"):
+    with pytest.raises(UserError, match="is in 20 s, but the job gets its signal 30 s before"):
         clock.moment("22:00:20", 30, NOW)
 
 
@@ -88,7 +88,7 @@ def test_only_a_clear_case_is_called_alone(tmp_path: Path, text: str, alone: boo
 def test_one_card_needs_no_group(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import torch")
     program.check(("train.py",), tmp_path, 1)
-    with pytest.raises(UserError, match="makes no process group: 2 cards"):
+    with pytest.raises(UserError, match="makes no process group: each of 2 cards"):
         program.check(("train.py",), tmp_path, 2)
 
 

@@ -83,7 +83,7 @@ def test_ranks_get_their_variables_arguments_and_logs(launch: Launch, tmp_path: 
         assert lines[1] == "to stderr"
     assert "[rank 1] to stderr" in done.stdout
     assert "[1] to stderr" in (tmp_path / "out" / "all.log").read_text()
-    assert "all 2 ranks ended well" in done.stderr
+    assert "all 2 ranks finished" in done.stderr
 
 
 def test_ranks_get_the_cores_and_the_port_that_were_named(launch: Launch, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_signal_lets_ranks_save_and_leaves_nothing(
     code, out, err = job.end()
     assert code == 128 + number, err
     assert out.count("saved on") == (0 if number == signal.SIGHUP else 2)
-    assert "stopped, no rank is left" in err and "Traceback" not in err
+    assert "stopped all ranks" in err and "Traceback" not in err
 
 
 @pytest.mark.slow
@@ -234,7 +234,7 @@ def test_until_tells_the_ranks_in_time(launch: Launch, tmp_path: Path) -> None:
         (["--cards", "2"], "nothing to run"),
         (["--cards", "2", "--port", "70000", "train.py"], "70000 is not a port"),
         (["--cards", "2", "--restarts", "-1", "train.py"], "`--restarts` takes 0 or more"),
-        (["--cards", "2", "alone.py"], "`alone.py` makes no process group: 2 cards would each train"),
+        (["--cards", "2", "alone.py"], "`alone.py` makes no process group: each of 2 cards would train"),
     ],
 )
 def test_wrong_input_is_refused(jumar: Jumar, here: Path, words: list[str], said: str) -> None:

@@ -80,16 +80,16 @@ def device(made: dict[str, Any], server: int, place: int) -> dict[str, str]:
         (lambda made: made.update(version="3.0"), ["LN101"], "version is `3.0`"),
         (lambda made: made.update(status="initializing"), ["LN102"], "status is `initializing`"),
         (lambda made: made.update(server_list=[], server_count="0"), ["LN103"], "no device"),
-        (lambda made: made["server_list"][1].update(server_id="node_0"), ["LN104"], "`node_0` is there 2 times"),
+        (lambda made: made["server_list"][1].update(server_id="node_0"), ["LN104"], "`node_0` appears 2 times"),
         (lambda made: device(made, 0, 0).pop("rank_id"), ["LN105"], "1 of 4 devices have no rank_id"),
-        (lambda made: device(made, 0, 0).update(rank_id="1"), ["LN106"], "rank 1 is there 2 times"),
+        (lambda made: device(made, 0, 0).update(rank_id="1"), ["LN106"], "rank 1 appears 2 times"),
         (lambda made: device(made, 1, 1).update(rank_id="7"), ["LN107"], "4 devices, and no rank 3"),
         (lambda made: device(made, 0, 0).pop("device_id"), ["LN108"], "a device has no device_id"),
-        (lambda made: device(made, 0, 1).update(device_id="0"), ["LN109"], "device 0 is there 2 times"),
+        (lambda made: device(made, 0, 1).update(device_id="0"), ["LN109"], "device 0 appears 2 times"),
         (lambda made: device(made, 0, 0).pop("device_ip"), ["LN110"], "device 0 of `node_0` has no device_ip"),
         (lambda made: device(made, 0, 0).update(device_ip="10.x.1.2"), ["LN111"], "`10.x.1.2` is not an address"),
         (lambda made: device(made, 0, 0).update(device_ip="192.168.2.8"), ["LN112"], "the same address 192.168.2.8"),
-        (lambda made: made.update(server_count="3"), ["LN113"], "server_count says 3, there are 2"),
+        (lambda made: made.update(server_count="3"), ["LN113"], "server_count is 3, but there are 2"),
     ],
 )
 def test_what_is_wrong_is_named(spoil: Callable[[dict[str, Any]], object], ids: list[str], said: str) -> None:
@@ -144,10 +144,10 @@ def test_the_commands_make_check_and_convert(jumar: Callable[..., Any], tmp_path
     spoiled["server_list"][0]["device"][0]["rank_id"] = "1"
     made.write_text(json.dumps(spoiled))
     done = jumar("ranktable", "check", made)
-    assert (done.code, done.out) == (1, f"{made}: LN106 error rank 1 is there 2 times\n")
+    assert (done.code, done.out) == (1, f"{made}: LN106 error rank 1 appears 2 times\n")
     assert json.loads(jumar("ranktable", "check", "--json", made).out)["findings"][0]["id"] == "LN106"
     done = jumar("ranktable", "convert", made, "--to", "1.2")
-    assert done.code == 2 and "put it right first" in done.err
+    assert done.code == 2 and "fix them first" in done.err
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_the_commands_make_check_and_convert(jumar: Callable[..., Any], tmp_path
         (["make", "a=x.conf", "--cards", "9"], "`a`: card 9 has no address"),
         (["make", "a=x.conf", "--cards", "q"], "`q` is not a card"),
         (["make", "a=x.conf", "--to", "1.1"], "did you mean `1.2`?"),
-        (["make", "a=x.conf", "--hosts", "h"], "do not go together"),
+        (["make", "a=x.conf", "--hosts", "h"], "excludes SERVER=FILE"),
         (["check", "x.conf"], "`x.conf` is not JSON"),
         (["convert", "x.conf", "--to", "1.0"], "`x.conf` is not JSON"),
     ],

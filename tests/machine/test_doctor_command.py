@@ -227,7 +227,7 @@ def test_check_that_breaks_does_not_stop_the_others(machine: Machine) -> None:
     units = [Unit(Check("DR901", "broken", ""), broken), Unit(Check("DR902", "fine", ""), fine)]
     first, second = check.run(Host(Local(machine.environ)), units)
     assert (first.status, first.findings[0].id) == (Status.ERROR, "DR002")
-    assert "the check `broken` broke: KeyError: 'secret of a check' (broken, line " in first.findings[0].message
+    assert "the check `broken` failed: KeyError: 'secret of a check' (broken, line " in first.findings[0].message
     assert second == Outcome(second.check, Status.OK, "well", (), second.seconds)
 
 
@@ -242,7 +242,7 @@ def test_check_that_hangs_is_left_behind(machine: Machine) -> None:
 
     (found,) = check.run(Host(Local(machine.environ)), [Unit(Check("DR901", "hangs", ""), hangs)], 0.1)
     never.set()
-    assert found.findings[0].id == "DR003" and "did not end within 0 s" in found.findings[0].message
+    assert found.findings[0].id == "DR003" and "did not finish within 0 s" in found.findings[0].message
 
 
 def test_commands_that_hang_fail_or_are_missing() -> None:

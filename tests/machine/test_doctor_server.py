@@ -101,7 +101,7 @@ def _no_bus(server: Snapshot) -> None:
 
 DAMAGES: dict[Callable[[Snapshot], None], tuple[str, str]] = {
     _closed: ("permissions", DENIED),
-    _few_files: ("limits", "1024 open files allowed, 65535 are wanted"),
+    _few_files: ("limits", "1024 open files allowed; many ranks need 65535"),
     _small_shm: ("shared-memory", "`/dev/shm` has 64 MB"),
     _full_shm: ("shared-memory", "`/dev/shm` is full"),
     _huge_pages: ("huge-pages", "huge pages hold 80% of the memory"),
@@ -152,7 +152,7 @@ def test_container_without_devices(server: Snapshot) -> None:
     server.paths("/dev/davinci[0-9]*")
     server.run("npu-smi info", "", 127, "missing")
     found = server.doctor("container")
-    assert "the host has 2 NPUs, none is passed" in found["container"].findings[0].message
+    assert "the host has 2 NPUs; none is passed" in found["container"].findings[0].message
     assert "--device /dev/davinci0 --device /dev/davinci_manager" in str(found["container"].findings[0].fix)
 
 
@@ -193,7 +193,7 @@ def test_alarm_of_a_board_is_a_note(tmp_path: Path) -> None:
         )
     found = server.doctor("health")["health"]
     assert found.status is Status.NOTE
-    assert "usual on this board" in found.findings[0].message
+    assert "common on this board" in found.findings[0].message
 
 
 def test_ports_of_a_950(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_over_an_older_driver_the_firmware_comes_first(machine: Machine) -> None
 def test_a_fitting_driver_is_kept(machine: Machine) -> None:
     made = _plan(host=Host(system=UBUNTU, family="A2", chip="910B3", driver="25.5.0"))
     assert not {"driver", "firmware"} & {step.id for step in made.steps}
-    assert "the driver 25.5.0 of this machine runs CANN 8.5.0 and is kept" in made.notes
+    assert "the driver 25.5.0 of this machine supports CANN 8.5.0 and is kept" in made.notes
 
 
 def test_old_cann_has_another_layout_and_its_own_wheels(tmp_path: Path) -> None:

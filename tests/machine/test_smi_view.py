@@ -131,9 +131,9 @@ def test_card_that_is_ill_or_full_is_not_free() -> None:
     [
         (Ran(-9, problem=LATE), "did not answer within 10 seconds"),
         (Ran(127, problem=MISSING), "cannot run `npu-smi`"),
-        (Ran(0, "| NPU | Flux capacitor |\n| 0 | 1.21 |\n"), "printed something that is not understood"),
-        (Ran(0, ""), "printed something that is not understood"),
-        (Ran(1, "", "npu-smi: boom\nmore"), "not understood: npu-smi: boom"),
+        (Ran(0, "| NPU | Flux capacitor |\n| 0 | 1.21 |\n"), "printed an unknown layout"),
+        (Ran(0, ""), "printed an unknown layout"),
+        (Ran(1, "", "npu-smi: boom\nmore"), "an unknown layout: npu-smi: boom"),
     ],
 )
 def test_bad_answers_are_clear_messages(ran: Ran, message: str) -> None:

@@ -99,8 +99,8 @@ def test_copy_of_one_file_to_a_file(tree: Path) -> None:
     ("out", "message"),
     [
         ("p", "`p` is the folder to migrate"),
-        ("p/out", "`p/out` lies inside `p`"),
-        (".", "`.` holds `p`, which is to be migrated"),
+        ("p/out", "`p/out` is inside `p`"),
+        (".", "`.` contains `p`, the folder to migrate"),
         ("p/../q.txt", "`p/../q.txt` exists and is not a folder"),
     ],
 )

@@ -65,4 +65,4 @@ def test_a_file_that_is_too_large_is_not_read_to_its_end(tree: Path, monkeypatch
     monkeypatch.setattr(walk, "MAX_BYTES", 250)
     (tree / "train.py").write_bytes(TRAIN * 10)
     (file,) = project.migrate([tree / "train.py"], Settings(), cache=False).files
-    assert file.findings[0].message == "this file was left out: it is larger than 5 MB" and file.before == b""
+    assert file.findings[0].message == "this file was skipped: it is larger than 5 MB" and file.before == b""

@@ -191,7 +191,7 @@ def test_models_that_cannot_be_built_are_told(tmp_path: Path) -> None:
     path.write_text(MODEL)
     with pytest.raises(UserError, match="cannot be built: ValueError: no weights here"):
         modules.read(f"{path}:broken", sys.executable, None)
-    with pytest.raises(UserError, match="asks for arguments: `width`"):
+    with pytest.raises(UserError, match="needs arguments: `width`"):
         modules.read(f"{path}:asks", sys.executable, None)
     with pytest.raises(UserError, match="returns `list`"):
         modules.read(f"{path}:wrong", sys.executable, None)

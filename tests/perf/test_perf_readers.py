@@ -82,7 +82,7 @@ def test_trace_and_table_of_different_runs_are_not_mixed(tmp_path: Path) -> None
     (output / "kernel_details.csv").write_text(NEW)
     profile = _load(output)
     assert profile.host == []
-    assert any("not of the same time" in note for note in profile.notes)
+    assert any("not from the same time" in note for note in profile.notes)
 
 
 def test_files_beside_the_trace(tmp_path: Path) -> None:

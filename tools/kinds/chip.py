@@ -28,7 +28,7 @@ def make(given: argparse.Namespace, root: Path) -> Made:
     families, socs = root / FAMILIES, root / SOCS
     text = families.read_text(encoding="utf-8")
     if f'"{given.name}"' in text:
-        raise ValueError(f"the chip `{given.name}` is there already")
+        raise ValueError(f"the chip `{given.name}` already exists")
     if f'"{given.like}"' not in text:
         raise ValueError(f"no chip `{given.like}`; {FAMILIES} lists them")
     return Made(changed={families: _listed(text, given.name, given.like), socs: _row(socs, given.name, given.like)})

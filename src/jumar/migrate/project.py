@@ -127,12 +127,24 @@ def _fresh(todo: list[Text], settings: Settings, jobs: int) -> Iterator[tuple[Te
         return
     with ProcessPoolExecutor(jobs, initializer=_leave_interrupts) as pool:
         try:
-            for (texts, _), answers in zip(tasks, pool.map(_work, tasks), strict=True):
+            with _interrupts_later():
+                found = pool.map(_work, tasks)
+            for (texts, _), answers in zip(tasks, found, strict=True):
                 for text, answer in zip(texts, answers, strict=True):
                     yield text, _whole(answer, text.raw)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+@contextlib.contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Processes start here: an interrupt between a fork and its first line of ours would be shown as an error."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _leave_interrupts() -> None:

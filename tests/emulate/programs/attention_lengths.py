@@ -15,12 +15,10 @@ for mode in map(int, os.environ["MODES"].split()):
         x = torch.einsum("rnd,cnd->nrc", leaves[0][a : a + r], leaves[1][b : b + c]) * 0.5
         distance = torch.arange(c) - torch.arange(r).unsqueeze(1)
         hidden = {
-            {
-                0: torch.zeros(r, c, dtype=torch.bool),
-                2: distance > 0,
-                3: distance > c - r,
-                4: (distance > c - r + 1) | (distance < c - r - 2),
-            }
+            0: torch.zeros(r, c, dtype=torch.bool),
+            2: distance > 0,
+            3: distance > c - r,
+            4: (distance > c - r + 1) | (distance < c - r - 2),
         }[mode]
         weights = x.masked_fill(hidden, float("-inf")).softmax(-1)
         parts.append(torch.einsum("nrc,cnd->rnd", weights, leaves[2][b : b + c]))

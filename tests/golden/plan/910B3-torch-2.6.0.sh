@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # torch 2.6.0, CANN 8.5.0, Python 3.10, A2, x86_64
 # Written by `jumar plan`. Run it as yourself: steps that need root use sudo, the others never do. It asks nothing,
-# skips what is already done, writes to $LOG and stops at the first failure; run it again to go on.
+# skips what is already done, writes to $LOG and stops at the first failure; run it again to continue.
 # Never tried on an NPU. Set ASCEND, PACKAGES, VENV, PYTHON or LOG before starting to change a place.
 # shellcheck disable=SC2317,SC2329
 set -uo pipefail
@@ -184,7 +184,7 @@ done_firmware() {
 
 do_devices() {
   npu-smi info || {
-    echo "npu-smi does not answer: restart the machine, then run this again: it goes on here" >&2
+    echo "npu-smi does not answer: restart the machine, then run this again: it continues here" >&2
     exit 1
   }
 }
@@ -239,7 +239,7 @@ done_limits() {
 
 do_python() {
   if ! command -v "$PYTHON" >/dev/null; then
-    echo "$PYTHON is not there: install it, or conda create -p $VENV python=3.10 and run this again" >&2
+    echo "$PYTHON is missing: install it, or conda create -p $VENV python=3.10 and run this again" >&2
     exit 1
   fi
   "$PYTHON" -m venv "$VENV"
@@ -293,21 +293,21 @@ done_proof() {
 }
 
 step root prerequisites 'Install compilers, kernel headers and tools' "nothing: these are ordinary system packages"
-step user packages 'Get the packages and let them check themselves' "nothing: files in $PACKAGES can stay"
-step root user 'Make the user and group HwHiAiUser' "userdel -r HwHiAiUser, if this step made it"
+step user packages 'Get the packages and verify them' "nothing: files in $PACKAGES can stay"
+step root user 'Create the user and group HwHiAiUser' "userdel -r HwHiAiUser, if this step made it"
 step root driver 'Install the driver' "run $ASCEND/driver/script/uninstall.sh as root, then restart"
 step root firmware 'Install the firmware' "run $ASCEND/firmware/script/uninstall.sh as root, then restart"
-step user devices 'See that the driver answers' "nothing: this only looks"
+step user devices 'Check that the driver answers' "nothing: this only checks"
 step root toolkit 'Install the CANN toolkit' "bash Ascend-cann-toolkit_8.5.0_linux-x86_64.run --uninstall --install-path=$ASCEND (as root)"
 step root ops 'Install the operator package' "bash Ascend-cann-910b-ops_8.5.0_linux-x86_64.run --uninstall --install-path=$ASCEND (as root)"
 step root nnal 'Install the acceleration library (nnal)' "bash Ascend-cann-nnal_8.5.0_linux-x86_64.run --uninstall --install-path=$ASCEND (as root)"
-step user environment 'Read CANN'"'"'s environment in every shell' "remove the line with set_env.sh from ~/.bashrc"
+step user environment 'Load CANN'"'"'s environment in every shell' "remove the line with set_env.sh from ~/.bashrc"
 step root limits 'Raise the limits for open files and processes' "rm /etc/security/limits.d/99-ascend.conf"
-step user python 'Make an environment with Python 3.10' "rm -r \"$VENV\""
+step user python 'Create an environment with Python 3.10' "rm -r \"$VENV\""
 step user python_packages 'Install the Python packages that CANN imports' "\"$VENV/bin/python\" -m pip uninstall -y numpy attrs cython decorator sympy cffi pyyaml pathlib2 psutil protobuf scipy requests absl-py"
 step user torch 'Install torch 2.6.0' "\"$VENV/bin/python\" -m pip uninstall -y torch"
 step user torch_npu 'Install torch_npu 2.6.0.post5' "\"$VENV/bin/python\" -m pip uninstall -y torch_npu"
 step user torchvision 'Install torchvision 0.21.0' "\"$VENV/bin/python\" -m pip uninstall -y torchvision"
 step user torchaudio 'Install torchaudio 2.6.0' "\"$VENV/bin/python\" -m pip uninstall -y torchaudio"
-step user proof 'See that torch computes on the NPU' "nothing: this only looks"
+step user proof 'Check that torch computes on the NPU' "nothing: this only checks"
 say "all $steps steps are done"
