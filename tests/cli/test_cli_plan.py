@@ -173,3 +173,27 @@ def test_the_view_of_steps(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_prefix(jumar: Run) -> None:
     assert "ASCEND=${ASCEND:-/opt/Ascend}" in jumar("plan", *WISH, "--prefix", "/opt/Ascend", "--format", "shell").out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("--chip 910B3 --driver 23.0.3 --framework torch==2.9.0", 1, "nothing fits: "),
+        ("--chip 910B3 --driver 26.1.0 --framework torch==2.9.0", 0, "CANN toolkit      9.1.0"),
+        ("--chip 910B3 --driver 26.1.0 --cann 9.2.0 --framework none", 3, "not known"),
+        ("--chip 910B3 --cann 9.2.0 --framework torch", 3, "not known"),
+        ("--chip 910B3 --framework mindspore==2.8.0", 3, "2.8.0"),
+        ("--chip 910B3 --framework torch==2.6.0", 0, "torch_npu"),
+    ],
+)
+def test_what_is_not_known_has_its_own_exit_code(words: str, code: int, said: str, jumar: Run) -> None:
+    done = jumar("plan", *shlex.split(words))
+    assert done.code == code
+    assert said in done.out
+    assert ("PL20" in done.err) == (code == 3)
+
+
+def test_a_plan_that_is_not_known_to_fit_is_not_run(jumar: Run) -> None:
+    done = jumar("plan", "--chip", "910B3", "--cann", "9.2.0", "--framework", "none", "--run")
+    assert done.code == 2
+    assert done.err.startswith("error: PL201 the driver is not known: no public table pairs CANN 9.2.0 with a driver")

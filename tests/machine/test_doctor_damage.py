@@ -78,10 +78,6 @@ def _no_plugin(machine: Machine) -> None:
     machine.python(packages={"torch-npu": None})
 
 
-def _old_cann_for_torch(machine: Machine) -> None:
-    machine.python(packages={"torch": "2.6.0", "torch-npu": "2.6.0"})
-
-
 def _operators_of_another_chip(machine: Machine) -> None:
     folder = machine.home / "opp/built-in/op_impl/ai_core/tbe/kernel/config"
     (folder / "ascend910b").rename(folder / "ascend310p")
@@ -265,7 +261,6 @@ DAMAGES: dict[Callable[[Machine], None], tuple[str, Level, str]] = {
     _wrong_pair: ("torch-pair", Level.ERROR, f"2.12.0 belongs to torch 2.12.0, installed is torch {TORCH}+cpu"),
     _no_torch: ("torch-pair", Level.ERROR, "without torch"),
     _no_plugin: ("torch-pair", Level.WARNING, f"torch {TORCH}+cpu is installed without torch_npu"),
-    _old_cann_for_torch: ("torch-pair", Level.WARNING, f"installed is {CANN}"),
     _operators_of_another_chip: ("operator-package", Level.ERROR, "is for ascend310p, the chips here are A2"),
     _operators_of_another_version: ("operator-package", Level.ERROR, f"has version 9.1.0, the toolkit {CANN}"),
     _no_operators: ("operator-package", Level.ERROR, "no operator package"),
@@ -318,3 +313,13 @@ def test_damage_turns_the_right_check_red(damage: Callable[[Machine], None], mac
     assert text in item.message
     assert item.fix, "a finding comes with the commands that put it right"
     assert item.id in {unit.check.id for unit in check.units()}
+
+
+def test_a_newer_cann_than_the_one_of_torch_npu_is_not_known_to_work(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.python(packages={"torch": "2.6.0", "torch-npu": "2.6.0"})
+    found = machine.doctor("torch-pair")["torch-pair"]
+    assert found.status is Status.UNKNOWN and found.findings[0].level is Level.WARNING
+    assert found.findings[0].message == (
+        f"torch_npu 2.6.0 belongs to CANN 8.2.RC1, installed is {CANN}: whether they work together is not known"
+    )

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from virtual_machine import CANN, NPU, Snapshot, red
 
-from jumar.machine import pairs
 from jumar.machine.check import Status
 
 DENIED = "this user may not open /dev/davinci0"
@@ -21,8 +20,10 @@ def server(tmp_path: Path) -> Snapshot:
 
 
 def test_server_is_all_green(server: Snapshot) -> None:
+    """Its CANN is newer than any public table of pairs: that is said, and nothing else."""
     found = server.doctor()
-    assert {name: outcome.told for name, outcome in found.items() if outcome.findings} == {}
+    said = {name: outcome.status for name, outcome in found.items() if outcome.findings}
+    assert said == {"driver-and-cann": Status.UNKNOWN, "torch-pair": Status.UNKNOWN}
     assert found["devices"].told == "2 x A2"
     assert found["container"].told == "not in a container"
 
@@ -215,14 +216,53 @@ def test_cards_that_were_flashed_elsewhere_are_well(server: Snapshot) -> None:
 
 
 def test_mindspore_against_cann(server: Snapshot) -> None:
-    if pairs.mindspore("2.7.0") is None:
-        pytest.skip("the table of MindSpore releases is not in this tree")
     (key,) = [key for key in server.kept["runs"] if "find_spec" in key]
     facts = json.loads(server.kept["runs"][key][1])
     facts["packages"] |= {"mindspore": {"version": "2.7.0"}, "numpy": {"version": "1.26.4"}}
     server.kept["runs"][key][1] = json.dumps(facts)
-    (item,) = server.doctor("mindspore")["mindspore"].findings
-    assert item.message == f"MindSpore 2.7.0 belongs to CANN 8.2.RC1, installed is {CANN}; newer ones mostly work"
+    found = server.doctor("mindspore")["mindspore"]
+    assert found.status is Status.UNKNOWN
+    assert found.findings[0].message == (
+        f"MindSpore 2.7.0 belongs to CANN 8.2.RC1, installed is {CANN}: whether they work together is not known"
+    )
+
+
+@pytest.mark.parametrize(
+    ("driver", "cann", "status", "said"),
+    [
+        ("23.0.0", "9.1.0", Status.ERROR, "driver 23.0.0 does not run CANN 9.1.0: CANN 9.1.0 needs driver 26.1.0 or"),
+        ("23.0.3", "9.2.0", Status.ERROR, "CANN 9.1.0 already needs driver 26.1.0 or newer, and CANN 9.2.0 is newer"),
+        ("26.1.0", "9.2.0", Status.UNKNOWN, "it is not known whether driver 26.1.0 runs CANN 9.2.0"),
+        ("24.1.rc2.2", "8.0.0", Status.ERROR, "driver 24.1.rc2.2 lists CANN 7.0.RC1 to 8.0.RC2"),
+        ("26.1.0", "9.1.0", Status.OK, ""),
+    ],
+)
+def test_driver_and_cann_without_lists(server: Snapshot, driver: str, cann: str, status: Status, said: str) -> None:
+    server.change("files", "driver/version.info", "Version=26.1.0", f"Version={driver}")
+    for key in [key for key in server.kept["files"] if "ascend_toolkit_install.info" in key]:
+        server.kept["files"][key][0] = f"package_name=Ascend-cann-toolkit\nversion={cann}\narch=x86_64\n"
+    found = server.doctor("driver-and-cann")["driver-and-cann"]
+    assert found.status is status
+    assert [said in item.message for item in found.findings] == [True] * bool(said)
+
+
+def test_firmware_without_a_range_or_a_verdict_is_not_known(server: Snapshot) -> None:
+    server.change("files", "driver/version.info", "compatible_version_fw=[7.0.0,8.9.9]\n", "")
+    for key in [key for key in server.kept["runs"] if '"board"' in key]:
+        server.kept["runs"][key][1] = ""
+    found = server.doctor("firmware")["firmware"]
+    assert found.status is Status.UNKNOWN
+    assert "no public table says which firmware driver 26.1.0 works with" in found.findings[0].message
+
+
+def test_a_framework_that_is_not_in_the_tables_is_not_known(server: Snapshot) -> None:
+    (key,) = [key for key in server.kept["runs"] if "find_spec" in key]
+    facts = json.loads(server.kept["runs"][key][1])
+    facts["packages"] |= {"torch": {"version": "2.99.0"}, "torch-npu": {"version": "2.99.0.post1"}}
+    server.kept["runs"][key][1] = json.dumps(facts)
+    found = server.doctor("torch-pair")["torch-pair"]
+    assert found.status is Status.UNKNOWN
+    assert found.findings[0].message == "torch_npu 2.99.0.post1 is not in the tables: its CANN is not known"
 
 
 def test_container_on_a_board(tmp_path: Path) -> None:

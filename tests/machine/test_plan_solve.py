@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from jumar.core.errors import UserError
+from jumar.core.finding import Level
 from jumar.machine.plan import build, request
 from jumar.machine.plan.build import Plan
 from jumar.machine.plan.candidates import Candidate, candidates
@@ -34,7 +35,10 @@ def test_the_choice_is_new_final_and_trusted() -> None:
 def test_an_inferred_pair_is_taken_only_when_asked_for() -> None:
     made = build.make(PlanRequest(chip="910B3", arch="aarch64", framework="torch==2.13.0"), Host(), build.PlanOptions())
     assert isinstance(made, Plan) and made.candidate.cann == "9.2.0"
-    assert any("is not in a public table (inferred: " in note for note in made.notes)
+    said = {one.id: one for one in made.findings}
+    assert set(said) == {"PL201", "PL202"} and {one.level for one in made.findings} == {Level.WARNING}
+    assert "is in no public table (inferred: " in said["PL202"].message
+    assert "no public table pairs CANN 9.2.0 with a driver" in said["PL201"].message
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,11 @@ class DoctorResult:
         """Is there neither an error nor a warning?"""
         return not any(outcome.status.value in ("error", "warning") for outcome in self.outcomes)
 
+    @property
+    def certain(self) -> bool:
+        """Could every check tell?"""
+        return not any(outcome.status.value == "unknown" for outcome in self.outcomes)
+
     def to_json(self) -> dict[str, Any]:
         """The document that `--json` prints."""
         from jumar.machine.probe import over

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jumar.core.errors import UserError
+from jumar.core.finding import Level
 
 if TYPE_CHECKING:
     from jumar.core.finding import Finding
@@ -34,8 +35,18 @@ class PlanResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is wrong with the downloaded packages."""
+        """What the tables cannot tell (warnings), and what is wrong with the downloaded packages (errors)."""
         return self.plan.findings if self.plan else ()
+
+    @property
+    def certain(self) -> bool:
+        """Is every pair of the plan in a public table?"""
+        return not any(one.level is Level.WARNING for one in self.findings)
+
+    @property
+    def usable(self) -> bool:
+        """Is there a plan, and nothing wrong with its packages?"""
+        return self.fits and not any(one.level is Level.ERROR for one in self.findings)
 
     @property
     def text(self) -> str:
@@ -99,7 +110,7 @@ def carry_out(result: PlanResult, log: Path, tell: Callable[[int, int, str, str]
 
     made = _with_steps(result.known)
     if made.findings:
-        first = made.findings[0]
+        first = min(made.findings, key=lambda one: one.level is not Level.ERROR)
         raise UserError(f"{first.id} {first.message}", first.fix)
     execute.run(made, log, tell)
     return len(made.steps)

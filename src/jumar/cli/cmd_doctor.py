@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumar.cli import show
-from jumar.core.errors import EXIT_FAILED, EXIT_FINDINGS, EXIT_OK
+from jumar.core.errors import EXIT_FAILED, EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN
 
 if TYPE_CHECKING:
     from jumar.app.doctor import DoctorResult
@@ -52,7 +52,7 @@ def command(list_checks: bool, **options: Any) -> int:
     """Check this machine: system, cards, driver, CANN, environment, Python, frameworks, network.
 
     Changes nothing. Each finding has the commands that fix it; `jumar explain ID` explains it. Exits
-    with 1 if there is an error or a warning.
+    with 1 if there is an error or a warning, with 3 if it only cannot tell whether versions fit.
     """
     from jumar.app import doctor
 
@@ -67,7 +67,9 @@ def command(list_checks: bool, **options: Any) -> int:
     _show(result, **shown)
     if not result.reachable:
         return EXIT_FAILED
-    return EXIT_OK if result.healthy else EXIT_FINDINGS
+    if not result.healthy:
+        return EXIT_FINDINGS
+    return EXIT_OK if result.certain else EXIT_UNKNOWN
 
 
 def _show(result: DoctorResult, *, as_json: bool, verbose: bool, quiet: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumar.cli import show
-from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
+from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN, UserError
 
 if TYPE_CHECKING:
     from jumar.app.plan import PlanResult
@@ -51,7 +51,8 @@ def command(
 ) -> int:  # fmt: skip
     """Find versions of driver, firmware, CANN, Python and framework that fit together, and the steps to install them.
 
-    Reads the rest from this machine, or chooses it. Changes nothing without --run.
+    Reads the rest from this machine, or chooses it. Changes nothing without --run. Exits with 1 if nothing fits or a
+    package is wrong, with 3 if the tables cannot tell whether the set fits.
     """
     from jumar.app import plan
     from jumar.machine.plan.build import PlanOptions
@@ -69,7 +70,9 @@ def command(
     if run and result.fits:
         return _carry_out(result)
     _show(result, form)
-    return EXIT_OK if result.fits and not result.findings else EXIT_FINDINGS
+    if not result.usable:
+        return EXIT_FINDINGS
+    return EXIT_OK if result.certain else EXIT_UNKNOWN
 
 
 def _show(result: PlanResult, form: str) -> None:

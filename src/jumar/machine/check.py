@@ -38,6 +38,8 @@ class Report(NamedTuple):
     findings: tuple[Finding, ...] = ()
     facts: tuple[str, ...] = ()
     """More of them, a line each, for those who ask with `--verbose`."""
+    unknown: tuple[Finding, ...] = ()
+    """What neither the machine nor the tables can tell."""
 
 
 class Unit(NamedTuple):
@@ -48,6 +50,8 @@ class Unit(NamedTuple):
 class Status(StrEnum):
     OK = "ok"
     NOTE = "note"
+    UNKNOWN = "unknown"
+    """Nothing is known to be wrong, but a pair of versions is in no table."""
     WARNING = "warning"
     ERROR = "error"
     SKIPPED = "skipped"
@@ -138,10 +142,19 @@ def _outcome(host: Host, unit: Unit) -> Outcome:
             fix="send `jumar doctor --share --json` with a bug report", doc="crashed", subject=unit.check.id,
         )  # fmt: skip
         return Outcome(unit.check, Status.ERROR, "the check itself failed", (crash,), time.monotonic() - begin)
-    order = (Level.ERROR, Level.WARNING, Level.NOTE)
-    worst = next((level for level in order if any(item.level is level for item in report.findings)), None)
-    status = Status(worst.value) if worst else Status.OK
-    return Outcome(unit.check, status, report.told, report.findings, time.monotonic() - begin, report.facts)
+    findings = (*report.findings, *report.unknown)
+    return Outcome(unit.check, _status(report), report.told, findings, time.monotonic() - begin, report.facts)
+
+
+def _status(report: Report) -> Status:
+    """The worst of what is wrong; what is not known comes before notes."""
+    levels = {item.level for item in report.findings}
+    for level in (Level.ERROR, Level.WARNING):
+        if level in levels:
+            return Status(level.value)
+    if report.unknown:
+        return Status.UNKNOWN
+    return Status.NOTE if levels else Status.OK
 
 
 def _late(unit: Unit, seconds: float) -> Outcome:

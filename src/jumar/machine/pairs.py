@@ -1,16 +1,39 @@
-"""Which CANN a framework belongs to, from the tables of releases: the one place where doctor reads them."""
+"""Which versions fit together: one question per pair, three answers, for `plan` and `doctor` alike.
+
+A pair fits where a public table pairs it. It does not where a fact bounds it: a driver older than the one a CANN was
+released with, a CANN older than the one a framework was built for. Everything else is unknown, also pairs that the
+tables only infer (confidence `low`).
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from functools import cache
 from typing import NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
+from jumar.machine.parse import version_info
 from jumar.machine.parse.layout import UnknownLayout
-from jumar.machine.parse.version_info import key
-from jumar.tables import versions
+from jumar.tables import cann as releases
+from jumar.tables import mindspore_versions, versions
 from jumar.tables.load import table
+
+
+class Fit(Enum):
+    FITS = "fits"
+    DOES_NOT = "does not fit"
+    UNKNOWN = "unknown"
+
+
+class Answer(NamedTuple):
+    """Whether a pair fits, what the facts say about it in a sentence, and the row they come from."""
+
+    fit: Fit
+    why: str
+    source: str = ""
 
 
 class Row(NamedTuple):
@@ -19,16 +42,25 @@ class Row(NamedTuple):
     version: str
     cann: str
     python: tuple[str, ...]
+    confidence: str
+    source: str
     torch: str = ""
 
 
-def torch_npu(version: str) -> Row | None:
-    """The row of exactly this torch_npu."""
+@cache
+def torch_npu(version: str) -> tuple[Row, ...]:
+    """The rows of exactly this torch_npu; some releases are paired with two CANN releases."""
     wanted = _version(version)
-    for row in versions.releases():
-        if wanted is not None and _version(row.torch_npu) == wanted:
-            return Row(row.torch_npu, row.cann, row.python, row.torch)
-    return None
+    rows = [row for row in versions.releases() if wanted is not None and _version(row.torch_npu) == wanted]
+    return tuple(Row(row.torch_npu, row.cann, row.python, row.confidence, row.source, row.torch) for row in rows)
+
+
+@cache
+def mindspore(version: str) -> tuple[Row, ...]:
+    """The rows of exactly this MindSpore."""
+    wanted = _version(version)
+    rows = [row for row in mindspore_versions.releases() if wanted is not None and _version(row.mindspore) == wanted]
+    return tuple(Row(row.mindspore, row.cann, row.python, row.confidence, row.source) for row in rows)
 
 
 def torch_npu_for(torch: str) -> str | None:
@@ -37,15 +69,81 @@ def torch_npu_for(torch: str) -> str | None:
     return row.torch_npu if row else None
 
 
-def mindspore(version: str) -> Row | None:
-    """The row of this MindSpore, or of the release that a patch of it belongs to."""
+@cache
+def driver_and_cann(driver: str, cann: str, family: str = "") -> Answer:
+    """From the driver's own version file where one was seen, else by the order of driver kits."""
+    found = releases.find(cann) or cann
+    for row in table("cann.json")["windows"]:
+        if row["driver"].lower() == driver.lower():
+            return _in_window(driver, found, row["cann"])
+    if family == "950":
+        return _per_product(driver, found)
+    kit = releases.kit_for(found)
+    if kit is not None and kit.hdk is not None:
+        return _against_kit(driver, found, kit)
+    floor = _floor(found)
+    if floor is not None and floor.hdk is not None and _older(driver, floor.hdk):
+        why = f"CANN {floor.cann} already needs driver {floor.hdk} or newer, and CANN {found} is newer"
+        return Answer(Fit.DOES_NOT, why, floor.source)
+    return Answer(Fit.UNKNOWN, f"no public table pairs CANN {found} with a driver")
+
+
+@cache
+def firmware_and_driver(firmware: str, driver: str) -> Answer:
+    """From version files that were seen: the firmware a driver works with."""
+    for row in table("cann.json")["windows"]:
+        if row["driver"].lower() == driver.lower():
+            low, high = row["firmware"]
+            return firmware_within(firmware, driver, [version_info.Range(low, high)])
+    return Answer(Fit.UNKNOWN, f"no public table says which firmware driver {driver} works with")
+
+
+def firmware_within(firmware: str, driver: str, windows: Sequence[version_info.Range]) -> Answer:
+    """By the ranges of a driver's own version file."""
+    shown = ", ".join(f"{window.low} to {window.high}" for window in windows)
     try:
-        rows = table("mindspore_versions.json")["releases"]
-    except FileNotFoundError:
-        return None
-    wanted = _version(version)
-    found = [row for row in rows if wanted is not None and _version(row["mindspore"]) == wanted]
-    return Row(found[0]["mindspore"], found[0]["cann"], tuple(found[0]["python"])) if found else None
+        inside = any(window.holds(firmware) for window in windows)
+    except UnknownLayout as unknown:
+        return Answer(Fit.UNKNOWN, str(unknown))
+    fit = Fit.FITS if inside else Fit.DOES_NOT
+    return Answer(fit, f"driver {driver} works with firmware {shown}", "the driver's version.info")
+
+
+def framework_and_cann(name: str, version: str, rows: Sequence[Row], cann: str) -> Answer:
+    """By the rows of the framework: one of them has this CANN, or all of them have newer ones."""
+    if not rows:
+        return Answer(Fit.UNKNOWN, f"{name} {version} is not in the tables: its CANN is not known")
+    belongs = " or ".join(dict.fromkeys(row.cann for row in rows))
+    orders = {compare(cann, row.cann) for row in rows}
+    same = [row for row in rows if compare(cann, row.cann) == 0]
+    if same and same[0].confidence != "low":
+        return Answer(Fit.FITS, f"{name} {version} belongs to CANN {belongs}", same[0].source)
+    if same:
+        why = f"the pair of {name} {version} and CANN {cann} is in no public table ({same[0].source})"
+        return Answer(Fit.UNKNOWN, why, same[0].source)
+    told = f"{name} {version} belongs to CANN {belongs}, installed is {cann}"
+    if orders == {-1}:
+        return Answer(Fit.DOES_NOT, f"{told}: functions may be missing", rows[0].source)
+    return Answer(Fit.UNKNOWN, f"{told}: whether they work together is not known", rows[0].source)
+
+
+def torch_and_torch_npu(torch: str, plugin: str) -> Answer:
+    """By the rows of torch_npu; its number is that of its torch where there is none."""
+    rows = torch_npu(plugin)
+    wanted = rows[0].torch if rows else base(plugin)
+    fit = Fit.FITS if base(torch) == base(wanted) else Fit.DOES_NOT
+    source = rows[0].source if rows else "the number of torch_npu"
+    return Answer(fit, f"torch_npu {plugin} belongs to torch {wanted}, installed is torch {torch}", source)
+
+
+def python_and_framework(python: str, name: str, version: str, rows: Sequence[Row]) -> Answer:
+    """By the tags of the published wheels, or by the installation page."""
+    short = ".".join(python.split(".")[:2])
+    known = tuple(dict.fromkeys(python for row in rows for python in row.python))
+    if not known:
+        return Answer(Fit.UNKNOWN, f"{name} {version} is not in the tables: its Python versions are not known")
+    fit = Fit.FITS if short in known else Fit.DOES_NOT
+    return Answer(fit, f"{name} {version} supports Python {', '.join(known)}; this is {python}", rows[0].source)
 
 
 def compare(installed: str, wanted: str) -> int | None:
@@ -56,10 +154,62 @@ def compare(installed: str, wanted: str) -> int | None:
             return 0
         wanted = f"{wanted[:-1]}0"
     try:
-        here, there = key(_plain(installed)), key(_plain(wanted))
+        here, there = version_info.key(_plain(installed)), version_info.key(_plain(wanted))
     except UnknownLayout:
         return None
     return (here > there) - (here < there)
+
+
+def base(version: str) -> str:
+    """`2.6.0.post5` and `2.6.0+cpu` are 2.6.0."""
+    try:
+        return Version(version).base_version
+    except InvalidVersion:
+        return version
+
+
+def _in_window(driver: str, cann: str, listed: Sequence[str]) -> Answer:
+    """Outside of the releases that a driver lists it does not run; what lies between them is not said."""
+    why = f"driver {driver} lists CANN {listed[0]} to {listed[-1]}"
+    source = "the driver's version.info"
+    if cann in listed:
+        return Answer(Fit.FITS, why, source)
+    keys = sorted(releases.key(name) for name in listed)
+    outside = not keys[0] < releases.key(cann) < keys[-1]
+    if outside and not _preview_of(cann, listed):
+        return Answer(Fit.DOES_NOT, why, source)
+    return Answer(Fit.UNKNOWN, f"{why}, and not {cann}", source)
+
+
+def _preview_of(cann: str, listed: Iterable[str]) -> bool:
+    final = re.sub(r"\.(alpha|beta)\d+$", "", cann, flags=re.I)
+    return final != cann and final in listed
+
+
+def _per_product(driver: str, cann: str) -> Answer:
+    """Kits of the 950 are numbered per product, so their order says nothing."""
+    kit = releases.kit_for(cann)
+    products = kit.products if kit else {}
+    numbers = ", ".join(f"{name}: {number}" for name, number in products.items())
+    fitting = any(number.lower().split()[0] == driver.lower() for number in products.values())
+    if kit is not None and fitting:
+        return Answer(Fit.FITS, f"CANN {cann} was released with {numbers}", kit.source)
+    return Answer(Fit.UNKNOWN, f"drivers of the 950 are numbered per product ({numbers or 'none is known'})")
+
+
+def _against_kit(driver: str, cann: str, kit: releases.Kit) -> Answer:
+    why = f"CANN {cann} needs driver {kit.hdk} or newer"
+    return Answer(Fit.DOES_NOT if _older(driver, str(kit.hdk)) else Fit.FITS, why, kit.source)
+
+
+def _floor(cann: str) -> releases.Kit | None:
+    """The kit of the newest older CANN that has one: a newer CANN never needs an older driver."""
+    older = [kit for kit in releases.kits().values() if kit.hdk and releases.key(kit.cann) < releases.key(cann)]
+    return max(older, key=lambda kit: releases.key(kit.cann), default=None)
+
+
+def _older(driver: str, than: str) -> bool:
+    return releases.driver_key(driver) < releases.driver_key(than)
 
 
 def _plain(cann: str) -> str:

@@ -11,7 +11,7 @@ from jumar.report import json
 if TYPE_CHECKING:
     from jumar.machine.check import Outcome
 
-_COLOURS = {"ok": "32", "note": "36", "warning": "33", "error": "31", "skipped": "2"}
+_COLOURS = {"ok": "32", "note": "36", "unknown": "33", "warning": "33", "error": "31", "skipped": "2"}
 
 
 def lines(
@@ -32,7 +32,7 @@ def lines(
 def summary(outcomes: Sequence[Outcome], seconds: float) -> str:
     counts = Counter(outcome.status.value for outcome in outcomes)
     parts = ", ".join(
-        f"{counts[name]} {name}" for name in ("ok", "error", "warning", "note", "skipped") if counts[name]
+        f"{counts[name]} {name}" for name in ("ok", "error", "warning", "unknown", "note", "skipped") if counts[name]
     )
     return f"{len(outcomes)} checks in {seconds:.1f} s: {parts}"
 

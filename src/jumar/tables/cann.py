@@ -98,18 +98,6 @@ def within(pattern: str) -> tuple[str, ...]:
     return tuple(name for name in known() if re.fullmatch(re.escape(pattern[:-1]) + r"\d+", name))
 
 
-@cache
-def drives(driver: str, cann: str) -> bool | None:
-    """Does an installed driver run this CANN? From the driver's own version file where one was seen, else by order."""
-    for row in table("cann.json")["windows"]:
-        if row["driver"].lower() == driver.lower():
-            return cann in row["cann"]
-    kit = kit_for(cann)
-    if kit is None or kit.hdk is None:
-        return None
-    return driver_key(driver) >= driver_key(kit.hdk)
-
-
 def address(cann: str, kind: str, chip: str = "") -> str | None:
     """The address of a package from the vendor's own image recipes; `{arch}` is still in it."""
     for row in table("cann.json")["packages"]:

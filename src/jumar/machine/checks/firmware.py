@@ -6,8 +6,10 @@ of drivers 24.1 to 25.5, 2026-11-15).
 
 from __future__ import annotations
 
-from jumar.machine.check import Check, Report, error, need_npus
+from jumar.machine import pairs
+from jumar.machine.check import Check, Report, error, need_npus, warning
 from jumar.machine.host import Host, Unknown
+from jumar.machine.pairs import Answer, Fit
 from jumar.machine.parse import npu_smi, version_info
 from jumar.machine.parse.layout import UnknownLayout
 
@@ -28,11 +30,21 @@ def run(host: Host) -> Report:
     verdict = board.get("Compatibility", "OK")
     if verdict not in ("OK", "NA"):
         findings.append(error(CHECK, f"npu-smi says that driver and firmware {firmware} do not fit: {verdict}", FIX))
-    for number in dict.fromkeys(item for item in (firmware, installed) if item):
-        if not findings and (window := _outside(host, number)):
-            message = f"firmware {number} does not fit driver {host.driver()['Version']}: it works with {window}"
-            findings.append(error(CHECK, message, FIX))
-    return Report(firmware or "unknown", tuple(findings))
+    if findings:
+        return Report(firmware or "unknown", tuple(findings))
+    numbers = dict.fromkeys(item for item in (firmware, installed) if item)
+    answers = [(number, answer) for number in numbers if (answer := _answer(host, number)) is not None]
+    for number, answer in answers:
+        if answer.fit is Fit.DOES_NOT:
+            message = f"firmware {number} does not fit driver {host.driver()['Version']}: {answer.why}"
+            return Report(str(firmware), (error(CHECK, message, FIX),))
+    unknown = [answer for _, answer in answers if answer.fit is Fit.UNKNOWN and board.get("Compatibility") != "OK"]
+    return Report(
+        str(firmware),
+        unknown=tuple(
+            warning(CHECK, f"it is not known whether firmware and driver fit: {one.why}", FIX) for one in unknown[:1]
+        ),
+    )
 
 
 def _board(host: Host) -> dict[str, str]:
@@ -55,12 +67,13 @@ def _installed(host: Host) -> tuple[str, str]:
         return "", "" if missing else str(unknown)
 
 
-def _outside(host: Host, firmware: str) -> str | None:
-    """The versions that the driver works with, if this one is not among them."""
+def _answer(host: Host, firmware: str) -> Answer | None:
+    """By the driver's own version file, else by the tables; None where the driver cannot be read."""
     try:
-        windows = version_info.ranges(host.driver().get("compatible_version_fw", ""))
-        if not windows or any(window.holds(firmware) for window in windows):
-            return None
+        driver = host.driver()
+        windows = version_info.ranges(driver.get("compatible_version_fw", ""))
     except (Unknown, UnknownLayout):
         return None
-    return ", ".join(f"{window.low} to {window.high}" for window in windows)
+    if windows:
+        return pairs.firmware_within(firmware, driver["Version"], windows)
+    return pairs.firmware_and_driver(firmware, driver["Version"])

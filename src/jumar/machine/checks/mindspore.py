@@ -10,9 +10,11 @@ from jumar.core.finding import Finding
 from jumar.machine import pairs
 from jumar.machine.check import Check, Report, Skip, error, note, warning
 from jumar.machine.host import Host, Python, Unknown
+from jumar.machine.pairs import Fit
 from jumar.tables import tested
 
 CHECK = Check("DR504", "mindspore", "MindSpore fits CANN, numpy and this architecture")
+FIX = "jumar plan   # a set that fits"
 
 
 def run(host: Host) -> Report:
@@ -23,10 +25,14 @@ def run(host: Host) -> Report:
     findings = [
         *_numpy(python, version),
         *_architecture(python, version),
-        *_cann(host, version),
         *_convolution(host, version),
     ]
-    return Report(version, tuple(findings))
+    answer = _cann(host, version)
+    if answer is None or answer.fit is Fit.FITS:
+        return Report(version, tuple(findings))
+    if answer.fit is Fit.DOES_NOT:
+        return Report(version, (*findings, error(CHECK, answer.why, FIX)))
+    return Report(version, tuple(findings), unknown=(warning(CHECK, answer.why, FIX),))
 
 
 def _numpy(python: Python, version: str) -> list[Finding]:
@@ -47,19 +53,12 @@ def _architecture(python: Python, version: str) -> list[Finding]:
     return [error(CHECK, f"MindSpore {version} is built for {there}, this machine is {here}{why}", fix)]
 
 
-def _cann(host: Host, version: str) -> list[Finding]:
-    row = pairs.mindspore(version)
+def _cann(host: Host, version: str) -> pairs.Answer | None:
     try:
         installed = host.toolkit().version
     except Unknown:
-        return []
-    order = pairs.compare(installed, row.cann) if row else None
-    if row is None or order in (0, None):
-        return []
-    message = f"MindSpore {version} belongs to CANN {row.cann}, installed is {installed}"
-    if order == -1:
-        return [error(CHECK, f"{message}: functions may be missing", "jumar plan   # a set that fits")]
-    return [warning(CHECK, f"{message}; newer ones mostly work", "jumar plan   # a set that fits")]
+        return None
+    return pairs.framework_and_cann("MindSpore", version, pairs.mindspore(version), installed)
 
 
 def _convolution(host: Host, version: str) -> list[Finding]:

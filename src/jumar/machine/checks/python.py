@@ -5,6 +5,7 @@ from __future__ import annotations
 from jumar.machine import pairs
 from jumar.machine.check import Check, Report, error, note, warning
 from jumar.machine.host import Host, Python, Unknown
+from jumar.machine.pairs import Fit
 
 CHECK = Check("DR501", "python", "Python version and build")
 OLDEST = (3, 7)
@@ -25,23 +26,23 @@ def run(host: Host) -> Report:
                 "jumar plan   # the Python that fits",
             )
         )
-    for name, row in _rows(python):
-        if row and row.python and short not in row.python:
-            message = f"{name} {row.version} supports Python {', '.join(row.python)}; this is {python.version}"
-            findings.append(warning(CHECK, message, "jumar plan   # the Python that fits"))
+    for answer in _answers(python):
+        if answer.fit is Fit.DOES_NOT:
+            findings.append(warning(CHECK, answer.why, "jumar plan   # the Python that fits"))
     if not python.facts.get("shared", True) and _compiles(host):
         message = f"`{python.executable}` has no shared libpython: CANN's operator compiler may not start"
         findings.append(note(CHECK, message, "build Python with --enable-shared, or use the distribution's or conda's"))
     return Report(f"{python.version} ({python.executable})", tuple(findings))
 
 
-def _rows(python: Python) -> list[tuple[str, pairs.Row | None]]:
-    found = []
-    if version := python.version_of("torch-npu"):
-        found.append(("torch_npu", pairs.torch_npu(version)))
-    if version := python.version_of("mindspore"):
-        found.append(("MindSpore", pairs.mindspore(version)))
-    return found
+def _answers(python: Python) -> list[pairs.Answer]:
+    """Releases that are not in the tables are left to the checks of the frameworks."""
+    named = (("torch_npu", "torch-npu", pairs.torch_npu), ("MindSpore", "mindspore", pairs.mindspore))
+    return [
+        pairs.python_and_framework(python.version, name, version, rows(version))
+        for name, package, rows in named
+        if (version := python.version_of(package))
+    ]
 
 
 def _compiles(host: Host) -> bool:

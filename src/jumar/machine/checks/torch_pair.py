@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from packaging.version import InvalidVersion, Version
-
 from jumar.core.finding import Finding
 from jumar.machine import pairs
 from jumar.machine.check import Check, Report, Skip, error, note, warning
 from jumar.machine.host import Host, Python, Unknown
+from jumar.machine.pairs import Fit
+from jumar.tables import tested
 
 CHECK = Check("DR503", "torch-pair", "torch and torch_npu fit each other and CANN")
+FIX = "jumar plan   # a set that fits"
 
 
 def run(host: Host) -> Report:
@@ -20,17 +21,21 @@ def run(host: Host) -> Report:
     told = f"torch {torch or 'missing'}, torch_npu {plugin or 'missing'}"
     if plugin is None:
         return Report(told, tuple(_no_plugin(host, python, str(torch))))
-    row = pairs.torch_npu(plugin)
     if torch is None:
-        fix = f"{python.executable} -m pip install torch=={row.torch if row else _base(plugin)}"
+        rows = pairs.torch_npu(plugin)
+        fix = f"{python.executable} -m pip install torch=={rows[0].torch if rows else pairs.base(plugin)}"
         return Report(told, (error(CHECK, f"torch_npu {plugin} is installed without torch", fix),))
-    wanted = row.torch if row else _base(plugin)
-    if _base(torch) != _base(wanted):
-        match = pairs.torch_npu_for(torch)
-        other = f"torch_npu=={match}" if match else f"torch=={wanted} torch_npu=={plugin}"
-        message = f"torch_npu {plugin} belongs to torch {wanted}, installed is torch {torch}"
-        return Report(told, (error(CHECK, message, f"{python.executable} -m pip install {other}"),))
-    return Report(told, tuple(_against_cann(host, plugin, row)))
+    pair = pairs.torch_and_torch_npu(torch, plugin)
+    if pair.fit is not Fit.FITS:
+        return Report(told, (error(CHECK, pair.why, _other(python, torch, plugin)),))
+    return _against_cann(host, told, plugin)
+
+
+def _other(python: Python, torch: str, plugin: str) -> str:
+    match, rows = pairs.torch_npu_for(torch), pairs.torch_npu(plugin)
+    wanted = rows[0].torch if rows else pairs.base(plugin)
+    words = f"torch_npu=={match}" if match else f"torch=={wanted} torch_npu=={plugin}"
+    return f"{python.executable} -m pip install {words}"
 
 
 def _no_plugin(host: Host, python: Python, torch: str) -> list[Finding]:
@@ -54,24 +59,18 @@ def _no_plugin(host: Host, python: Python, torch: str) -> list[Finding]:
     ]
 
 
-def _against_cann(host: Host, plugin: str, row: pairs.Row | None) -> list[Finding]:
-    if row is None:
-        return [note(CHECK, f"torch_npu {plugin} is not in the tables: its CANN is not known")]
+def _against_cann(host: Host, told: str, plugin: str) -> Report:
+    rows = pairs.torch_npu(plugin)
     try:
         installed = host.toolkit().version
     except Unknown:
-        return []
-    order = pairs.compare(installed, row.cann)
-    if order in (0, None):
-        return []
-    message = f"torch_npu {plugin} belongs to CANN {row.cann}, installed is {installed}"
-    if order == -1:
-        return [error(CHECK, f"{message}: functions may be missing", "jumar plan   # a set that fits")]
-    return [warning(CHECK, f"{message}; newer ones mostly work", "jumar plan   # a set that fits")]
-
-
-def _base(version: str) -> str:
-    try:
-        return Version(version).base_version
-    except InvalidVersion:
-        return version
+        unknown = f"torch_npu {plugin} is not in the tables: its CANN is not known"
+        return Report(told, () if rows else (note(CHECK, unknown),))
+    if host.prefix and (plugin, installed) == (tested.pair().torch_npu, tested.pair().cann):
+        return Report(told)
+    answer = pairs.framework_and_cann("torch_npu", plugin, rows, installed)
+    if answer.fit is Fit.FITS:
+        return Report(told)
+    if answer.fit is Fit.DOES_NOT:
+        return Report(told, (error(CHECK, answer.why, FIX),))
+    return Report(told, unknown=(warning(CHECK, answer.why, FIX),))

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from jumar.core.finding import Finding
+from jumar.machine.pairs import Fit, driver_and_cann
 from jumar.machine.plan import packages as files
+from jumar.machine.plan import unknowns
 from jumar.machine.plan.candidates import Candidate
 from jumar.machine.plan.host import Host
 from jumar.machine.plan.packages import Package
@@ -71,9 +73,10 @@ def make(asked: PlanRequest, host: Host, options: PlanOptions) -> Plan | Conflic
     kinds = LAYERS if asked.no_root or options.container else (*KIT, *LAYERS)
     every = files.needed(one, wish.system, kinds if wish.family else ())
     needed = tuple(package for package in every if _installs(package, one, target, options))
-    found: list[Finding] = []
+    found = unknowns.findings(one, asked.driver or (host.driver if target.keep_driver or asked.no_root else None))
     if options.packages is not None:
-        needed, found = files.inspect(options.packages, needed)
+        needed, missing = files.inspect(options.packages, needed)
+        found += missing
     return Plan(
         one,
         wish.chip,
@@ -98,7 +101,8 @@ def _target(asked: PlanRequest, host: Host, wish: Requirements, one: Candidate, 
     """What is installed counts only where the plan is for this very machine."""
     here = host.family is not None and host.family == wish.family
     driver = host.driver if here else None
-    keep = driver is not None and asked.driver in (None, driver) and releases.drives(driver, one.cann) is not False
+    runs = driver is not None and driver_and_cann(driver, one.cann, one.family).fit is not Fit.DOES_NOT
+    keep = runs and asked.driver in (None, driver)
     overwrite = options.overwrite or (driver is not None and not keep)
     manager = wish.system.manager if wish.system else host.manager or "apt"
     return Target(
@@ -116,8 +120,6 @@ def _notes(asked: PlanRequest, host: Host, wish: Requirements, one: Candidate, t
     found = [*_machine_notes(asked, host, wish, target), *_driver_notes(one, target)]
     if one.cann == host.cann and asked.cann is None:
         found.append(f"CANN {one.cann} is installed and kept; `--cann` requests another")
-    if one.row is not None and one.row.confidence == "low":
-        found.append(f"the pair with CANN {one.cann} is not in a public table ({one.row.source}): check it before use")
     if isinstance(one.row, Release) and one.row.torch.startswith("1.5"):
         found.append("torch 1.5.0 for Ascend is the vendor's own build, from the same release page as torch_npu")
     for name, known in (("apex", apex(one)), ("deepspeed", deepspeed(one))):
@@ -148,6 +150,8 @@ def _machine_notes(asked: PlanRequest, host: Host, wish: Requirements, target: T
 
 def _driver_notes(one: Candidate, target: Target) -> list[str]:
     if target.keep_driver:
+        if driver_and_cann(str(target.installed_driver), one.cann, one.family).fit is Fit.UNKNOWN:
+            return [f"the driver {target.installed_driver} of this machine is kept"]
         return [f"the driver {target.installed_driver} of this machine supports CANN {one.cann} and is kept"]
     if not target.overwrite or not target.installed_driver:
         return []

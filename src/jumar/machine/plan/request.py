@@ -11,6 +11,7 @@ from packaging.version import InvalidVersion, Version
 
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
+from jumar.machine.pairs import Fit, driver_and_cann
 from jumar.machine.plan.candidates import FRAMEWORKS, PYTHONS, Candidate, candidates, parsed
 from jumar.machine.plan.host import Host
 from jumar.tables import cann as releases
@@ -36,6 +37,8 @@ class Constraint:
     """How hard it is to give up: a version is changed sooner than a machine."""
     wanted: str = ""
     """The version that was asked for, to find near ones."""
+    sure: Callable[[Candidate], bool] = lambda one: True
+    """Is it known that the candidate fits, rather than not known that it does not?"""
 
     @property
     def about(self) -> str:
@@ -251,10 +254,17 @@ def _driver(asked: PlanRequest, host: Host) -> Constraint | None:
         f"--driver {driver}" if asked.driver else f"the driver of this machine ({driver}), which only root can change"
     )
 
-    def allows(one: Candidate) -> bool:
-        return releases.drives(driver, one.cann) is not False
+    def fit(one: Candidate) -> Fit:
+        return driver_and_cann(driver, one.cann, one.family).fit
 
-    return Constraint("driver", said, allows, lambda one: f"driver {one.hdk or 'unknown'} or newer", 5)
+    return Constraint(
+        "driver",
+        said,
+        lambda one: fit(one) is not Fit.DOES_NOT,
+        lambda one: f"driver {one.hdk} or newer" if one.hdk else "a driver that no public table names",
+        5,
+        sure=lambda one: fit(one) is Fit.FITS,
+    )
 
 
 def _list(what: str, names: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from jumar.machine import pairs
 from jumar.machine.plan.candidates import Candidate, candidates, has_image, preview, rank
 from jumar.machine.plan.host import Host
 from jumar.machine.plan.request import Constraint, PlanRequest, Requirements
@@ -15,6 +16,7 @@ from jumar.tables import installation
 NEAREST = 3
 HARD = 10
 """The weight of a machine: other sets are shown only when there are none for this one."""
+_FITTING = {pairs.Fit.FITS: 2, pairs.Fit.UNKNOWN: 1, pairs.Fit.DOES_NOT: 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,8 @@ def solve(wish: Requirements, host: Host, *, container: bool = False) -> Candida
     pool = candidates(wish.framework)
     fitting = _allowed(pool, wish.constraints)
     if fitting:
-        return max(fitting, key=_preference(host, container))
+        known = [one for one in fitting if all(constraint.sure(one) for constraint in wish.constraints)]
+        return max(known or fitting, key=_preference(host, container))
     core = _core(pool, wish.constraints)
     reasons = tuple(_reason(pool, one, core) for one in core)
     return Conflict(tuple(one.said for one in core), reasons, _nearest(pool, wish.constraints, host))
@@ -72,7 +75,7 @@ def _preference(host: Host, container: bool = False) -> Callable[[Candidate], tu
     """What is installed is kept where it fits, then the general order decides."""
 
     def order(one: Candidate) -> tuple[object, ...]:
-        runs = host.driver is None or releases.drives(host.driver, one.cann) is not False
+        runs = 2 if host.driver is None else _FITTING[pairs.driver_and_cann(host.driver, one.cann, one.family).fit]
         *general, python = rank(one)
         return (
             one.cann == host.cann,
