@@ -46,7 +46,10 @@ class Signature:
     explains: tuple[str, ...]
 
 
-CODE = r"(?:[Ee]rror ?[Cc]ode(?: is ?:?| ?[:=])|failure|result =|ret =|ret\[|ret[cC]ode ?[:=]|ErrCode=|errcode:|failed ?:) ?"
+CODE = (
+    r"(?:[Ee]rror ?[Cc]ode(?: is ?:?| ?[:=])|failure|result =|ret =|ret\[|ret[cC]ode ?[:=]|ErrCode=|errcode:"
+    r"|failed ?:) ?"
+)
 """What stands before the number of a failed call; rows write `(?&code)` for it."""
 
 

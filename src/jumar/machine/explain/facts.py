@@ -18,7 +18,7 @@ def of(match: re.Match[str]) -> dict[str, float]:
 
 
 def hold(tests: tuple[str, ...], facts: dict[str, float]) -> bool:
-    """Do all tests such as `free < 0.1 total` hold? A test about a number that the line does not give does not count."""
+    """Do all tests such as `free < 0.1 total` hold? Tests about numbers that the line does not give do not count."""
     return all(_holds(test, facts) for test in tests)
 
 

@@ -66,12 +66,11 @@ def _settled(causes: list[Cause]) -> list[Cause]:
     explained = {id_ for cause in causes for id_ in cause.signature.explains}
     if any(cause.signature.level is Level.ERROR and cause.signature.role is not Role.UNKNOWN for cause in causes):
         causes = [cause for cause in causes if cause.signature.role is not Role.UNKNOWN]
-    return [
-        cause._replace(signature=replace(cause.signature, role=Role.FOLLOWS))
-        if cause.signature.id in explained
-        else cause
-        for cause in causes
-    ]
+    return [_follows(cause) if cause.signature.id in explained else cause for cause in causes]
+
+
+def _follows(cause: Cause) -> Cause:
+    return cause._replace(signature=replace(cause.signature, role=Role.FOLLOWS))
 
 
 def _role(row: Signature, after: Signature | None) -> Role:
