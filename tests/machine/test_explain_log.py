@@ -300,8 +300,8 @@ def test_unknown_log_says_so_and_what_to_collect(jumar: Run, tmp_path: Path) -> 
     path = tmp_path / "a.log"
     path.write_text('all is well\n  File "x.py", line 1\nValueError: too many values to unpack\n')
     done = jumar("explain", path)
-    assert done.code == 0
-    assert done.out.startswith("no known Ascend error in 3 lines\n")
+    assert done.code == 1
+    assert done.out.startswith("unknown error: nothing in 3 lines fits a known Ascend error\n")
     assert f"  {path}:3: ValueError: too many values to unpack" in done.out
     assert "to find the reason, collect:" in done.out
     assert "ASCEND_LAUNCH_BLOCKING=1" in done.out
@@ -310,7 +310,8 @@ def test_unknown_log_says_so_and_what_to_collect(jumar: Run, tmp_path: Path) -> 
 def test_empty_log(jumar: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(b"")
-    assert jumar("explain", path).out.startswith("no known Ascend error in 0 lines\n")
+    done = jumar("explain", path)
+    assert (done.code, done.out) == (0, "no error found in 0 lines\n")
 
 
 def test_standard_input(jumar: Run, monkeypatch: pytest.MonkeyPatch) -> None:

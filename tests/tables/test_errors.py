@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from jumar.core.finding import Level
+from jumar.machine.explain import facts
 from jumar.tables import environment, errors
 from jumar.tables.errors import Code, Signature
 from jumar.tables.load import table
@@ -30,7 +31,9 @@ def test_example_fits_its_own_row(row: Signature) -> None:
 def test_every_matching_line_has_a_literal(row: Signature) -> None:
     """Tried on texts made from the pattern: each branch, each option with and without."""
     assert all(len(needle) >= 4 for needle in row.needles), "shorter ones cannot be searched"
-    texts = [text for text in itertools.islice(_texts(row.match), 3000) if errors.pattern(row).search(text)]
+    texts = [
+        text for text in itertools.islice(_texts(errors.pattern(row).pattern), 3000) if errors.pattern(row).search(text)
+    ]
     assert texts
     for text in texts:
         raw = text.encode()
@@ -44,8 +47,16 @@ def test_rows_are_sorted_and_lookups_exist() -> None:
     ids = list(table("errors.toml")["errors"])
     assert ids == sorted(ids)
     for row in ROWS:
-        assert not row.lookup or (row.lookup in list(Code) and errors.pattern(row).groups >= 1)
+        assert not row.lookup or (row.lookup in [*Code, "name"] and errors.pattern(row).groups >= 1)
         assert row.level in list(Level)
+        assert set(row.explains) <= set(ids)
+        assert not row.when or facts.hold(row.when, facts.of(_match(row)))
+
+
+def _match(row: Signature) -> re.Match[str]:
+    found = errors.pattern(row).search(row.example)
+    assert found
+    return found
 
 
 def test_codes_have_names_and_areas() -> None:

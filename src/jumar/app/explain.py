@@ -73,8 +73,8 @@ class ExplainResult:
 
     @property
     def is_error(self) -> bool:
-        """Does a log hold a known error?"""
-        return any(answer.of_files and answer.log is not None and answer.log.is_known for answer in self.answers)
+        """Does a log hold an error, known or not?"""
+        return any(answer.of_files and answer.log is not None and answer.log.has_error for answer in self.answers)
 
     def to_json(self) -> dict[str, Any]:
         """The document that `--json` prints."""

@@ -18,7 +18,8 @@ def command(names: tuple[str, ...], as_json: bool) -> int:
 
     FILE is a log of any size, plain or packed, a folder of logs, or `-` for stdin; several together are one job, such
     as the logs of its ranks. ID is an error code (507015, EI0006), a finding or rule (PT101, cuda-device-string), an
-    environment variable (HCCL_CONNECT_TIMEOUT), or a message in quotes. Exit code 1: a log holds a known error.
+    environment variable (HCCL_CONNECT_TIMEOUT), or a message in quotes. Exit code 1: a log holds
+    an error, known or not; 0: it holds none.
     """
     from jumar.app import explain
 

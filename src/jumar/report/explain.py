@@ -74,11 +74,12 @@ def topic_json(topic_: Topic) -> dict[str, Any]:
 def as_json(result: Explanation) -> dict[str, Any]:
     return {
         "known": result.is_known,
+        "error": result.has_error,
         "first_rank": result.first_rank,
         "silent_ranks": list(result.silent_ranks),
         "causes": [_cause(cause) for cause in result.causes],
         "files": [file._asdict() for file in result.files],
-        "collect": [] if result.is_known else list(COLLECT),
+        "collect": list(COLLECT) if result.has_error and not result.is_known else [],
     }
 
 
@@ -105,6 +106,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
             "time": str(item.time) if item.time else None,
             "code": item.code or None,
             "times": item.times,
+            "facts": {name: round(size) for name, size in item.facts.items()},
         }
         for item in cause.occurrences
     ]
@@ -177,14 +179,19 @@ def _kind(row: Signature) -> str:
         Role.GENERIC: "an exception",
         Role.FOLLOWS: "mostly a consequence",
         Role.WRAPPER: "only reports the failure",
+        Role.UNKNOWN: "not known",
     }[row.role]
 
 
 def _unknown(result: Explanation) -> Iterator[str]:
     lines = sum(file.lines for file in result.files)
-    yield f"no known Ascend error in {lines:,} line{'' if lines == 1 else 's'}"
+    if not result.has_error:
+        yield f"no error found in {lines:,} line{'' if lines == 1 else 's'}"
+        yield from _further(result.causes)
+        return
+    yield f"unknown error: nothing in {lines:,} line{'' if lines == 1 else 's'} fits a known Ascend error"
     yield from _who(result)
-    shown = [cause for cause in result.causes if cause.signature.level is Level.ERROR] or list(result.causes)
+    shown = [cause for cause in result.causes if cause.signature.level is Level.ERROR]
     if shown:
         yield from ("", "nearest to a reason:")
         for cause in shown[:_FURTHER]:

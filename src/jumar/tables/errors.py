@@ -20,6 +20,7 @@ class Role(StrEnum):
     GENERIC = "generic"
     FOLLOWS = "follows"
     WRAPPER = "wrapper"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,15 @@ class Signature:
     lookup: str
     alone: bool
     rank: int
+    when: tuple[str, ...]
+    explains: tuple[str, ...]
+
+
+CODE = (
+    r"(?:[Ee]rror ?[Cc]ode(?: is ?:?| ?[:=])|failure|result =|ret =|ret\[|ret[cC]ode ?[:=]|ErrCode=|errcode:"
+    r"|failed ?:) ?"
+)
+"""What stands before the number of a failed call; rows write `(?&code)` for it."""
 
 
 class Code(StrEnum):
@@ -60,12 +70,12 @@ def signatures() -> dict[str, Signature]:
 @cache
 def pattern(signature: Signature) -> re.Pattern[str]:
     """Compiled on first use: most signatures never meet a line."""
-    return re.compile(signature.match)
+    return re.compile(signature.match.replace("(?&code)", CODE))
 
 
 def code_name(kind: str, code: str) -> str | None:
     """The vendor's name of a code, such as ACL_ERROR_RT_AICORE_EXCEPTION."""
-    name: str | None = table("error_codes.json")[kind].get(code)
+    name: str | None = table("error_codes.json").get(kind, {}).get(code)
     return name
 
 
@@ -85,7 +95,7 @@ def codes(kind: str) -> dict[str, str]:
 
 def _signature(id_: str, row: dict[str, object]) -> Signature:
     def words(name: str) -> list[str]:
-        value = row[name]
+        value = row.get(name, [])
         assert isinstance(value, list)
         return value
 
@@ -105,4 +115,6 @@ def _signature(id_: str, row: dict[str, object]) -> Signature:
         lookup=str(row.get("lookup", "")),
         alone=bool(row.get("alone", False)),
         rank=int(str(row.get("rank", 0))),
+        when=tuple(words("when")),
+        explains=tuple(words("explains")),
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from jumar.machine.explain import order, place, scan, source
+from jumar.machine.explain import facts, order, place, scan, source
 from jumar.machine.explain.result import Explanation, LogFile, Occurrence
 from jumar.machine.explain.source import Source
 from jumar.tables.errors import Role, Signature, pattern, signatures
@@ -60,11 +60,7 @@ def _take(
     candidate: scan.Candidate, name: str, number: int, file_rank: int | None, found: dict[Key, Occurrence]
 ) -> None:
     text = candidate.text.decode("utf-8", "replace")
-    matches = [(row, match) for row in candidate.signatures if (match := pattern(row).search(text))]
-    for is_catch_all in (_stands_back, _is_generic):
-        if not all(is_catch_all(row) for row, _ in matches):
-            matches = [(row, match) for row, match in matches if not is_catch_all(row)]
-    for row, match in matches:
+    for row, match in _matches(candidate, text):
         rank = int(match[row.rank]) if row.rank else place.rank_of_line(text)
         rank = file_rank if rank is None else rank
         key = (row.id, number, rank)
@@ -75,7 +71,23 @@ def _take(
             continue
         time = place.time_of(text, candidate.before.decode("utf-8", "replace"))
         code = match[1] if row.lookup else ""
-        found[key] = Occurrence(name, number, candidate.line, _shown(text, match), rank, time, code, 1)
+        found[key] = Occurrence(name, number, candidate.line, _shown(text, match), rank, time, code, 1, facts.of(match))
+
+
+def _matches(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.Match[str]]]:
+    """The rows that fit a line; catch-all rows only where there is nothing better."""
+    found = [(row, match) for row in candidate.signatures if (match := pattern(row).search(text))]
+    found = [(row, match) for row, match in found if not row.when or facts.hold(row.when, facts.of(match))]
+    explained = {id_ for row, _ in found for id_ in row.explains}
+    found = [(row, match) for row, match in found if row.id not in explained]
+    for is_catch_all in (_is_unknown, _stands_back, _is_generic):
+        if not all(is_catch_all(row) for row, _ in found):
+            found = [(row, match) for row, match in found if not is_catch_all(row)]
+    return found
+
+
+def _is_unknown(row: Signature) -> bool:
+    return row.role is Role.UNKNOWN
 
 
 def _stands_back(row: Signature) -> bool:

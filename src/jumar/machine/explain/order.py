@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from jumar.core.finding import Level
 from jumar.machine.explain.result import Cause, Explanation, LogFile, Occurrence
 from jumar.tables.errors import Role, Signature
@@ -42,7 +44,7 @@ def explained(occurrences: list[Occurrence], signatures: list[Signature], files:
     grouped: dict[Signature, list[Occurrence]] = {}
     for item, signature in zip(occurrences, signatures, strict=True):
         grouped.setdefault(signature, []).append(item)
-    causes = [Cause(signature, tuple(sorted(items, key=when))) for signature, items in grouped.items()]
+    causes = _settled([Cause(signature, tuple(sorted(items, key=when))) for signature, items in grouped.items()])
     begin = min(
         (cause for cause in causes if _is_failure(cause.signature)), key=lambda cause: when(cause.first), default=None
     )
@@ -57,6 +59,18 @@ def explained(occurrences: list[Occurrence], signatures: list[Signature], files:
     blamed = _blamed_by_torchrun(causes)
     causes = [cause for cause in causes if cause.signature.id != "ELASTIC_RANK"]
     return Explanation(tuple(causes), files, _first_rank(causes, blamed), _silent(causes, files))
+
+
+def _settled(causes: list[Cause]) -> list[Cause]:
+    """What another cause explains follows from it; lines that merely look like errors count only on their own."""
+    explained = {id_ for cause in causes for id_ in cause.signature.explains}
+    if any(cause.signature.level is Level.ERROR and cause.signature.role is not Role.UNKNOWN for cause in causes):
+        causes = [cause for cause in causes if cause.signature.role is not Role.UNKNOWN]
+    return [_follows(cause) if cause.signature.id in explained else cause for cause in causes]
+
+
+def _follows(cause: Cause) -> Cause:
+    return cause._replace(signature=replace(cause.signature, role=Role.FOLLOWS))
 
 
 def _role(row: Signature, after: Signature | None) -> Role:

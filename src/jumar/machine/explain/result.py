@@ -39,6 +39,8 @@ class Occurrence(NamedTuple):
     """What the signature's lookup names, such as 507015."""
     times: int
     """Lines of this rank and file with this signature."""
+    facts: dict[str, float]
+    """Numbers that the line gives, such as `free` and `total`, in bytes."""
 
 
 class Cause(NamedTuple):
@@ -77,6 +79,11 @@ class Explanation(NamedTuple):
     """The rank that failed first, where several ranks can be told apart."""
     silent_ranks: tuple[int, ...]
     """Ranks with a log of their own that report nothing while the others waited."""
+
+    @property
+    def has_error(self) -> bool:
+        """Is there an error at all, known or not?"""
+        return any(cause.signature.level is Level.ERROR for cause in self.causes)
 
     @property
     def is_known(self) -> bool:
