@@ -21,7 +21,8 @@ def test_every_row_fits_an_operator_of_the_installed_version(run: Run) -> None:
         arguments = {argument for names, _ in matched.values() for argument in names}
         assert {*row.index, *row.written, *row.host} <= arguments, f"{row.name}: no such argument"
         results = max(count for _, count in matched.values())
-        assert all(result < results for result in (*row.float32_results, *row.host_results)), row.name
+        named = (*row.float32_results, *row.host_results, *row.int32_results)
+        assert all(result < results for result in named), row.name
 
 
 def test_compositions_of_ours_are_the_rows_that_say_python() -> None:

@@ -28,7 +28,23 @@ _WHY = "a reason"
         ({"npu": {"x": {"why": _WHY, "rounding": ["int8"]}}}, "`npu::x`: `rounding` does not take ['int8']"),
         (
             {"npu": {"x": {"why": _WHY, "carried": "gpu"}}},
-            "`npu::x`: `carried` is one of torch_npu, reference, composed, softmax, python, refused, not `gpu`",
+            "`npu::x`: `carried` is one of torch_npu, reference, softmax, python, refused, not `gpu`",
+        ),
+        (
+            {"aten": {"x": {"why": _WHY, "int32_results": [1]}}},
+            "`aten::x`: `source` is the file and line of torch_npu that says so, as `ToKernelNpu.cpp:40`",
+        ),
+        (
+            {"aten": {"x": {"why": _WHY, "refuses": ["float64"], "source": "A.cpp:1"}}},
+            "`aten::x`: `refuses` and `refusal` come together",
+        ),
+        (
+            {"aten": {"x": {"why": _WHY, "warns_for": ["int32"], "source": "A.cpp:1"}}},
+            "`aten::x`: `warns_for` needs `warns`",
+        ),
+        (
+            {"aten": {"x": {"why": _WHY, "refuses": ["double"], "refusal": "no", "source": "A.cpp:1"}}},
+            "`aten::x`: `refuses` does not take ['double']",
         ),
         (
             {"npu": {"b": {"why": _WHY, "random": True}, "a": {"why": _WHY, "random": True}}},

@@ -10,8 +10,13 @@ from typing import Any
 
 from jumar.tables.load import table
 
-CARRIED = ("torch_npu", "reference", "composed", "softmax", "python", "refused")
+CARRIED = ("torch_npu", "reference", "softmax", "python", "refused")
 SPACES = ("aten", "npu")
+CHIPS = ("older", "910B", "950")
+"""Groups of chips that torch_npu's code tells apart: those before the 910B, those from it on, the 950 and its kin."""
+TYPES = ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32", "complex64",
+         "complex128", "bool", "qint8", "quint8", "qint32", "bfloat16")  # fmt: skip
+"""In the order of torch's `ScalarType`, whose numbers are the bits of the C++ rows."""
 MOST = 4
 """Arguments that one column may name: the C++ rows have room for as many."""
 _NAME = re.compile(r"[\w*]+(\.\w+)?")
@@ -36,6 +41,14 @@ class Row:
     host_results: tuple[int, ...] = ()
     devices: str = ""
     random: bool = False
+    refuses: tuple[str, ...] = ()
+    refusal: str = ""
+    error: str = ""
+    warns: str = ""
+    warns_for: tuple[str, ...] = ()
+    int32_results: tuple[int, ...] = ()
+    chips: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def is_pattern(self) -> bool:
@@ -51,8 +64,13 @@ class Row:
 
 _COLUMNS = {field.name for field in fields(Row)} - {"name"}
 _CHOICES = {"carried": CARRIED, "autograd": ("torch_npu",), "devices": ("mixed",)}
-_WORDS = {"index": None, "written": None, "host": None, "rounding": ("float16", "bfloat16")}
-_NUMBERS = ("float32_results", "host_results")
+_WORDS = {
+    "index": None, "written": None, "host": None, "rounding": ("float16", "bfloat16"), "refuses": TYPES,
+    "warns_for": TYPES, "chips": CHIPS,
+}  # fmt: skip
+_NUMBERS = ("float32_results", "host_results", "int32_results")
+_SOURCED = ("refuses", "refusal", "error", "warns", "warns_for", "int32_results", "chips")
+_SOURCE = re.compile(r"\w+\.(cpp|h):\d+")
 _FLAGS = ("index_result", "statistics", "random")
 
 
@@ -90,11 +108,22 @@ def _row(name: str, columns: dict[str, Any]) -> Row:
         raise ValueError(f"operators.toml: `{name}`: `why` is missing")
     if columns.keys() == {"why"}:
         raise ValueError(f"operators.toml: `{name}`: says nothing but why")
+    if problem := _unsourced(columns):
+        raise ValueError(f"operators.toml: `{name}`: {problem}")
     for column, value in columns.items():
         if problem := _problem(column, value):
             raise ValueError(f"operators.toml: `{name}`: {problem}")
     typed: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in columns.items()}
     return Row(name, **typed)
+
+
+def _unsourced(columns: dict[str, Any]) -> str:
+    """What torch_npu does of its own accord stands in its source; its words are those of the source."""
+    if columns.keys() & set(_SOURCED) and not _SOURCE.fullmatch(str(columns.get("source", ""))):
+        return "`source` is the file and line of torch_npu that says so, as `ToKernelNpu.cpp:40`"
+    if ("refuses" in columns) != ("refusal" in columns):
+        return "`refuses` and `refusal` come together"
+    return "`warns_for` needs `warns`" if "warns_for" in columns and "warns" not in columns else ""
 
 
 def _problem(column: str, value: Any) -> str:
@@ -106,8 +135,9 @@ def _problem(column: str, value: Any) -> str:
         return f"`{column}` is true or left out"
     if column not in (*_WORDS, *_NUMBERS):
         return ""
-    if not isinstance(value, list) or not 0 < len(value) <= MOST:
-        return f"`{column}` is a list of 1 to {MOST}"
+    most = len(TYPES) if _WORDS.get(column) is TYPES else MOST
+    if not isinstance(value, list) or not 0 < len(value) <= most:
+        return f"`{column}` is a list of 1 to {most}"
     known = _WORDS.get(column)
     fits = all(isinstance(item, str if column in _WORDS else int) and (not known or item in known) for item in value)
     return "" if fits else f"`{column}` does not take {value}"

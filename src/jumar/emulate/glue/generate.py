@@ -12,6 +12,8 @@ from jumar.tables.operators import Row
 HEADER = "operators.inc"
 _NAMES = ("index", "written", "host")
 _MASKS = ("float32_results", "host_results")
+_TYPES = {"refuses": "refused", "warns_for": "warned"}
+_TEXTS = {"refusal": "refusal", "error": "error", "warns": "warning", "source": "source"}
 _FLAGS = ("index_result", "statistics", "random")
 
 
@@ -51,7 +53,23 @@ def _row(row: Row) -> str:
     cells += [f".{column} = true" for column in _FLAGS if getattr(row, column)]
     if row.devices:
         cells.append(".mixes_devices = true")
-    return f"{{{', '.join(cells)}}}"
+    return f"{{{', '.join([*cells, *_words(row)])}}}"
+
+
+def _words(row: Row) -> list[str]:
+    """What torch_npu's own code says and narrows, by its source."""
+    cells = [
+        f".{field} = {' | '.join(f'1ull << {operators.TYPES.index(kind)}' for kind in kinds)}"
+        for column, field in _TYPES.items()
+        if (kinds := getattr(row, column))
+    ]
+    if row.int32_results:
+        cells.append(f".int32_results = {sum(1 << item for item in row.int32_results)}u")
+    if row.chips:
+        cells.append(f".chips = {sum(1 << operators.CHIPS.index(chip) for chip in row.chips)}")
+    return cells + [
+        f".{field} = {json.dumps(text)}" for column, field in _TEXTS.items() if (text := getattr(row, column))
+    ]
 
 
 def _enumerator(carried: str) -> str:

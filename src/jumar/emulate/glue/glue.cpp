@@ -13,4 +13,5 @@
 #include "reference.cpp"
 #include "softmax.cpp"
 #include "stream.cpp"
+#include "strict.cpp"
 #include "widen.cpp"

@@ -12,6 +12,7 @@
 #include "plan.h"
 #include "reference.h"
 #include "softmax.h"
+#include "strict.h"
 
 namespace jumar {
 namespace {
@@ -28,9 +29,6 @@ bool has_cpu_kernel(const c10::OperatorHandle& op) {
 }
 
 torch::CppFunction kernel_for(const c10::OperatorHandle& op, Carried carried) {
-  if (carried == Carried::kComposed)
-    return torch::CppFunction::makeFromBoxedFunctor(
-        std::make_unique<Decomposed>(make_plan(op), c10::DispatchKeySet(c10::DispatchKey::CPU)));
   if (carried == Carried::kSoftmax)
     return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Softmax>(make_plan(op)));
   return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(make_plan(op)));
@@ -92,12 +90,13 @@ int take_over() {
 }  // namespace jumar
 
 // Called by load.py through ctypes: the number of operators, or -1 with the reason in `message`.
-extern "C" __attribute__((visibility("default"))) int jumar_glue_install(int bfloat16, jumar::LoadReference load,
+extern "C" __attribute__((visibility("default"))) int jumar_glue_install(int bfloat16, int chip, jumar::LoadReference load,
                                                                          char* message, size_t room) {
   try {
     jumar::Quiet quiet;
     const c10::WarningUtils::WarningHandlerGuard guard(&quiet);
     jumar::set_bfloat16(bfloat16 != 0);
+    jumar::set_chip(static_cast<jumar::Chip>(chip));
     jumar::install_allocator();
     jumar::take_over_composites();
     jumar::take_over_npu(load, jumar::report());

@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "random.h"
 #include "stream.h"
+#include "strict.h"
 #include "widen.h"
 
 namespace jumar {
@@ -196,6 +197,12 @@ class Call {
 void set_bfloat16(bool supported) { has_bfloat16 = supported; }
 
 void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  refuse_or_warn(plan_, *stack);
+  run(op, stack);
+  if (plan_.int32_results != 0) shorten_indices(plan_, *stack, op.schema().returns().size());
+}
+
+void Kernel::run(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (plan_.has_index) lengthen_indices(plan_, *stack);
   Wider wider(plan_, *stack);
   const size_t below = stack->size() - plan_.arguments.size();
@@ -215,6 +222,7 @@ void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torc
 }
 
 void Decomposed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  refuse_or_warn(plan_, *stack);
   const bool lengthened = plan_.has_index && lengthen_indices(plan_, *stack);
   if (plan_.wide) {
     Wider wider(plan_, *stack);

@@ -24,6 +24,8 @@ class Kernel final : public c10::OperatorKernel {
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 
  private:
+  void run(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
   const Plan plan_;
 };
 

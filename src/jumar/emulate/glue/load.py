@@ -13,7 +13,7 @@ from jumar.core.errors import UserError
 from jumar.emulate import env
 from jumar.emulate.glue import build, composite, probe, sparse
 from jumar.runtime import variables
-from jumar.tables import tested
+from jumar.tables import operators, tested
 
 
 def connect() -> None:
@@ -45,7 +45,9 @@ def install() -> int:
     soc = env.socs().get(variables.SOC.read(), {})
     message = ctypes.create_string_buffer(4096)
     count = int(
-        library.jumar_glue_install(int(soc.get("bf16", True)), _load_reference, message, ctypes.c_size_t(len(message)))
+        library.jumar_glue_install(
+            int(soc.get("bf16", True)), _chip(soc), _load_reference, message, ctypes.c_size_t(len(message))
+        )
     )
     if count >= 0:
         composite.register()
@@ -58,6 +60,14 @@ def install() -> int:
             hint=tested.pair_hint(),
         )
     return count
+
+
+def _chip(soc: dict[str, Any]) -> int:
+    """Its group among those that rows of the table of operators name."""
+    if not soc.get("bf16", True):
+        return operators.CHIPS.index("older")
+    newest = variables.SOC.read().startswith(("Ascend950", "Ascend350"))
+    return operators.CHIPS.index("950" if newest else "910B")
 
 
 @functools.cache

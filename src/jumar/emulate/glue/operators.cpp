@@ -47,6 +47,16 @@ void add(Facts& all, const Facts& row) {
   all.statistics |= row.statistics;
   all.random |= row.random;
   all.mixes_devices |= row.mixes_devices;
+  if (row.source.empty()) return;
+  TORCH_CHECK(all.source.empty(), "two rows say what torch_npu does: ", all.source, " and ", row.source);
+  all.refused = row.refused;
+  all.warned = row.warned;
+  all.int32_results = row.int32_results;
+  all.chips = row.chips;
+  all.refusal = row.refusal;
+  all.error = row.error;
+  all.warning = row.warning;
+  all.source = row.source;
 }
 
 void add_named(Facts& all, const std::string& name) {

@@ -2,7 +2,7 @@
 
 #include <ATen/core/enum_tag.h>
 
-#include "operators.h"
+#include "strict.h"
 
 namespace jumar {
 namespace {
@@ -47,6 +47,14 @@ Plan make_plan(const c10::OperatorHandle& op) {
   plan.host_results = facts.host_results;
   plan.statistics = facts.statistics;
   plan.same_device = !facts.mixes_devices;
+  if (facts.chips != 0 && (facts.chips >> static_cast<int>(emulated_chip()) & 1u) == 0) return plan;
+  plan.int32_results = facts.int32_results;
+  plan.refused = facts.refused;
+  plan.warned = facts.warned;
+  plan.refusal = facts.refusal;
+  plan.error = facts.error;
+  plan.warning = facts.warning;
+  plan.source = facts.source;
   return plan;
 }
 

@@ -4,7 +4,10 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
+
+#include "operators.h"
 
 namespace jumar {
 
@@ -23,6 +26,9 @@ struct Plan {
   bool statistics = false;     // the chip returns a row of them also where the CPU returns none
   uint32_t float32_results = 0;  // by result, one bit each: not rounded back
   uint32_t host_results = 0;     // by result, one bit each: stays a CPU tensor
+  uint32_t int32_results = 0;    // by result, one bit each: torch_npu allocates them as int32
+  uint64_t refused = 0, warned = 0;                  // by data type of the first tensor, one bit each
+  std::string_view refusal, error, warning, source;  // torch_npu's words, and where it says them
   bool same_device = true;  // a tensor of another device is an error, as on the real machine
 };
 

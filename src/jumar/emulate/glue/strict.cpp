@@ -1,0 +1,114 @@
+#include "strict.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/native/ForeachUtils.h>
+#include <c10/util/Exception.h>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <iomanip>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace jumar {
+namespace {
+
+Chip chip = Chip::k910B;
+
+// The first tensor with storage of a call, alone or the first of a list; nullopt when there is none.
+std::optional<at::Tensor> first_tensor(const Plan& plan, const torch::jit::Stack& stack) {
+  const size_t first = stack.size() - plan.arguments.size();
+  for (size_t i = 0; i < plan.arguments.size(); ++i) {
+    const c10::IValue& value = stack[first + i];
+    if (plan.arguments[i] == Kind::kTensor && value.isTensor() && value.toTensor().defined()) return value.toTensor();
+    if (plan.arguments[i] == Kind::kTensors && value.isTensorList() && !value.toTensorList().empty())
+      return value.toTensorList().get(0);
+  }
+  return std::nullopt;
+}
+
+bool has(uint64_t types, at::ScalarType type) { return (types >> static_cast<int>(type) & 1u) != 0; }
+
+// torch_npu sends lists that differ among themselves to torch's loop, which takes every type.
+bool takes_loop(const Plan& plan, const torch::jit::Stack& stack) {
+  std::vector<std::vector<at::Tensor>> lists;
+  std::vector<at::Scalar> scalars;
+  const size_t first = stack.size() - plan.arguments.size();
+  for (size_t i = 0; i < plan.arguments.size(); ++i) {
+    const c10::IValue& value = stack[first + i];
+    if (value.isTensorList()) lists.push_back(value.toTensorVector());
+    if (value.isScalar()) scalars.push_back(value.toScalar());
+  }
+  const std::vector<at::TensorList> views(lists.begin(), lists.end());
+  return !views.empty() && !at::native::can_use_fast_route(views, scalars);
+}
+
+long number(const char* name) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? -1L : std::strtol(text, nullptr, 10);
+}
+
+// In torch_npu's words, with the line that it adds to errors that have a code.
+[[noreturn]] void refuse(const Plan& plan, const at::Tensor& tensor) {
+  std::ostringstream text;
+  const size_t gap = plan.refusal.find("{}");
+  text << plan.refusal.substr(0, gap);
+  if (gap != std::string_view::npos) text << tensor.dtype() << plan.refusal.substr(gap + 2);
+  if (!plan.error.empty()) {
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    text << "\n[ERROR] " << std::put_time(localtime_r(&now, &local), "%Y-%m-%d-%H:%M:%S") << " (PID:" << getpid()
+         << ", Device:" << int{tensor.device().index()} << ", RankID:" << number("RANK") << ") " << plan.error;
+  }
+  TORCH_CHECK(false, text.str());
+}
+
+// As torch_npu: the first rank speaks, unless the user switched its warnings off.
+bool is_quiet() {
+  const bool renamed = std::getenv("TORCH_NPU_WARNING_DISABLE") != nullptr;
+  return number(renamed ? "TORCH_NPU_WARNING_DISABLE" : "TORCH_NPU_DISABLED_WARNING") == 1 || number("RANK") > 0;
+}
+
+void warn_once(const Plan& plan) {
+  static std::mutex lock;
+  static auto* const given = new std::set<std::string_view>;
+  static const bool quiet = is_quiet();
+  const std::lock_guard<std::mutex> guard(lock);
+  if (!given->insert(plan.warning).second || quiet) return;
+  const std::string place(plan.source);
+  const size_t colon = place.rfind(':');
+  const std::string file = place.substr(0, colon);
+  c10::WarningHandler().process(c10::Warning(
+      c10::UserWarning(),
+      {"operator()", file.c_str(), static_cast<uint32_t>(std::strtoul(place.c_str() + colon + 1, nullptr, 10))},
+      std::string(plan.warning), false));
+}
+
+}  // namespace
+
+void set_chip(Chip emulated) { chip = emulated; }
+Chip emulated_chip() { return chip; }
+
+void refuse_or_warn(const Plan& plan, const torch::jit::Stack& stack) {
+  if (plan.refusal.empty() && plan.warning.empty()) return;
+  const std::optional<at::Tensor> tensor = first_tensor(plan, stack);
+  if (!tensor.has_value()) return;
+  const at::ScalarType type = tensor->scalar_type();
+  if (!plan.refusal.empty() && has(plan.refused, type) && !takes_loop(plan, stack)) refuse(plan, *tensor);
+  if (!plan.warning.empty() && (plan.warned == 0 || has(plan.warned, type))) warn_once(plan);
+}
+
+void shorten_indices(const Plan& plan, torch::jit::Stack& stack, size_t results) {
+  const size_t first = stack.size() - results;
+  for (size_t i = 0; i < results; ++i) {
+    c10::IValue& value = stack[first + i];
+    if ((plan.int32_results >> i & 1u) != 0 && value.isTensor() && value.toTensor().scalar_type() == at::kLong)
+      value = value.toTensor().to(at::kInt);
+  }
+}
+
+}  // namespace jumar
