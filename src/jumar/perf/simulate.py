@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import median
 from typing import NamedTuple
 
 from jumar.perf.profile import FALLBACK, HostOp, Kernel, ProfiledStep
 from jumar.perf.roofline import Card, Tensor
+
+SEVERAL = 3
+"""Passes of one place that show what is usual."""
 
 
 class Call(NamedTuple):
@@ -61,6 +65,15 @@ def warm(calls: list[Call]) -> list[Call]:
     """Without everything up to the end of the first update, where there are others: set-up and first calls are slow."""
     ends = [index for index, call in enumerate(calls) if call.kind == "end"]
     return calls[ends[0] + 1 :] if len(ends) > 1 else calls
+
+
+def steady(calls: list[Call]) -> list[Call]:
+    """With the usual time before each operator of the same place: a single slow pass is the machine's."""
+    places: dict[tuple[str, str, str], list[float]] = {}
+    for call in calls:
+        places.setdefault((call.kind, call.name, call.stack), []).append(call.gap)
+    usual = {key: median(gaps) for key, gaps in places.items() if len(gaps) >= SEVERAL}
+    return [call._replace(gap=usual.get((call.kind, call.name, call.stack), call.gap)) for call in calls]
 
 
 class _Clock:

@@ -89,7 +89,7 @@ def _texts(folder: Path, run: Run, line: Timeline) -> None:
 
 
 def _trace(path: Path, run: Run, line: Timeline) -> None:
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write("[")
         for index, event in enumerate(events(run, line)):
             file.write(",\n" if index else "\n")
@@ -213,11 +213,13 @@ def _formats(tensors: Iterable[Tensor]) -> str:
 
 
 def _table(path: Path, head: list[str], rows: Iterable[list[Any]]) -> None:
-    with open(path, "w", encoding="utf-8", newline="") as file:
+    with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(head)
         writer.writerows(rows)
 
 
 def _json(path: Path, document: dict[str, Any]) -> None:
-    path.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", errors="backslashreplace"
+    )

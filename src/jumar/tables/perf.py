@@ -45,6 +45,24 @@ class JitCompile(NamedTuple):
     source: str
 
 
+class Attention(NamedTuple):
+    """What scaled_dot_product_attention must get to be one kernel."""
+
+    operator: str
+    families: tuple[str, ...]
+    types: tuple[str, ...]
+    axes: int
+    heads: int
+    head_size: int
+    float32_multiple: int
+
+
+class CollectiveAdvice(NamedTuple):
+    names: tuple[str, ...]
+    what: str
+    change: tuple[str, ...]
+
+
 @cache
 def fusions() -> tuple[Fusion, ...]:
     rows = table("perf_fusions.toml")["fusions"]
@@ -84,6 +102,31 @@ def settings() -> tuple[Setting, ...]:
 def jit_compile() -> JitCompile:
     row = table("perf_rules.toml")["jit_compile"]
     return JitCompile(**{**row, "families": tuple(row["families"])})
+
+
+@cache
+def cpu_operators() -> dict[str, str]:
+    """Operators that only the CPU has, with what the card runs instead."""
+    names: dict[str, str] = table("perf_rules.toml")["cpu_operators"]
+    return names
+
+
+@cache
+def attention() -> Attention:
+    row = table("perf_rules.toml")["attention"]
+    return Attention(**{**row, "families": tuple(row["families"]), "types": tuple(row["types"])})
+
+
+@cache
+def foreach_families() -> frozenset[str]:
+    """Where an optimizer updates all parameters with one operator by default."""
+    return frozenset(table("perf_rules.toml")["foreach"]["families"])
+
+
+@cache
+def collectives() -> tuple[CollectiveAdvice, ...]:
+    rows = table("perf_rules.toml")["collectives"]
+    return tuple(CollectiveAdvice(tuple(row["names"]), row["what"], tuple(row["change"])) for row in rows)
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from jumar.export.standin import session
+from jumar.export.standin.description import Description
 from jumar.export.standin.tensor import Tensor
 
 
@@ -26,17 +27,17 @@ class InferenceSession:
         self._options = options or session_options()
         self._session = session.InferSession(device, path, loop=self._options.loop)
 
-    def get_inputs(self) -> list[session.Description]:
+    def get_inputs(self) -> list[Description]:
         return self._session.get_inputs()
 
-    def get_outputs(self) -> list[session.Description]:
+    def get_outputs(self) -> list[Description]:
         return self._session.get_outputs()
 
     def options(self) -> session_options:
         return self._options
 
-    def run(self, names: Sequence[str], feeds: Sequence[Any]) -> list[Tensor]:
-        """The outputs of these names, or all of them for an empty list; the shapes of the inputs choose the gear."""
+    def run(self, names: Sequence[str], feeds: Any) -> list[Tensor]:
+        """The outputs of these names, or all of them for an empty list; feeds are a list or a dictionary."""
         known = [row.name for row in self.get_outputs()]
         for name in names:
             if name not in known:
@@ -46,22 +47,25 @@ class InferenceSession:
         return [found[name] for name in (names or known)]
 
     def set_staticbatch(self) -> None:
-        self._expect("static")
+        self._session.set_staticbatch()
 
     def set_dynamic_batchsize(self, batch: Any) -> None:
-        self._expect("batch")
+        self._session.set_dynamic_batchsize(batch)
 
     def set_dynamic_hw(self, width: int, height: int) -> None:
-        self._expect("image_size")
+        self._session.set_dynamic_hw(width, height)
 
     def set_dynamic_dims(self, dims: str) -> None:
-        self._expect("dims")
+        self._session.set_dynamic_dims(dims)
 
     def set_dynamic_shape(self, shape: str) -> None:
-        self._expect("range")
+        self._session.set_dynamic_shape(shape)
 
     def set_custom_outsize(self, sizes: Sequence[int]) -> None:
-        """Outputs have the room they need."""
+        self._session.set_custom_outsize(sizes)
+
+    def create_tensor_from_fileslist(self, description: Description, files: Sequence[str]) -> Tensor:
+        return self._session.create_tensor_from_fileslist(description, files)
 
     def sumary(self) -> session.Summary:
         return self._session.summary()
@@ -72,10 +76,22 @@ class InferenceSession:
     def free_resource(self) -> None:
         self._session.free_resource()
 
-    def _expect(self, mode: str) -> None:
-        own = self._session._loaded().mode
-        if own != mode:
-            raise RuntimeError(f"the model was converted for mode {own}, not {mode}")
+    def finalize(self) -> None:
+        """Nothing is left to give back: `free_resource` did it."""
+
+    def __repr__(self) -> str:
+        return repr(self._session)
+
+
+class MemorySummary:
+    """Copies to and from a device: none are made here."""
+
+    def __init__(self) -> None:
+        self.H2D_time_list: list[float] = []
+        self.D2H_time_list: list[float] = []
+
+    def reset(self) -> None:
+        """Nothing was counted."""
 
 
 def __getattr__(name: str) -> NoReturn:

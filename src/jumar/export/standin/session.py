@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from jumar.core.errors import UserError
+from jumar.export.standin import feeds as given
+from jumar.export.standin import gear
 from jumar.export.standin import program as programs
+from jumar.export.standin.description import Description, FilesTensor
 from jumar.export.standin.tensor import Tensor
 from jumar.runtime import variables
 
@@ -19,22 +22,6 @@ MODES = {"static": "static", "dymbatch": "batch", "dymhw": "image_size", "dymdim
 
 Feeds = Mapping[int, Sequence[Sequence[Any]]]
 Outputs = dict[int, list[Any]]
-
-
-class Description:
-    """What `get_inputs` and `get_outputs` tell of a port."""
-
-    def __init__(self, port: programs.Port, form: str) -> None:
-        import numpy
-
-        self.name = port.name
-        self.datatype = port.dtype
-        self.format = form
-        self.shape = list(port.shape)
-        size = int(numpy.dtype(port.dtype).itemsize)
-        for dim in port.shape:
-            size *= max(dim, 0)
-        self.size = self.realsize = size
 
 
 class Summary:
@@ -59,20 +46,63 @@ class InferSession:
             raise RuntimeError(f"there is no device {device_id}: the emulated machine has {cards}")
         self.device_id, self.model_path, self.loop = device_id, model_path, max(1, loop)
         self._summary = Summary()
+        self._shapes: list[tuple[int, ...]] = []
         try:
             self.program: programs.Program | None = programs.load(Path(model_path))
         except UserError as error:
             raise RuntimeError(f"load model from file failed: {error.message}") from error
 
+    @property
+    def session(self) -> InferSession:
+        """The module below, which programs print to see the model."""
+        return self
+
+    @property
+    def mode(self) -> str:
+        """static, batch, image_size, dims or range."""
+        return self._loaded().mode
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """The shapes of the next run."""
+        return self._shapes or gear.first(self._loaded())
+
+    def __repr__(self) -> str:
+        rows = [f"input {row}" for row in self.get_inputs()] + [f"output {row}" for row in self.get_outputs()]
+        return "\n".join([f"<Model> stand-in of {self.model_path}, device {self.device_id}", *rows])
+
     def get_inputs(self) -> list[Description]:
-        return [Description(port, "NCHW" if len(port.shape) == 4 else "ND") for port in self._loaded().inputs]
+        program = self._loaded()
+        largest, now = gear.first(program), self.shapes
+        return [
+            Description(port, given.size(port, most), given.size(port, shape))
+            for port, most, shape in zip(program.inputs, largest, now, strict=True)
+        ]
 
     def get_outputs(self) -> list[Description]:
-        return [Description(port, "NCHW" if len(port.shape) == 4 else "ND") for port in self._loaded().outputs]
+        sizes = [(port, given.size(port, port.shape)) for port in self._loaded().outputs]
+        return [Description(port, size, size) for port, size in sizes]
 
-    def infer(
-        self, feeds: Sequence[Any], mode: str = "static", custom_sizes: Any = 100000, out_array: bool = True
-    ) -> list[Any]:
+    def set_staticbatch(self) -> None:
+        self._shapes = gear.first(self._loaded())
+
+    def set_dynamic_batchsize(self, batch: Any) -> None:
+        self._shapes = gear.number(self._loaded(), "batch", (int(batch),))
+
+    def set_dynamic_hw(self, width: int, height: int) -> None:
+        """The runner's own command line gives height and width in this order, programs often the other way round."""
+        self._shapes = gear.number(self._loaded(), "image_size", (int(width), int(height)), (int(height), int(width)))
+
+    def set_dynamic_dims(self, dims: str) -> None:
+        self._shapes = gear.named(self._loaded(), "dims", dims)
+
+    def set_dynamic_shape(self, shape: str) -> None:
+        self._shapes = gear.named(self._loaded(), "range", shape)
+
+    def set_custom_outsize(self, sizes: Any) -> None:
+        """Outputs have the room they need."""
+
+    def infer(self, feeds: Any, mode: str = "static", custom_sizes: Any = 100000, out_array: bool = True) -> list[Any]:
         """Outputs as arrays for inputs as arrays or torch tensors, in the order of the model."""
         program = self._loaded()
         if mode not in MODES:
@@ -80,18 +110,22 @@ class InferSession:
         if program.mode != MODES[mode] and not (program.mode == "range" and mode == "static"):
             wanted = next(name for name, own in MODES.items() if own == program.mode)
             raise RuntimeError(f"the model was converted for mode {wanted!r}, not {mode!r}")
-        arrays = [_array(feed, port) for feed, port in zip(feeds, program.inputs, strict=False)]
+        values = given.ordered(feeds, program.inputs)
+        arrays = [
+            given.fitted(given.array(feed, port), port, shape)
+            for feed, port, shape in zip(values, program.inputs, self._expected(values), strict=False)
+        ]
         self._check_gear(program, arrays)
         begin = time.perf_counter()
         try:
             for _ in range(self.loop):
-                found = program.execute(arrays if len(feeds) == len(arrays) else list(feeds))
+                found = program.execute(arrays if len(values) == len(arrays) else values)
         except UserError as error:
             raise RuntimeError(error.message) from error
         self._summary.exec_time_list.append((time.perf_counter() - begin) * 1000 / self.loop)
         return found
 
-    def run(self, feeds: Sequence[Any], out_array: bool = False) -> list[Any]:
+    def run(self, feeds: Any, out_array: bool = False) -> list[Any]:
         """As `infer`, in the mode of the model; tensors of `aclruntime` unless arrays are asked for."""
         mode = next(name for name, own in MODES.items() if own == self._loaded().mode)
         found = self.infer(feeds, mode)
@@ -126,6 +160,18 @@ class InferSession:
     def create_tensor_from_arrays_to_device(self, array: Any) -> Any:
         return Tensor(array)
 
+    def create_tensor_from_fileslist(self, description: Description, files: Sequence[str]) -> Tensor:
+        return FilesTensor(description, files)
+
+    def convert_tensors_to_host(self, tensors: Sequence[Tensor]) -> None:
+        for tensor in tensors:
+            tensor.to_host()
+
+    def convert_tensors_to_arrays(self, tensors: Sequence[Tensor]) -> list[Any]:
+        import numpy
+
+        return [numpy.array(tensor) for tensor in tensors]
+
     def set_loop_count(self, loop: int) -> None:
         self.loop = max(1, loop)
 
@@ -150,6 +196,12 @@ class InferSession:
         if self.program is None:
             raise RuntimeError("the session was freed")
         return self.program
+
+    def _expected(self, values: Sequence[Any]) -> list[tuple[int, ...]]:
+        """The gear that arrays bring with them, else the one that was set."""
+        own = [tuple(getattr(value, "shape", ())) for value in values]
+        program = self._loaded()
+        return next((at for at in map(program.at, program.gears) if at == own), self.shapes)
 
     @staticmethod
     def _check_gear(program: programs.Program, arrays: Sequence[Any]) -> None:
@@ -209,17 +261,3 @@ class MemorySummary:
     @staticmethod
     def reset() -> None:
         """Nothing was counted."""
-
-
-def _array(feed: Any, port: programs.Port) -> Any:
-    import numpy
-
-    if isinstance(feed, numpy.generic):
-        feed = numpy.array(feed)
-    if hasattr(feed, "to_device"):
-        feed = numpy.array(feed)
-    if hasattr(feed, "detach"):
-        feed = feed.detach().cpu().numpy()
-    if not isinstance(feed, numpy.ndarray):
-        raise RuntimeError(f"input `{port.name}` must be an array or a tensor, not {type(feed).__name__}")
-    return feed

@@ -1,7 +1,8 @@
-"""The tensor of `aclruntime`: what sessions take and give."""
+"""The tensors of `aclruntime`: what sessions take and give."""
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 
@@ -26,3 +27,12 @@ class Tensor:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self._array if dtype is None else self._array.astype(dtype)
+
+
+class BaseTensor(Tensor):
+    """Bytes at an address of this process, copied when the tensor is made."""
+
+    def __init__(self, pointer: int, size: int) -> None:
+        import numpy
+
+        super().__init__(numpy.frombuffer(ctypes.string_at(pointer, size), "uint8"))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from jumar.perf import spans
 from jumar.perf.facts import Facts
 from jumar.perf.result import MEASURED, MODELLED, Advice, time
 from jumar.perf.unit import Unit, brief, times
+from jumar.tables.perf import collectives
 
 ADVICE = Unit("PF109", "exposed-communication", "collectives during which the card computes nothing")
 SHARE = 0.05
+PART = 0.1
+"""Of the communication that is not hidden: what has less gets no advice of its own."""
 
 
 def look(facts: Facts) -> Iterator[Advice]:
@@ -34,11 +39,32 @@ def look(facts: Facts) -> Iterator[Advice]:
             *_waiting(facts),
             "upper bound: the computing it can overlap with",
         ),
-        (
-            "larger or smaller buckets: DistributedDataParallel(bucket_cap_mb=100, gradient_as_bucket_view=True)",
-            "gradient accumulation inside `with model.no_sync():`",
-            "async_op=True for your own collectives, and wait() as late as possible",
-        ),
+        tuple(_changes(facts)),
+    )
+
+
+def _changes(facts: Facts) -> Iterator[str]:
+    """For the kinds of collectives that the card waits for, longest first."""
+    computing = spans.union((item.start, item.end) for item in facts.profile.kernels)
+    open_: dict[int, float] = {}
+    for item in facts.profile.comm:
+        alone = item.duration - spans.total(spans.common([(item.start, item.end)], computing))
+        row = _row(item.type or item.name)
+        open_[row] = open_.get(row, 0.0) + alone
+    whole = sum(open_.values())
+    kinds = [row for row, amount in sorted(open_.items(), key=lambda one: -one[1]) if amount >= PART * whole > 0]
+    for row in kinds or [len(collectives()) - 1]:
+        said = collectives()[row]
+        yield from (f"{text}{f' ({said.what})' if len(kinds) > 1 else ''}" for text in said.change)
+
+
+def _row(name: str) -> int:
+    """The first row of the table whose name is that of the collective."""
+    plain = re.sub(r"[^a-z]|hcom|nccl|dev(ice)?kernel|kernel", "", name.split("__")[0].split("(")[0].lower())
+    rows = collectives()
+    return next(
+        (number for number, row in enumerate(rows) if any(map(plain.startswith, row.names))),
+        len(rows) - 1,
     )
 
 

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from jumar.perf.profile import DATA, PRINT
+from jumar.perf.record.card import follow
+from jumar.perf.record.clock import Stopwatch
 from jumar.perf.record.watch import LIMIT, Watch
 from jumar.perf.roofline import card
-from jumar.perf.simulate import simulate, warm
+from jumar.perf.simulate import simulate, steady, warm
 from jumar.perf.trace_events import Run
 from jumar.perf.write import write
 from jumar.runtime import variables
@@ -41,6 +43,8 @@ def begin() -> None:
     _mark_updates(watch)
     _mark_batches(watch)
     _mark_prints(watch)
+    if not npu:
+        follow(watch, card(variables.SOC.read()).soc)
     chosen = _watch_compile_mode(torch) if npu else []
     process, started = os.getpid(), time.time_ns()
 
@@ -89,14 +93,13 @@ def _mark_batches(watch: Watch) -> None:
 
 def _timed(original: Any, watch: Watch) -> Any:
     def timed(self: Any) -> Any:
-        gap, begin = watch.gap(), time.perf_counter_ns()
+        gap, clock = watch.gap(), Stopwatch()
         watch.in_loader = True
         try:
             return original(self)
         finally:
             watch.in_loader = False
-            spent = (time.perf_counter_ns() - begin) / 1000
-            watch.mark("data", f"{DATA}#{type(self).__name__}.__next__", gap, spent)
+            watch.mark("data", f"{DATA}#{type(self).__name__}.__next__", gap, clock.spent())
 
     return timed
 
@@ -133,7 +136,7 @@ def _write(torch: Any, watch: Watch, started: int, chosen: list[bool], *, npu: b
         memory=_memory(torch) if npu else None,
     )
     try:
-        write(run, simulate(warm(watch.calls), model, ranks))
+        write(run, simulate(steady(warm(watch.calls)), model, ranks))
     except OSError as error:
         sys.stderr.write(f"jumar: cannot write the profile: {error}\n")
 

@@ -17,9 +17,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from jumar.perf.places import is_framework, is_library
 from jumar.perf.profile import COPY
+from jumar.perf.record.clock import Stopwatch
 from jumar.perf.record.kernels import falls_back
 from jumar.perf.roofline import Tensor
 from jumar.perf.simulate import Call
+from jumar.tables.perf import cpu_operators
 
 LIMIT = 100_000
 """Operators of a process: what comes after is not recorded, and the profile says so."""
@@ -44,6 +46,8 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
         self.full = False
         self.in_loader = False
         self.in_update = False
+        self.in_one = False
+        """Inside of something that is recorded as one operator."""
         self.overhead = 0.0
         """Microseconds that coming here takes, found by `calibrate`."""
         self._clock = threading.local()
@@ -54,10 +58,10 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         gap = self.gap()
-        begin = time.perf_counter_ns()
+        clock = Stopwatch() if falls_back(func) else None
         result = func(*args, **(kwargs or {}))
-        spent = (time.perf_counter_ns() - begin) / 1000
-        if not self.full and not self.in_loader:
+        spent = clock.worked() if clock else 0.0
+        if not self.full and not self.in_loader and not self.in_one:
             # a record is not worth a failed run
             with contextlib.suppress(Exception):
                 self._record(func, args, kwargs or {}, result, max(0.0, gap - self.overhead), spent)
@@ -96,6 +100,8 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
             stack = self._stack(sys._getframe(2))
             name = func._schema.name
             kind = self._kind(func, name, inputs, outputs)
+            if self.card == "cpu" and name in cpu_operators():
+                kind, name = "kernel", cpu_operators()[name]
             if kind == "sync" and name in _MOVES:
                 name = COPY
             if name in _INDEXED and (masks := _masks(args)):
@@ -115,12 +121,35 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
             )
             self.full = len(self.calls) >= LIMIT
 
+    @contextlib.contextmanager
+    def as_one(self, name: str, inputs: tuple[Any, ...]) -> Iterator[list[Any]]:
+        """What runs in here is recorded as one operator; the result is put into the list."""
+        done: list[Any] = []
+        if self.in_one or self.in_loader:
+            yield done
+            return
+        gap = self.gap()
+        self.in_one = True
+        try:
+            yield done
+        finally:
+            self.in_one = False
+        if not self.full:
+            with self._lock:
+                outputs = list(_tensors(done))
+                values = tuple(map(_value, inputs)), tuple(map(_value, outputs))
+                flow = self._flow(name, list(inputs), outputs)
+                self.calls.append(Call("kernel", name, gap, 0.0, *values, flow, self._stack(sys._getframe(3))))
+        self.reset()
+
     def _on_card(self, inputs: list[Any], outputs: list[Any]) -> bool:
         return any(item.device.type == self.card for item in inputs) or any(
             item.device.type == self.card for item in outputs
         )
 
     def _kind(self, func: Any, name: str, inputs: list[Any], outputs: list[Any]) -> str:
+        if name.startswith("profiler::"):
+            return "view"
         if name.startswith(("c10d::", "_c10d_functional::")):
             return "collective" if "barrier" not in name and "wait" not in name else "view"
         if self.card == "cpu" and self.in_update and not any(item.dim() for item in [*inputs, *outputs]):

@@ -1,1 +1,1 @@
-"""The stand-in of the vendor's inference runner; only `ais_bench.infer.interface` exists."""
+"""The stand-in of the vendor's inference runner: its command line and `ais_bench.infer.interface`."""

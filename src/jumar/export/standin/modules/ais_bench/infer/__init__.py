@@ -1,1 +1,1 @@
-"""Holds `interface`."""
+"""Holds `interface` and the command line."""

@@ -1,0 +1,1 @@
+"""`python3 -m ais_bench`: the command line of the vendor's inference runner, over the stand-in."""
