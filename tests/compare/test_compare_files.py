@@ -36,7 +36,7 @@ def test_no_damage_ends_in_a_traceback(record: Path, tmp_path: Path) -> None:
             place = chance.choice([chance.randrange(40), chance.randrange(len(data))])
             damaged[place] ^= 1 << chance.randrange(8)
         step.write_bytes(damaged)
-        with pytest.raises(UserError, match=r"is damaged or cut|is not a step"):
+        with pytest.raises(UserError, match=r"is damaged or truncated|is not a step"):
             compare(record, copy)
 
 
@@ -55,7 +55,7 @@ def test_a_cut_curve_is_refused(record: Path, tmp_path: Path) -> None:
     copy = tmp_path / "rec"
     shutil.copytree(record, copy)
     (copy / "rank0" / "curve.jsonl").write_text('{"step": 0, "loss": 1.0}\n{"step": 1, "lo')
-    with pytest.raises(UserError, match="damaged or cut: line 2"):
+    with pytest.raises(UserError, match="damaged or truncated: line 2"):
         compare(record, copy)
 
 

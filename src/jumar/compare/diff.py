@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from jumar.compare import arguments, floor, measure, reader, spread
+from jumar.compare import arguments, floor, measure, reader, region, spread
 from jumar.compare.align import align, canonical, left_over
 from jumar.compare.floor import Floor
 from jumar.compare.handed import Handed
 from jumar.compare.precision import UNIT
+from jumar.compare.region import Region
 from jumar.compare.result import Pair, RecordEntry
 from jumar.compare.spread import Spread
 from jumar.compare.store import Rank, RecordedStep
@@ -25,6 +26,8 @@ class Stepped(NamedTuple):
     pairs: list[Pair]
     only_a: list[RecordEntry]
     only_b: list[RecordEntry]
+    regions: list[Region]
+    """Of the first step only: what the runs compute with different operators."""
 
 
 def steps(a: Rank, b: Rank, noise: Floor, precision: str = "") -> list[Stepped]:
@@ -57,6 +60,7 @@ def step(
         pairs,
         left_over(a.entries, {first.index for first, _ in matched}),
         left_over(b.entries, {second.index for _, second in matched}),
+        region.find(a, b, matched, pairs) if a.number == 0 else [],
     )
 
 

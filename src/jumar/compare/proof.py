@@ -1,7 +1,8 @@
 """What proves that two runs are the same: loss and gradient norm of the first step, whatever operators made them.
 
 Operators that only one run calls are not judged themselves. Weights and inputs are equal where this is asked, so the
-loss they lead to must be equal up to rounding; where there is no loss, the last results must have been compared.
+loss they lead to must be equal up to rounding, and so must what a stretch of such operators makes of equal values;
+where there is no loss, the last results must have been compared.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jumar.compare import floor, measure
-from jumar.compare.align import canonical, is_quiet
+from jumar.compare.align import canonical
 from jumar.compare.diff import Stepped
-from jumar.compare.precision import UNIT
+from jumar.compare.region import Region, counts
 from jumar.compare.result import STATS, Curve, RecordEntry, Verdict
 from jumar.compare.store import Rank, RecordedStep
 
@@ -40,7 +41,7 @@ def judge(a: Rank, b: Rank, steps: tuple[RecordedStep, RecordedStep], found: Ste
           unit: float, limit: float) -> Verdict | None:  # fmt: skip
     """A verdict if the first step speaks against SAME; None if it does not."""
     alone = [(side, entry) for side, entries in (("A", found.only_a), ("B", found.only_b))
-             for entry in entries if _counts(entry)]  # fmt: skip
+             for entry in entries if counts(entry)]  # fmt: skip
     for field in ("loss", "grad_norm"):
         first, second = _value(a.curve, field), _value(b.curve, field)
         if first is None or second is None:
@@ -50,6 +51,10 @@ def judge(a: Rank, b: Rank, steps: tuple[RecordedStep, RecordedStep], found: Ste
         near, far = _room(field, unit, limit, first, size, noisy, matched=not alone)
         if not error <= near:
             return _told(field, first, second, error, near, alone, certain=not error <= far)
+    for region in found.regions:
+        explained = max(region.explained(unit, limit), 2 * region.pair.floor if noisy else 0.0)
+        if not region.error <= explained:
+            return _open(region, explained)
     if alone and (_value(a.curve, "loss") is None or _value(b.curve, "loss") is None):
         return _last(steps, found, alone)
     return None
@@ -91,6 +96,17 @@ def _told(field: str, first: float, second: float, error: float, near: float, al
     )
 
 
+def _open(region: Region, explained: float) -> Verdict:
+    return Verdict(
+        "inconclusive",
+        f"the runs compute what {_place(region.pair.a)} reads with different operators; the results differ by"
+        f" {region.error:.2g}, of which rounding explains {explained:.1g}",
+        "compare the code of these operators; to measure the noise, record the reference again with `--floor 1`",
+        region.pair,
+        tuple(f"only in {side}: {_place(entry)}" for side, entry in _both(region.alone)),
+    )
+
+
 def _last(
     steps: tuple[RecordedStep, RecordedStep], found: Stepped, alone: Sequence[tuple[str, RecordEntry]]
 ) -> Verdict | None:
@@ -98,7 +114,7 @@ def _last(
     judged = {pair.a.index for pair in found.pairs}, {pair.b.index for pair in found.pairs}
     for name, step, done in zip("AB", steps, judged, strict=True):
         read = {number for entry in step.entries if entry.kind == "op" for number in entry.inputs}
-        ends = [entry for entry in step.entries if _counts(entry) and entry.index not in read]
+        ends = [entry for entry in step.entries if counts(entry) and entry.index not in read]
         open_ends = [entry for entry in ends if entry.index not in done]
         if open_ends:
             return Verdict(
@@ -114,11 +130,6 @@ def _last(
 
 def _both(alone: Sequence[tuple[str, RecordEntry]]) -> list[tuple[str, RecordEntry]]:
     return [row for side in "AB" for row in [row for row in alone if row[0] == side][:5]]
-
-
-def _counts(entry: RecordEntry) -> bool:
-    measured = any(out.row >= 0 and out.dtype in UNIT for out in entry.outs)
-    return entry.kind == "op" and entry.phase == "forward" and measured and not is_quiet(entry)
 
 
 def _value(curve: Sequence[Curve], field: str) -> float | None:

@@ -20,6 +20,13 @@ from jumar.compare.store import RecordedStep
 _QUANTUM = 2.0**-24 / math.sqrt(12)
 """The mean error of a value that float16 rounds to a multiple of its smallest one."""
 _SUMS = ("sum", "add", "sub")
+_KINKS = ("threshold_backward", "leaky_relu_backward", "hardtanh_backward", "hardswish_backward", "sign", "sgn",
+          "hardsigmoid_backward", "rrelu_with_noise_backward", "prelu_kernel_backward")  # fmt: skip
+"""Operators that jump where a value changes its sign or passes a border."""
+_RARE, _OFTEN = 0.01, 10.0
+"""Values that are expected to pass a border: fewer is no excuse, and more show in the runs with noise themselves."""
+_ONE = 1 / 8
+"""One value that does so must stay within the limit of the backward pass, not beyond it."""
 
 
 class Spread:
@@ -40,6 +47,7 @@ class Spread:
             allowed = max(allowed, self._underflow(second))
         if any(number in self._flipped for number in first.inputs):
             allowed = max(allowed, error if error < math.inf else 0.0)
+        allowed = max(allowed, _jump(first, error_in))
         if first.kind == "state" and " of " in first.name:
             allowed = max(allowed, self.gradients.get(first.name.rpartition(" of ")[2], 0.0))
         if first.kind == "op" and (error_in != 0 or allowed > 0) and self._chooses(first, second):
@@ -79,6 +87,14 @@ class Spread:
     def _mean_size(self, entry: RecordEntry) -> float:
         """Of the values, with the factor that a scaler put on them."""
         return measure.mean_size(self._b, entry) * (self._b.scale if entry.phase == "backward" else 1.0)
+
+
+def _jump(entry: RecordEntry, error_in: float) -> float:
+    """The share of one value, where noise in the input may have moved it over a border."""
+    if entry.kind != "op" or canonical(entry.op).lstrip("_") not in _KINKS or not entry.outs:
+        return 0.0
+    numel = entry.outs[0].numel
+    return _ONE * math.sqrt(max(1.0, numel * error_in) / numel) if _RARE <= numel * error_in <= _OFTEN else 0.0
 
 
 def _is_half(entry: RecordEntry) -> bool:

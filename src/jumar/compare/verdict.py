@@ -14,6 +14,8 @@ LIMIT = 4.0
 """Error over floor from which on a difference is no noise, in the forward pass of the first step."""
 LATER = 2.0
 """Elsewhere this many times that: a relu that flips or an update that changes its sign makes rare jumps."""
+_ALIKE = 0.1
+"""Results this close are the same result, whatever came before them: chance brings none so close together."""
 _RANDOM = ("dropout", "bernoulli", "rand", "normal", "uniform", "multinomial", "exponential", "geometric", "cauchy")
 _LEAVES = ("weight", "buffer", "arg")
 _STAGES = (("weights", ("weight", "buffer")), ("inputs", ("input",)))
@@ -58,7 +60,8 @@ def settle(step: Stepped, limit: float = LIMIT, *, same_device: bool = False) ->
     chance = {
         pair.a.index
         for pair in flagged
-        if (pair.a.index, pair.b.index) not in followed
+        if pair.error > _ALIKE
+        and (pair.a.index, pair.b.index) not in followed
         and not pair.error_in <= limit * pair.floor
         and not (same_device and pair.a.phase == "forward" and _same_place(pair))
         and any(partner.get(one) != other for one, other in zip(pair.a.inputs, pair.b.inputs, strict=False))
