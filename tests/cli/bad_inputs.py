@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +24,9 @@ class Case(NamedTuple):
     words: tuple[str, ...]
 
 
-def commands(group: click.Group = cli.jumar, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def commands(
+    group: click.Group = cli.jumar, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """The commands that do something, with the words that name them."""
     context = click.Context(group)
     for name in group.list_commands(context):
@@ -55,8 +58,10 @@ def wrong_places(folder: Path) -> dict[str, str]:
     (folder / "nest/loop").symlink_to("loop")
     (folder / "nest/circle").symlink_to(".")
     os.mkfifo(folder / "nest/pipe.py")
+    if os.geteuid() == 0:
+        os.mknod(folder / "device", 0o666 | stat.S_IFCHR, os.makedev(1, 7))  # as /dev/full
     names = ("empty", "folder", "garbage", "loop", "missing", "nest", "not-\udcff-utf-8", "pipe", "two\nlines")
-    return {**{name: name for name in names}, "below-a-file": "file.txt/x", "too-long": "x" * 300, "device": "/dev/full"}
+    return {**{name: name for name in names}, "below-a-file": "file.txt/x", "too-long": "x" * 300, "device": "device"}
 
 
 def cases(path: tuple[str, ...], command: click.Command, places: dict[str, str]) -> Iterator[Case]:

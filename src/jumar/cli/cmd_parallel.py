@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumar.cli import show
-from jumar.cli.options import chip
+from jumar.cli.options import Number, chip
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ COUNT = click.IntRange(min=1)
 @click.option("--schedule", type=click.Choice(["1f1b", "gpipe", "interleaved"]), help="Fix the pipeline's schedule.")
 @click.option("--sequence/--no-sequence", default=None, help="Fix sequence parallel.")
 @click.option("--layers", metavar="N,N…", help="Fix the layers of each stage.")
-@click.option("--equal-stages", type=click.FloatRange(0, 100), metavar="PERCENT",
+@click.option("--equal-stages", type=Number(0, 100), metavar="PERCENT",
               help="Only plans whose stage times differ by at most this much.")  # fmt: skip
 @click.option("--memory", metavar="SIZE", help="Memory of a card, such as 32G.")
 @click.option(

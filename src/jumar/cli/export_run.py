@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumar.cli import show
-from jumar.cli.options import chip
+from jumar.cli.options import Number, chip
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _PATH = click.Path(path_type=Path)
 )
 @click.option(
     "--tolerance",
-    type=click.FloatRange(min=0),
+    type=Number(),
     default=0.01,
     show_default=True,
     metavar="X",
@@ -45,7 +45,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--save", type=_PATH, metavar="DIR", help="Write the outputs as .npy, float32 and rounded.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=1),
+    type=Number(1),
     default=600.0,
     show_default=True,
     metavar="SECONDS",

@@ -87,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return shell_complete(jumar, {}, "jumar", COMPLETION, os.environ[COMPLETION])
     try:
         streams.prepare()
-        code = _run(args)
+        code = _run([*args])  # click takes words out of the list
         streams.flush()
         return code
     except (Exception, KeyboardInterrupt) as error:

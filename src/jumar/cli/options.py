@@ -19,6 +19,19 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
+class Number(click.FloatRange):
+    """A number that can be counted with: neither `nan` nor endless."""
+
+    def __init__(self, least: float = 0, most: float = 1e9) -> None:
+        super().__init__(min=least, max=most)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if number != number:
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
+
+
 def chip(name: str, text: str, **more: Any) -> Callable[[Decorated], Decorated]:
     """The option that names a chip: `--chip` and `--soc` are one word, and the chip has the name the vendor gives it.
 
