@@ -110,7 +110,7 @@ def test_closed_pipe_is_silent() -> None:
     os.close(read)
     done = subprocess.run([sys.executable, "-c", code], stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
-    assert (done.returncode, done.stderr) == (2, b"")
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_characters_that_the_terminal_lacks_are_escaped() -> None:

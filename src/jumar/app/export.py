@@ -132,7 +132,7 @@ def chip(name: str | None) -> str:
 
     soc = name or variables.SOC.text()
     if not soc:
-        raise UserError("no chip is named", "add `--soc Ascend310P3`; `npu-smi info` shows the name")
+        raise UserError("no chip is named", "add `--chip 310P3`; `npu-smi info` shows the name")
     return soc
 
 

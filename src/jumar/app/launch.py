@@ -35,6 +35,10 @@ class View(Protocol):
         """Nothing more will come."""
 
 
+_MOST_CARDS = 1024
+"""More cards than any machine has: a slip of the finger."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchRequest:
     """A program and the cards that it shall run on, of this machine or of others."""
@@ -217,6 +221,8 @@ def _cards(wish: str | None, real: list[int], environ: Mapping[str, str]) -> tup
         raise UserError(f"`{VISIBLE}={given}` is not a list of cards", "write it as `0,1,2`")
     visible = [int(card) for card in given.split(",")] if given else []
     count = int(wish) if wish and wish.isdecimal() else 0
+    if count > _MOST_CARDS:
+        raise UserError(f"`--cards {wish}`: no machine has that many", f"at most {_MOST_CARDS}")
     if real:
         return [card for card in visible or real if card in real], "real NPUs"
     if variables.EMULATE.read(environ) is False:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from jumar.cli.options import Number
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN, UserError
 from jumar.core.write import replace
 
@@ -87,7 +88,7 @@ def record(output: Path, overwrite: bool, words: tuple[str, ...], tensors: tuple
 @click.option(
     "--precision", metavar="float32|hf32|float16|bfloat16", help="Expected rounding; by default determined from B."
 )
-@click.option("--limit", type=click.FloatRange(min=1), default=4.0, show_default=True, metavar="X",
+@click.option("--limit", type=Number(1), default=4.0, show_default=True, metavar="X",
               help="Error over floor that counts as a difference.")  # fmt: skip
 @click.option(
     "--top", type=click.IntRange(min=0), default=10, show_default=True, metavar="N", help="Rows of the table."

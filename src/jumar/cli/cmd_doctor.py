@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumar.cli import show
+from jumar.cli.options import Number
 from jumar.core.errors import EXIT_FAILED, EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 @click.option("--python", metavar="PATH", help="The Python that programs run on; default `python3`.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0.1),
+    type=Number(0.1),
     default=15.0,
     show_default=True,
     metavar="SECONDS",

@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 import click
 
 from jumar.cli import emulate_switch
+from jumar.cli.options import chip
 from jumar.core.errors import EXIT_OK, UserError
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _MACHINE = (
-    click.option("--soc", metavar="NAME", help="Chip, such as Ascend910B3 (the default) or 310P3."),
+    chip("soc", "Chip, such as 910B3 (the default) or 310P3."),
     click.option("--cards", type=int, metavar="N", help="Number of cards; default 8."),
     click.option("--memory", metavar="SIZE", help="Memory of each card, such as 32G; default: the chip's."),
 )

@@ -9,6 +9,7 @@ import click
 
 from jumar.cli import show
 from jumar.cli.cmd_run import LikePython
+from jumar.cli.options import chip
 from jumar.core.errors import EXIT_OK
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--signal", "signal_", metavar="NAME", default="TERM", show_default=True,
               help="Signal that `--until` sends.")  # fmt: skip
 @click.option("--rank-table", metavar="FILE|auto", default="", help="Sets RANK_TABLE_FILE; auto makes one.")
-@click.option("--soc", metavar="NAME", help="Emulated chip, such as Ascend910B3 (the default).")
+@chip("soc", "Emulated chip, such as 910B3 (the default).")
 @click.option("--memory", metavar="SIZE", help="Memory of each emulated card, such as 32G.")
 @click.option("--cuda", is_flag=True, help="Apply torch_npu's own run-time migration to every rank.")
 @click.option("--no-check", is_flag=True, help="Start a script without a process group anyway.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumar.cli import show
+from jumar.cli.options import Number, chip
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ COUNT = click.IntRange(min=1)
 @click.command("parallel", short_help="Find a parallel plan that fits these cards, and its code")
 @click.argument("model", metavar="[MODEL | explain [MODE]]", nargs=-1)
 @click.option("--cards", type=COUNT, metavar="N", default=8, show_default=True, help="Cards in all.")
-@click.option("--chip", metavar="NAME", default="910B3", show_default=True, help="Chip, such as 910B3 or 910_9391.")
+@chip("chip", "Chip, such as 910B3 or 910_9391.", default="910B3", show_default=True)
 @click.option("--global-batch", type=COUNT, metavar="N", help="Samples per step over all cards; default one per card.")
 @click.option("--seq", type=COUNT, metavar="N", help="Tokens of a sample.")
 @click.option("--dtype", type=click.Choice(["bfloat16", "float16", "float32"]), help="Dtype that operators compute in.")
@@ -47,7 +48,7 @@ COUNT = click.IntRange(min=1)
 @click.option("--schedule", type=click.Choice(["1f1b", "gpipe", "interleaved"]), help="Fix the pipeline's schedule.")
 @click.option("--sequence/--no-sequence", default=None, help="Fix sequence parallel.")
 @click.option("--layers", metavar="N,N…", help="Fix the layers of each stage.")
-@click.option("--equal-stages", type=click.FloatRange(0, 100), metavar="PERCENT",
+@click.option("--equal-stages", type=Number(0, 100), metavar="PERCENT",
               help="Only plans whose stage times differ by at most this much.")  # fmt: skip
 @click.option("--memory", metavar="SIZE", help="Memory of a card, such as 32G.")
 @click.option(

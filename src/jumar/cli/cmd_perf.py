@@ -9,6 +9,7 @@ import click
 
 from jumar.cli import show
 from jumar.cli.cmd_run import LikePython
+from jumar.cli.options import chip
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def read(path: Path, jobs: int | None, **options: Any) -> int:
 
 @command.command("lint", cls=LikePython, short_help="Report on a program before it runs on a card",
                  options_metavar="[OPTIONS] -- SCRIPT|-m MODULE|python SCRIPT ARGS...")  # fmt: skip
-@click.option("--soc", metavar="NAME", help="Chip to model, such as Ascend910B3 (the default) or 310P3.")
+@chip("soc", "Chip to model, such as 910B3 (the default) or 310P3.")
 @click.option("--cpu", is_flag=True, help="Run on the CPU, without an emulated NPU.")
 @click.option("--cuda", is_flag=True, help="Apply torch_npu's own run-time migration, so that CUDA code runs as it is.")
 @click.option("--steps", type=click.IntRange(min=1), metavar="N",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumar.cli import show
+from jumar.cli.options import chip
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN, UserError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ LOG = "jumar-plan.log"
 
 
 @click.command("plan", short_help="Find versions that fit together, and the exact steps to install them")
-@click.option("--chip", metavar="NAME", help='Chip, family or product: 910B3, A2, 310B, "Orange Pi AIpro".')
+@chip("chip", 'Chip, family or product: 910B3, A2, 310B, "Orange Pi AIpro".')
 @click.option("--os", metavar="NAME", help="System, such as openEuler22.03 or Ubuntu22.04.")
 @click.option("--arch", metavar="NAME", help="x86_64 or aarch64.")
 @click.option("--python", metavar="X.Y", help="Python version.")

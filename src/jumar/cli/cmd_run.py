@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumar.cli import show
+from jumar.cli.options import chip
 from jumar.core.errors import EXIT_OK
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class LikePython(click.Command):
 
 @click.command("run", cls=LikePython, short_help="Run a script on real NPUs, or on emulated ones if there are none",
                options_metavar="[OPTIONS] SCRIPT|-m MODULE|-c CODE|PROGRAM ARGS...")  # fmt: skip
-@click.option("--soc", metavar="NAME", help="Emulated chip, such as Ascend910B3 (the default) or 310P3.")
+@chip("soc", "Emulated chip, such as 910B3 (the default) or 310P3.")
 @click.option("--cards", type=int, metavar="N", help="Emulated cards; default 8.")
 @click.option("--memory", metavar="SIZE", help="Memory of each emulated card, such as 32G; default: the chip's.")
 @click.option("--cuda", is_flag=True, help="Apply torch_npu's own run-time migration, so that CUDA code runs as it is.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from jumar.cli import show
+from jumar.cli.options import Number
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _PORT = click.IntRange(0, 65535)
              invoke_without_command=True, options_metavar="[OPTIONS]")  # fmt: skip
 @click.option("--once", is_flag=True, help="Print one table and stop; so does output that is not a terminal.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and stop.")
-@click.option("--watch", type=click.FloatRange(min=0.5), default=2.0, metavar="SECONDS",
+@click.option("--watch", type=Number(0.5), default=2.0, metavar="SECONDS",
               help="Seconds between refreshes; default 2.")  # fmt: skip
 @click.option(
     "--serve", type=_PORT, metavar="PORT", help="Serve Prometheus text on 127.0.0.1:PORT; 0 takes a free port."

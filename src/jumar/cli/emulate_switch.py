@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from jumar.cli.options import chip
 from jumar.core.errors import EXIT_OK
 
 _WORDS = {
@@ -19,7 +20,7 @@ _WORDS = {
 
 
 @click.command("on")
-@click.option("--soc", metavar="NAME", help="Chip, such as Ascend910B3 (the default) or 310P3.")
+@chip("soc", "Chip, such as 910B3 (the default) or 310P3.")
 @click.option("--cards", type=int, metavar="N", help="Number of cards; default 8.")
 @click.option("--memory", metavar="SIZE", help="Memory of each card, such as 32G; default: the chip's.")
 def on(soc: str | None, cards: int | None, memory: str | None) -> int:

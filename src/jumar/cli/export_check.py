@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumar.cli import show
+from jumar.cli.options import chip
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("check")
 @click.argument("source", metavar="[MODEL]", required=False)
-@click.option("--soc", metavar="NAME", help="Chip, such as Ascend310P3: also check its data types.")
+@chip("soc", "Chip, such as 310P3: also check its data types.")
 @click.option("--shape", "shapes", multiple=True, metavar="NAME:1,3,224,224",
               help="Example input for a torch module that returns none; repeatable.")  # fmt: skip
 @click.option("--fix", is_flag=True, help="Rewrite opset, functions and names with ONNX's tools; needs `-o`.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from jumar.cli import show
+from jumar.cli.options import chip
 from jumar.core.errors import EXIT_FAILED, EXIT_OK
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _PATH = click.Path(path_type=Path)
 _CONVERSION = (
     click.argument("model", metavar="MODEL", type=_PATH),
-    click.option("--soc", metavar="NAME", help="Chip, such as Ascend310P3; `npu-smi info` shows it. Required."),
+    chip("soc", "Chip, such as 310P3; `npu-smi info` shows it. Required."),
     click.option("--shape", "shapes", multiple=True, metavar="NAME:DIMS",
                  help="Shape of an input, such as x:1,3,224,224; -1 for a gear, 1~8 for a range; repeatable."),
     click.option("--batch", metavar="1,2,4", help="Gears of the first axis."),

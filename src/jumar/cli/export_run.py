@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumar.cli import show
+from jumar.cli.options import Number, chip
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--input", "files", multiple=True, metavar="NAME=FILE", help="Input from a .npy file; default: random.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of random inputs.")
 @click.option("--precision", metavar="MODE", help="ATC's precision mode; default force_fp16.")
-@click.option("--soc", metavar="NAME", help="Chip; one without an inf/nan mode clamps large values.")
+@chip("soc", "Chip; one without an inf/nan mode clamps large values.")
 @click.option("--keep-dtype", "keep", type=_PATH, metavar="FILE", help="Keep-dtype list to apply.")
 @click.option(
     "--find-keep",
@@ -34,7 +35,7 @@ _PATH = click.Path(path_type=Path)
 )
 @click.option(
     "--tolerance",
-    type=click.FloatRange(min=0),
+    type=Number(),
     default=0.01,
     show_default=True,
     metavar="X",
@@ -44,7 +45,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--save", type=_PATH, metavar="DIR", help="Write the outputs as .npy, float32 and rounded.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=1),
+    type=Number(1),
     default=600.0,
     show_default=True,
     metavar="SECONDS",

@@ -6,11 +6,13 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
 from jumar import __version__
-from jumar.core.errors import EXIT_FAILED, EXIT_OK, UserError
+from jumar.cli import streams
+from jumar.core.errors import EXIT_FAILED, EXIT_OK, UserError, from_os, meaning
 
 VERBS = {
     "analyze": "Report what ties a code base to CUDA, without changing it",
@@ -33,6 +35,8 @@ VERBS = {
 """Verb and one-line help; the command is `command` in `jumar.cli.cmd_<verb>`."""
 
 EXIT_INTERRUPTED = 130
+EXIT_NO_READER = 141
+"""As the shell shows a program that SIGPIPE ended: `jumar … | head` says nothing."""
 COMPLETION = "_JUMAR_COMPLETE"
 
 
@@ -81,34 +85,50 @@ def main(argv: Sequence[str] | None = None) -> int:
         from click.shell_completion import shell_complete
 
         return shell_complete(jumar, {}, "jumar", COMPLETION, os.environ[COMPLETION])
-    debug = "--debug" in args[:1]
     try:
-        _lenient_streams()
-        code = _run(args)
-        sys.stdout.flush()
+        streams.prepare()
+        code = _run([*args])  # click takes words out of the list
+        streams.flush()
         return code
-    except BrokenPipeError:
-        # Whoever read our output has gone: say nothing, and keep the interpreter from trying again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_FAILED
-    except (KeyboardInterrupt, click.Abort):
-        if debug:
+    except (Exception, KeyboardInterrupt) as error:
+        if "--debug" in args[:1] and not isinstance(error, (BrokenPipeError, click.ClickException)):
             raise
-        click.echo("error: interrupted", err=True)
-        return EXIT_INTERRUPTED
-    except UserError as error:
-        if debug:
-            raise
-        _show(error, as_json="--json" in args)
-        return EXIT_FAILED
-    except click.ClickException as error:
-        _show(_translate(error), as_json="--json" in args)
-        return EXIT_FAILED
-    except Exception as error:
-        if debug:
-            raise
-        _show(_unexpected(error), as_json="--json" in args)
-        return EXIT_FAILED
+        return _failed(error, args)
+
+
+def _failed(error: BaseException, args: list[str]) -> int:
+    """Say what went wrong; the exit code."""
+    if isinstance(error, BrokenPipeError) and streams.has_no_reader():
+        streams.give_up()
+        return EXIT_NO_READER
+    if isinstance(error, (KeyboardInterrupt, click.Abort)):
+        told, code = UserError("interrupted"), EXIT_INTERRUPTED
+    else:
+        told, code = _told(error, args), EXIT_FAILED
+    for as_json in (True, False) if "--json" in args and code == EXIT_FAILED else (False,):
+        # Where the output cannot take it, the messages can; where neither can, the exit code tells.
+        with suppress(OSError):
+            _show(told, as_json=as_json)
+            streams.flush()
+            break
+    streams.give_up()
+    return code
+
+
+def _told(error: BaseException, args: list[str]) -> UserError:
+    """Any error as a message with a hint."""
+    if isinstance(error, click.ClickException):
+        return _translate(error)
+    if isinstance(error, OSError):
+        return from_os(error)
+    if not isinstance(error, UserError):
+        return _unexpected(error)
+    if error.hint:
+        return error
+    cause = error.__cause__
+    verb = next((word for word in args if word in VERBS), "")
+    hint = meaning(cause).hint if isinstance(cause, OSError) else f"`{f'jumar {verb}'.strip()} --help` describes it"
+    return UserError(error.message, hint, error.doc)
 
 
 def _run(args: list[str]) -> int:
@@ -120,14 +140,6 @@ def _run(args: list[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     return result if isinstance(result, int) else EXIT_OK
-
-
-def _lenient_streams() -> None:
-    """A terminal that cannot show a character gets an escape instead of a crash."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
 
 
 def _show(error: UserError, *, as_json: bool) -> None:
@@ -165,7 +177,7 @@ def _plain(message: str) -> str:
     return message[:1].lower() + message[1:]
 
 
-def _unexpected(error: Exception) -> UserError:
+def _unexpected(error: BaseException) -> UserError:
     hint = "run it again as `jumar --debug …` and send the traceback with a bug report"
     return UserError(f"unexpected {type(error).__name__}: {error}", hint)
 

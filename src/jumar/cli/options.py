@@ -1,4 +1,4 @@
-"""Options that `migrate` and `analyze` share, and how they become a request."""
+"""Options that verbs share: the chip, and those of `migrate` and `analyze` with how they become a request."""
 
 from __future__ import annotations
 
@@ -18,12 +18,42 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
+
+class Number(click.FloatRange):
+    """A number that can be counted with: neither `nan` nor endless."""
+
+    def __init__(self, least: float = 0, most: float = 1e9) -> None:
+        super().__init__(min=least, max=most)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if number != number:
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
+
+
+def chip(name: str, text: str, **more: Any) -> Callable[[Decorated], Decorated]:
+    """The option that names a chip: `--chip` and `--soc` are one word, and the chip has the name the vendor gives it.
+
+    A name that no table knows is left for the command, which knows what else it takes and which names are near.
+    """
+    return click.option("--chip", "--soc", name, metavar="NAME", callback=_vendor_name, help=text, **more)
+
+
+def _vendor_name(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    from jumar.tables import chips
+
+    return chips.find(value) or value
+
+
 _SHARED = (
     click.argument("paths", nargs=-1, metavar="PATH..."),
     click.option("--to", metavar="npu|agnostic|import",
                  help="Explicit NPU code (the default), code for any device, or the run-time import."),
     click.option("--torch", metavar="VERSION", help="torch on the target, such as 2.7; the tested release by default."),
-    click.option("--chip", metavar="NAME", help="Chip of the target, such as 910B3 (the default) or 310P3."),
+    chip("chip", "Chip of the target, such as 910B3 (the default) or 310P3."),
     click.option("--multi-card", is_flag=True, help="Also turn a one-card training script into one for many cards."),
     click.option("--only", multiple=True, metavar="ID", help="Use only this rule; repeatable."),
     click.option("--skip", multiple=True, metavar="ID", help="Skip this rule; repeatable."),

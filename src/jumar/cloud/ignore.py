@@ -65,7 +65,7 @@ def _walk(folder: str, start: str, patterns: list[Pattern]) -> Iterator[Local]:
         if item.is_dir(follow_symlinks=False):
             if not ignored(name, True, patterns):
                 yield from _walk(item.path, name + "/", patterns)
-        elif item.is_file() and not ignored(name, False, patterns):
+        elif os.path.isfile(item.path) and not ignored(name, False, patterns):
             about = item.stat()
             yield Local(name, item.path, about.st_size, about.st_mtime_ns)
 

@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
+from jumar.core import read
 from jumar.core.errors import UserError
 
 USER = "ma-user"
@@ -36,6 +37,7 @@ def check_key(path: Path) -> Path:
     """The private key must be one, and nobody else's to read: ssh refuses it otherwise."""
     full = path.expanduser().absolute()
     try:
+        read.check(full)
         mode = stat.S_IMODE(os.stat(full).st_mode)
         head = full.read_bytes()[:200]
     except OSError as error:

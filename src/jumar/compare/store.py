@@ -17,6 +17,7 @@ import numpy as np
 
 from jumar.compare.folding import WIDTH, fold
 from jumar.compare.result import STATS, Curve, Out, RecordEntry
+from jumar.core import read
 from jumar.core.errors import UserError
 from jumar.core.write import replace
 
@@ -68,6 +69,7 @@ def write_step(path: Path, entries: list[dict[str, Any]], numbers: np.ndarray[An
 
 def read_step(path: Path) -> RecordedStep:
     try:
+        read.check(path)
         data = path.read_bytes() if path.stat().st_size <= 2 * _MOST else b""
     except OSError as error:
         raise UserError(f"cannot read `{path}`: {error.strerror}") from error

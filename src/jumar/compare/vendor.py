@@ -17,6 +17,7 @@ from jumar.compare.folding import WIDTH
 from jumar.compare.result import STATS
 from jumar.compare.store import Rank, RecordedStep
 from jumar.compare.vendor_calls import Calls
+from jumar.core import read
 from jumar.core.errors import UserError
 
 DUMP = "dump.json"
@@ -62,6 +63,7 @@ def _tensors(file: Path) -> Path | None:
 
 def _load(file: Path) -> dict[str, Any]:
     try:
+        read.check(file)
         if file.stat().st_size > _MOST:
             raise UserError(f"`{file}` is larger than {_MOST >> 20} MiB", "dump fewer steps, or statistics only")
         value = json.loads(file.read_bytes())

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from jumar.core import read as contents
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.tables import atc
@@ -42,6 +43,7 @@ class AippStep:
 
 def read(path: Path) -> list[AippStep]:
     try:
+        contents.check(path)
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"

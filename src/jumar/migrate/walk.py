@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, overload
 
-from jumar.core.errors import UserError
+from jumar.core import read
+from jumar.core.errors import UserError, meaning
 from jumar.migrate import languages
 from jumar.migrate.settings import Facts
 
@@ -42,6 +44,7 @@ def texts(paths: Iterable[Path]) -> Iterator[Text]:
         if path.is_dir():
             yield from _below(path, inside)
         elif path.exists():
+            read.check(path)
             yield _read(path.as_posix())
         else:
             raise UserError(f"no such file or folder: `{path}`", "check the spelling, or use `-` to read from stdin")
@@ -59,8 +62,11 @@ def _below(top: Path, inside: Sequence[str]) -> Iterator[Text]:
             path = os.path.join(folder, name)
             if "." in name and languages.classify(path) is None:
                 continue
-            if os.path.islink(path) and not _leads_out(path, inside):
-                continue
+            if os.path.islink(path):
+                if (problem := _circle(path)) and "." in name:
+                    yield Text(Path(path).as_posix(), b"", problem)
+                if problem or not _leads_out(path, inside):
+                    continue
             # Opening a pipe would wait.
             if os.path.isfile(path):
                 text = _read(Path(path).as_posix(), peek="." not in name)
@@ -81,10 +87,19 @@ def _read(path: str, *, peek: bool = False) -> Text | None:
                 return None
             raw = head + file.read(MAX_BYTES + 1 - len(head))
     except OSError as error:
-        return None if peek else Text(path, b"", error.strerror or str(error))
+        return None if peek else Text(path, b"", meaning(error).reason)
     if len(raw) > MAX_BYTES:
         return Text(path, b"", TOO_LARGE)
     return Text(path, raw)
+
+
+def _circle(link: str) -> str:
+    """Why a link that leads to itself cannot be read; empty for every other one."""
+    try:
+        os.stat(link)
+    except OSError as error:
+        return meaning(error).reason if error.errno == errno.ELOOP else ""
+    return ""
 
 
 def _leads_out(link: str, inside: Sequence[str]) -> bool:
@@ -120,8 +135,8 @@ def _packages(names: Iterable[str]) -> frozenset[str]:
 
 
 def _top_modules(folder: Path) -> Iterator[str]:
-    for entry in os.scandir(folder):
-        if entry.name.endswith(".py"):
-            yield entry.name.removesuffix(".py")
-        elif entry.is_dir() and entry.name.isidentifier():
-            yield entry.name
+    for name in os.listdir(folder):
+        if name.endswith(".py"):
+            yield name.removesuffix(".py")
+        elif name.isidentifier() and os.path.isdir(folder / name):
+            yield name

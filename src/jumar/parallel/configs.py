@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from jumar.core import read as contents
 from jumar.core.errors import UserError
 from jumar.parallel.architecture import BYTES
 from jumar.parallel.network import Network
@@ -19,9 +20,7 @@ HINT = "the file must describe a transformer as Hugging Face's config.json does"
 
 def read(path: Path) -> Network:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+        data = json.loads(contents.content(path))
     except ValueError as error:
         raise UserError(f"not JSON: `{path}`: {error}") from error
     if not isinstance(data, dict):

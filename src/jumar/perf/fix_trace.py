@@ -35,6 +35,8 @@ def fix(source: Path, target: Path) -> Fixed:
         )
     if target.exists() and os.path.samefile(source, target):
         raise UserError("input and output are the same file", "name another file with `-o`")
+    if target.exists() and not target.is_file():
+        raise UserError(f"`{target}` is not a file", "name a file with `-o`")
     origin = _origin(source)
     handle, name = -1, ""
     try:

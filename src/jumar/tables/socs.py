@@ -21,7 +21,7 @@ def socs() -> dict[str, dict[str, Any]]:
 def known(name: str) -> str:
     """The SoC name as the vendor spells it: `910b3` means Ascend910B3."""
     by_lower = {soc.lower(): soc for soc in socs()}
-    plain = name.lower() if name.lower().startswith("ascend") else f"ascend{name.lower()}"
+    plain = f"ascend{name.strip().lower().removeprefix('ascend').strip()}"
     if plain in by_lower:
         return by_lower[plain]
     near = [by_lower[item] for item in difflib.get_close_matches(plain, by_lower, n=3, cutoff=0.5)]

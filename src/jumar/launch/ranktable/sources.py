@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
+from jumar.core import read
 from jumar.core.errors import UserError
 from jumar.launch.ranktable.table import Device, RankTable, Server
 
@@ -62,10 +62,7 @@ def table(found: Mapping[str, Mapping[int, str]], cards: Sequence[int] | None) -
 
 def text_of(path: str) -> str:
     """A file's text, for people's files."""
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+    return read.content(path).decode("utf-8", "replace")
 
 
 def _once(rows: list[tuple[int, str]], name: str) -> dict[int, str]:

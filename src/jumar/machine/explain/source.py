@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
+from jumar.core import read
 from jumar.core.errors import UserError
 
 BLOCK = 1 << 20
@@ -48,6 +49,7 @@ def files(path: Path) -> list[Path]:
 
 def open_file(path: Path) -> Source:
     try:
+        read.check(path)
         return Source(str(path), path.open("rb"))
     except OSError as error:
         raise UserError(f"cannot read `{path}`: {error.strerror}") from error

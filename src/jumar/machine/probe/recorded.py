@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar import __version__
-from jumar.core import write
+from jumar.core import read, write
 from jumar.core.errors import UserError
 from jumar.machine.probe import NOT_COLLECTED, TIMEOUT, Probe, Ran, Read, over
 
@@ -106,9 +106,7 @@ def load(folder: Path) -> Recorded:
     path = folder / FILE if folder.is_dir() else folder
     hint = "`jumar doctor --collect DIR` on the other machine writes one"
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}", hint) from error
+        kept = json.loads(read.content(path, hint))
     except ValueError as error:
         raise UserError(f"`{path}` is not a collected machine: {error}", hint) from error
     parts = ("environ", "runs", "files", "paths")

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from jumar.core import read
 from jumar.core.errors import UserError
 
 CHUNK = 2 << 20
@@ -64,6 +65,7 @@ class Events:
 
     def __iter__(self) -> Iterator[list[Event]]:
         try:
+            read.check(self.path)
             with _open(self.path) as file:
                 yield from self._pieces(file)
         except OSError as error:
