@@ -14,6 +14,17 @@ def check(function, *inputs, fast=False):
     )
 
 
+def check_weights(function, formula, *inputs):
+    """For weights whose gradients torch_npu allocates as float32: autograd refuses them for a float64 leaf."""
+    leaves = [t.npu().requires_grad_() for t in inputs]
+    plain = [t.double().requires_grad_() for t in inputs]
+    out, expected = function(*leaves), formula(*plain)
+    scale = torch.randn(out.shape)
+    got = torch.autograd.grad((out * scale.npu()).sum(), leaves)
+    for gradient, wanted in zip(got, torch.autograd.grad((expected * scale).sum(), plain), strict=True):
+        torch.testing.assert_close(gradient.cpu().double(), wanted, atol=1e-5, rtol=1e-4)
+
+
 # activation
 x = torch.randn(3, 8)
 for function in (
@@ -30,9 +41,19 @@ for function in (
 
 # norm
 x, gamma, beta = torch.randn(3, 2, 8), torch.randn(8), torch.randn(8)
-check(lambda *t: torch_npu.npu_rms_norm(*t)[0], x, gamma)
-check(lambda *t: torch_npu.npu_add_layer_norm(*t, 1e-5, True)[0], x, x.flip(0), gamma, beta)
-check(lambda *t: torch_npu.npu_deep_norm(*t)[2], x, x.flip(0), beta, gamma)
+# RmsNormBackwardKernelOpApi.cpp:32, AddLayerNormBackwardKernelNpuOpApi.cpp:49, DeepNormBackwardKernelOpApi.cpp:35
+layer_norm, rms_norm = torch.nn.functional.layer_norm, torch.nn.functional.rms_norm
+check_weights(lambda *t: torch_npu.npu_rms_norm(*t)[0], lambda x, gamma: rms_norm(x, (8,), gamma, 1e-6), x, gamma)
+check_weights(
+    lambda *t: torch_npu.npu_add_layer_norm(*t, 1e-5, True)[0],
+    lambda a, b, gamma, beta: layer_norm(a + b, (8,), gamma, beta, 1e-5),
+    *(x, x.flip(0), gamma, beta),
+)
+check_weights(
+    lambda *t: torch_npu.npu_deep_norm(*t)[2],
+    lambda x, gx, beta, gamma: layer_norm(0.3 * x + gx, (8,), gamma, beta, 1e-6),
+    *(x, x.flip(0), beta, gamma),
+)
 grouped = torch.randn(2, 4, 3)
 check(lambda *t: torch_npu.npu_group_norm_swish(t[0], 2, t[1], t[2])[0], grouped, gamma[:4], beta[:4])
 

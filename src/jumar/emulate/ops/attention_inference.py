@@ -207,7 +207,7 @@ def npu_fused_infer_attention_score(
         out_offset=quant_offset2,
     )
     out, sums = attend(request)
-    return out, sums if softmax_lse_flag else torch.zeros(1)
+    return out, sums if softmax_lse_flag else torch.zeros(0)
 
 
 @operator()
@@ -273,4 +273,4 @@ def npu_fused_infer_attention_score_v2(
         sink=None if learnable_sink is None else wide(learnable_sink),
     )
     out, sums = attend(request)
-    return out, sums if return_softmax_lse else torch.zeros(1)
+    return out, sums if return_softmax_lse else torch.zeros(0)
