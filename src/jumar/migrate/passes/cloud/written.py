@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jumar.migrate.passes.cloud import helper, judged, literals
 from jumar.migrate.passes.cloud.paths import Paths, Root
@@ -37,6 +37,14 @@ def is_folder(file: PyFile, found: Paths, root: Root) -> bool:
     read = {one.name for use in found.reads for one in found.roots(use.path) if one.kind == "literal"}
     wrote = {one.name for use in found.writes for one in found.roots(use.path) if one.kind == "literal"}
     return not any(_is_below(name, kept) for name in read) or any(_is_below(name, kept) for name in wrote)
+
+
+def is_setting(file: PyFile, evidence: Mapping[str, frozenset[str]], root: Root) -> bool:
+    """Is this a setting from a file, which no parser stages, and is it used for nothing but results?"""
+    cloud, said = file.settings.cloud, evidence.get(root.name, frozenset())
+    if cloud is None or cloud.has_parser or "fixed" in said:
+        return False
+    return {"results", "option"} <= said and not said & {"data", "start", "word"}
 
 
 def below(file: PyFile, found: Paths, wrapped: set[ast.AST]) -> Iterator[ast.expr]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
-from jumar.migrate.passes.cloud import helper, literals, options, paths, written
+from jumar.migrate.passes.cloud import helper, options, paths, written
 from jumar.migrate.passes.cloud.paths import Paths, Root
 from jumar.migrate.passes.cloud.uses import MAYBE, Use
 from jumar.migrate.pyfile import PyFile
@@ -55,13 +55,19 @@ def _looks_written(file: PyFile, use: Use, roots: list[Root]) -> bool:
         return False
     if use.what == f"{MAYBE}open":
         return True
-    return any(root.kind == "literal" and (literals.is_path(root.node) or "." in root.name) for root in roots)
+    return any(root.kind == "literal" and root.name.strip() for root in roots) or _is_composed(file, use)
+
+
+def _is_composed(file: PyFile, use: Use) -> bool:
+    return isinstance(use.path, ast.Call) and (file.name(use.path.func) or "") in ("os.path.join", "pathlib.Path")
 
 
 def _is_staged(file: PyFile, found: Paths, use: Use, root: Root) -> bool:
     if root.kind == "literal":
         return written.is_place(root, use) or not root.name.strip() or root.name.startswith("/dev/")
     if root.kind == "helper" or _is_result_option(file, root):
+        return True
+    if root.kind == "option" and written.is_setting(file, options.of(file).evidence, root):
         return True
     if use.what == "mkdir":
         return True

@@ -64,6 +64,8 @@ def _places(file: PyFile, found: Paths, use: Use) -> Iterator[ast.expr]:
                 yield from _if_free(file, root.node)
         elif root.kind == "option" and line.sites and line.kinds.get(root.name) == "results":
             continue
+        elif root.kind == "option" and use.what in written.AT_ROOT and written.is_setting(file, line.evidence, root):
+            yield from _if_free(file, root.node)
         elif root.kind != "helper" and use.what not in written.AT_ROOT and not written.is_handle(file, found, use.path):
             yield from _if_free(file, use.path)
 
