@@ -297,7 +297,7 @@ def _open(data_url, train_url):
         _make_folder(_run.results)
         if not _run.warns:
             _run.warns = True
-            atexit.register(_warn)
+            _at_end(_warn)
 
 
 def _read_argv():
@@ -673,10 +673,16 @@ def _watch():
     """Send the results at the end however the script ends; the platform stops a job with SIGTERM."""
     if _run.sent is None:
         _run.sent = ()
-        atexit.register(_last)
+        _at_end(_last)
         is_main = threading.current_thread() is threading.main_thread()
         if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+
+
+def _at_end(function):
+    """Have it called when the script ends, while pools of threads still work: MoXing copies with one."""
+    importlib.import_module("concurrent.futures.thread")  # what is registered later is called earlier
+    getattr(threading, "_register_atexit", atexit.register)(function)
 
 
 def _last():
@@ -701,27 +707,30 @@ def _warn():
 
 
 def _left_behind():
+    """Fresh files in the working folder and beside the script, as seen from the working folder."""
     places = [place for place in (_run.results, _run.data, _cache()) if place]
     kept = tuple(os.path.realpath(place).rstrip("/") + "/" for place in places)
-    found, seen = [], 0
-    for top, folders, names in os.walk(_HERE):
-        folders[:] = [
-            name
-            for name in folders
-            if not name.startswith(".")
-            and name not in OWN_FOLDERS
-            and not (os.path.realpath(os.path.join(top, name)) + "/").startswith(kept)
-        ]
-        seen += len(names)
-        if seen > WALKED or (os.path.realpath(top) + "/").startswith(kept):
-            break
-        for name in names:
-            path = os.path.join(top, name)
-            with contextlib.suppress(OSError):
-                fresh = os.lstat(path).st_mtime >= _STARTED - 0.01
-                if fresh and not os.path.islink(path) and not name.endswith((".pyc", ".lock")):
-                    found.append(os.path.relpath(path, _HERE))
-    return sorted(found)
+    found, seen = set(), 0
+    for base in (_HERE, os.path.dirname(os.path.abspath(__file__))):
+        for top, folders, names in os.walk(base):
+            folders[:] = [name for name in folders if not name.startswith(".") and name not in OWN_FOLDERS]
+            seen += len(names)
+            if seen > WALKED:
+                break
+            if (os.path.realpath(top) + "/").startswith(kept):
+                folders[:] = []
+                continue
+            found.update(os.path.join(top, name) for name in names if _is_fresh(os.path.join(top, name)))
+    return sorted(os.path.relpath(path, _HERE) for path in found)
+
+
+def _is_fresh(path):
+    if path.endswith((".pyc", ".lock")) or os.path.islink(path):
+        return False
+    try:
+        return os.stat(path).st_mtime >= _STARTED - 0.01
+    except OSError:
+        return False
 
 
 def _listing(folder):
