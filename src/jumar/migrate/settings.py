@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from jumar.tables import tested
 
@@ -29,6 +30,13 @@ class Facts:
     """Folders that hold an `__init__.py`, as paths of the same kind as those of the files."""
 
 
+class Place(NamedTuple):
+    """Where a function takes a path."""
+
+    position: int
+    name: str
+
+
 @dataclass(frozen=True, slots=True)
 class Cloud:
     """What `jumar cloud adapt` works on; with it, only the rules of the family `cloud` run."""
@@ -43,6 +51,14 @@ class Cloud:
     """Functions that the program calls in one place, which is not about other data than that of the training."""
     is_adapted: bool = False
     """Does the boot file use the helper already?"""
+    has_parser: bool = False
+    """Does some file of the program define options of a command line?"""
+    writers: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
+    """Functions of the program that write to a path they are given."""
+    readers: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
+    """Functions of the program that read from a path they are given."""
+    evidence: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """What the whole program does with each option: `data`, `results`, `start`, or `word` for one that is no path."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,10 @@ except ImportError:  # Windows
 DATA_FLAG = re.compile(
     r"(local_)?((train|val|valid|eval|test|raw|img|image)_)*(data|dataset|datasets|mindrecord|mind_record|images?|imgs?"
     r"|coco|voc|imagenet|mnist|cifar|cifar10|content|style|labels?|masks?|gt|annotations?|anno)"
-    r"_?(path|dir|root|folder|home|file)|(path|dir)_(to_)?(data|dataset)|train_data"
-    r"|(train|val|valid|eval|test)_(path|file|folder|root_dir|root|gt_path|img_path|list_path)|data_?root|dataroot|datadir|path_dataset"
+    r"_?(path|dir|root|folder|home|file)|(path|dir)_(to_)?(data|dataset)"
+    r"|(train|val|valid|eval|test)_(path|file|folder|root_dir|root)"
+    r"|(?!\w*(save|out|log|result|ckpt|checkpoint|model|export|pred|summary|weight|config|cfg))"
+    r"(train|val|valid|eval|test)_\w+_(path|dir|root|folder|file)|data_?root|dataroot|datadir|path_dataset"
     r"|(?!\w*(save|out|log|result|ckpt|checkpoint|model|export|pred|summary))(\w+_)?(data|dataset|mindrecord)_(\w+_)?"
     r"(path|dir|root|folder|file)"
 )
@@ -56,9 +58,12 @@ DEVICE_FLAG = {
     "run_distribute": "many", "run_distributed": "many", "distribute": "many", "is_distributed": "many",
     "is_distribute": "many", "distributed": "many", "device_target": "target", "run_platform": "target",
 }  # fmt: skip
+OWN_FOLDERS = {"__pycache__", "kernel_meta", "somas_meta", "ascend_log"}
+WALKED = 50000
 GRACE = 60.0
 TRIES = 3
 _STARTED = time.time()
+_HERE = os.getcwd()
 _ME = os.getpid()
 
 
@@ -78,6 +83,7 @@ class _Run:
         self.remote = None
         self.sent = None
         self.argv_read = False
+        self.warns = False
         self.relaxed = set()
         self.added = set()
 
@@ -85,11 +91,12 @@ class _Run:
 _run = _Run()
 
 
-def add_arguments(parser, data=(), results=(), start=(), config=(), devices=None, by_name=False):
+def add_arguments(parser, data=(), results=(), start=(), config=(), devices=None, by_name=False, words=()):
     """Add `--data_url` and `--train_url` to a parser that has none; says what its own options are.
 
     `data`, `results`, `start` (files to begin from, such as a checkpoint) and `config` name options that hold paths;
-    `devices` names options that tell about devices. With `by_name` this is judged by the names when the script runs.
+    `devices` names options that tell about devices. With `by_name` options that are not named here are judged by their
+    names when the script runs, except `words`: those only look like paths.
     """
     known = getattr(parser, "_option_string_actions", {})
     for name, text in (("data_url", "where the data is"), ("train_url", "where the results go")):
@@ -111,22 +118,22 @@ def add_arguments(parser, data=(), results=(), start=(), config=(), devices=None
             if not action.option_strings and action.nargs is None:
                 action.nargs = "?"
     _run.parsers = [one for one in _run.parsers if one[0] is not parser]
-    _run.parsers.append((parser, kinds, dict(devices or {}), by_name))
+    _run.parsers.append((parser, kinds, dict(devices or {}), set(words) if by_name else None))
     return parser
 
 
 def stage(args, unknown_ok=False):
     """Make every path in the parsed arguments a local one; takes what `parse_args` or `parse_known_args` gave."""
     namespace, rest = args if isinstance(args, tuple) else (args, [])
-    parser, kinds, devices, by_name = _run.parsers[-1] if _run.parsers else (None, {}, {}, True)
+    parser, kinds, devices, words = _run.parsers[-1] if _run.parsers else (None, {}, {}, set())
     values = vars(namespace)
     given = {name: values.get(name) for name in ("data_url", "train_url") if _is_given(parser, name, values.get(name))}
     if rest and not unknown_ok:
         if parser is not None and not given and not in_job():
             parser.error("unrecognized arguments: " + " ".join(rest))
         _say("arguments that this script does not know: " + " ".join(rest))
-    if by_name:
-        kinds, devices = _by_name(values)
+    if words is not None:
+        kinds, devices = _by_name(values, kinds, words)
     _open(given.get("data_url"), given.get("train_url"))
     for name, place in (("data_url", _run.data), ("train_url", _run.results)):
         if name in given:
@@ -288,6 +295,9 @@ def _open(data_url, train_url):
             root = url[len("file://") :] if url.startswith("file://") else url
             _run.results = os.path.abspath(os.path.join(root, own)) if own else os.path.abspath(root)
         _make_folder(_run.results)
+        if not _run.warns:
+            _run.warns = True
+            _at_end(_warn)
 
 
 def _read_argv():
@@ -382,12 +392,15 @@ def _set_devices(namespace, parser, devices):
         setattr(namespace, name, new)
 
 
-def _by_name(values):
+def _by_name(values, told=None, words=()):
+    """What options hold, by what the program says about them, then by their names."""
     kinds = {"data": [], "results": [], "start": [], "config": []}
     patterns = (("config", CONFIG_FLAG), ("start", START_FLAG), ("results", RESULT_FLAG), ("data", DATA_FLAG))
+    known = {name: kind for kind, names in (told or {}).items() for name in names}
     for name, value in values.items():
-        if isinstance(value, (str, os.PathLike, list, tuple)):
+        if isinstance(value, (str, os.PathLike, list, tuple)) and name not in words:
             kind = next((kind for kind, pattern in patterns if pattern.fullmatch(name.lower())), None)
+            kind = known.get(name, kind)
             if kind is not None:
                 kinds[kind].append(name)
     return kinds, {name: meaning for name, meaning in DEVICE_FLAG.items() if name in values}
@@ -660,10 +673,16 @@ def _watch():
     """Send the results at the end however the script ends; the platform stops a job with SIGTERM."""
     if _run.sent is None:
         _run.sent = ()
-        atexit.register(_last)
+        _at_end(_last)
         is_main = threading.current_thread() is threading.main_thread()
         if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+
+
+def _at_end(function):
+    """Have it called when the script ends, while pools of threads still work: MoXing copies with one."""
+    importlib.import_module("concurrent.futures.thread")  # what is registered later is called earlier
+    getattr(threading, "_register_atexit", atexit.register)(function)
 
 
 def _last():
@@ -673,6 +692,45 @@ def _last():
         _say(f"error: {error}")
         sys.stdout.flush()
         os._exit(1)
+
+
+def _warn():
+    """Name the files that this run wrote to the working folder, where a job leaves them behind."""
+    if os.getpid() != _ME:
+        return
+    names = _left_behind()
+    if names:
+        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        what = "1 file was" if len(names) == 1 else f"{len(names)} files were"
+        _say(f"warning: {what} written outside the results and not sent: {shown}")
+        _say("hint: wrap the path in the script: jumar_cloud.write_path(...)")
+
+
+def _left_behind():
+    """Fresh files in the working folder and beside the script, as seen from the working folder."""
+    places = [place for place in (_run.results, _run.data, _cache()) if place]
+    kept = tuple(os.path.realpath(place).rstrip("/") + "/" for place in places)
+    found, seen = set(), 0
+    for base in (_HERE, os.path.dirname(os.path.abspath(__file__))):
+        for top, folders, names in os.walk(base):
+            folders[:] = [name for name in folders if not name.startswith(".") and name not in OWN_FOLDERS]
+            seen += len(names)
+            if seen > WALKED:
+                break
+            if (os.path.realpath(top) + "/").startswith(kept):
+                folders[:] = []
+                continue
+            found.update(os.path.join(top, name) for name in names if _is_fresh(os.path.join(top, name)))
+    return sorted(os.path.relpath(path, _HERE) for path in found)
+
+
+def _is_fresh(path):
+    if path.endswith((".pyc", ".lock")) or os.path.islink(path):
+        return False
+    try:
+        return os.stat(path).st_mtime >= _STARTED - 0.01
+    except OSError:
+        return False
 
 
 def _listing(folder):

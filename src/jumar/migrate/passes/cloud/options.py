@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from jumar.migrate.passes.cloud import helper, paths
+from jumar.migrate.passes.cloud import across, helper, judged, paths
 from jumar.migrate.pyfile import PyFile
 from jumar.tables.load import table
 
@@ -16,9 +16,8 @@ KINDS = ("data", "results", "start", "config")
 _TEXT_TYPES = {"str", "Path", "pathlib.Path", "os.path.abspath", "os.path.expanduser"}
 
 _STATE = re.compile(r"(?:^|_)(?:ckpt|checkpoint|weights?)(?:$|_path$|_file$|_url$)")
-_RESULT = re.compile(r"ckpt|checkpoint|model|save|out|log|result|exp")
 _SHORT = {
-    **dict.fromkeys(("data", "dataset", "root", "root_path", "root_dir", "input"), "data"),
+    **dict.fromkeys(("data", "dataset", "root", "root_path", "root_dir", "input", "train_data", "val_data"), "data"),
     **dict.fromkeys(("save", "output"), "results"),
 }
 
@@ -147,24 +146,63 @@ class CommandLine:
     @cached_property
     def kinds(self) -> dict[str, str]:
         """The options that hold paths, and what for."""
-        seen = self._evidence
-        found = {}
-        for option in self.options:
-            if option.is_text and option.name not in ("data_url", "train_url"):
-                kind = kind_of_name(option.name) or seen.get(option.name) or self._by_default(option)
-                if kind is not None:
-                    found[option.name] = kind
+        asked = [one for one in self.options if one.is_text and one.name not in ("data_url", "train_url")]
+        found = {one.name: kind for one in asked if (kind := self._kind(one)) is not None}
+        for option in asked:
+            kind = judged.sibling(option.name, found) if option.name not in found else None
+            if kind is not None and self._is_free(option):
+                found[option.name] = kind
         return found
 
-    def _by_default(self, option: Option) -> str | None:
-        """By a name that says little and the default: no checkpoint is one to begin from, `--data ./data` is data."""
+    def _kind(self, option: Option) -> str | None:
+        """By the calls its value reaches, then by its name, its default and its help text."""
+        named = kind_of_name(option.name)
+        flows = self.evidence.get(option.name, frozenset()) & set(KINDS)
+        if not self._is_free(option):
+            return None
+        if named in ("start", "config") or (named is not None and (named in flows or not flows)):
+            return named
+        if flows == {"data", "results"}:
+            return self._by_default(option) or "results"
+        return next((kind for kind in ("results", "data", "start") if kind in flows), None) or self._by_default(option)
+
+    def _is_free(self, option: Option) -> bool:
+        """May the option hold a path? Not one of a few words, and not the name of a class."""
+        said = self.evidence.get(option.name, frozenset())
+        if self.file.keyword(option.call, "choices") is not None:
+            return False
+        if said & set(KINDS):
+            return True
+        default = self._default(option)
+        if "word" in said and not (isinstance(default, str) and "/" in default):
+            return False
+        return judged.is_path(option.name, default)
+
+    def is_unsure(self, option: Option) -> bool:
+        """Does the default look like a path of the machine at hand, and nothing tells what for?"""
+        default = self._default(option)
+        if option.name in self.kinds or not option.is_text or not isinstance(default, str) or not self._is_free(option):
+            return False
+        return re.match(r"(?:\.{0,2}/|~/|[\w.-]+/)[\w./~-]*$", default) is not None
+
+    def _default(self, option: Option) -> object:
         default = self.file.keyword(option.call, "default")
-        if option.name.lower() in ("data", "dataset") and self._is_required(option):
+        return default.value.value if default is not None and isinstance(default.value, ast.Constant) else None
+
+    def _by_default(self, option: Option) -> str | None:
+        """By the default and the help text: no checkpoint is one to begin from, `--data ./data` is data."""
+        default = self.file.keyword(option.call, "default")
+        name = option.name.lower()
+        if name in ("data", "dataset") and self._is_required(option):
             return "data"
+        about = self.file.keyword(option.call, "help")
+        told = about.value.value if about is not None and isinstance(about.value, ast.Constant) else ""
         if default is None or (isinstance(default.value, ast.Constant) and not default.value.value):
-            return "start" if _STATE.search(option.name.lower()) else None
-        if isinstance(default.value, ast.Constant) and re.search(r"/|\.\w+$", str(default.value.value)):
-            return _SHORT.get(option.name.lower())
+            return "start" if _STATE.search(name) else judged.by_text(name, None, str(told))
+        if isinstance(default.value, ast.Constant):
+            text = str(default.value.value)
+            short = _SHORT.get(name) if re.search(r"/|\.\w+$", text) else None
+            return short or judged.by_text(name, text, str(told))
         return None
 
     def _is_required(self, option: Option) -> bool:
@@ -173,24 +211,35 @@ class CommandLine:
         return required is not None or not any(name.startswith("-") for name in names)
 
     @cached_property
-    def _evidence(self) -> dict[str, str]:
-        """What the calls that read and write say about options."""
-        states = table("cloud_paths.toml")["reads_start"]
-        found: dict[str, str] = {}
-        for use in self.paths.reads:
-            is_state = any(row.rpartition(".")[2] == use.what for row in states)
-            for root in self.paths.roots(use.path) if use.what != "open" else ():
-                if root.kind == "option":
-                    found[root.name] = "start" if is_state else "data"
-        for use in self.paths.folders:
-            for root in self.paths.roots(use.path):
-                if root.kind == "option" and _RESULT.search(root.name.lower()):
-                    found[root.name] = "results"
-        for use in self.paths.writes:
-            for root in self.paths.roots(use.path):
-                if root.kind == "option":
-                    found[root.name] = "results"
+    def evidence(self) -> dict[str, frozenset[str]]:
+        """What the calls of the whole program say about options."""
+        cloud = self.file.settings.cloud
+        elsewhere = cloud.evidence if cloud is not None else {}
+        found = dict(across.evidence([self.paths]))
+        for name, said in elsewhere.items():
+            found[name] = found.get(name, frozenset()) | said
         return found
+
+    @cached_property
+    def hidden_kinds(self) -> dict[str, str]:
+        """For options that are known only when the script runs: where the program says more than their names."""
+        found = {name: kind for name, kind in self.kinds.items() if kind_of_name(name) != kind}
+        own = {option.name for option in self.options}
+        for name, said in sorted(self.evidence.items()):
+            flows, named = said & set(KINDS), kind_of_name(name)
+            if name in own or "option" not in said or named in ("start", "config") or named in flows:
+                continue
+            kind = next((one for one in ("results", "data", "start") if one in flows), None)
+            if kind is not None and name not in ("data_url", "train_url") and flows != {"data", "results"}:
+                found[name] = kind
+        return found
+
+    @cached_property
+    def words(self) -> list[str]:
+        """Options with the name of a path that hold none."""
+        return [
+            one.name for one in self.options if one.is_text and kind_of_name(one.name) and one.name not in self.kinds
+        ]
 
     @cached_property
     def devices(self) -> dict[str, str]:

@@ -13,17 +13,16 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from jumar.migrate.flow import Flow
-from jumar.migrate.passes.cloud import helper
+from jumar.migrate.flow import Flow, Var
+from jumar.migrate.passes.cloud import helper, uses
+from jumar.migrate.passes.cloud.uses import Use
 from jumar.migrate.pyfile import PyFile
-from jumar.tables.load import table
 
 _SAME_PATH = {"os.path.join", "os.path.abspath", "os.path.realpath", "os.path.normpath", "os.path.expanduser"}
 _SAME_PATH |= {"os.path.dirname", "pathlib.Path", "glob.glob"}
 _SAME_METHODS = {"joinpath", "resolve", "absolute", "expanduser", "as_posix", "strip", "rstrip"}
 _SCHEME_TEST = re.compile(rb"""startswith\(\(?['"](?:s3|obs)|['"](?:s3|obs)(?:://?)?['"]\s+in\s""")
 _SWITCH = re.compile(r"(?:is_?|run_|use_|enable_|on_)?(?:modelarts|model_arts|cloudbrain)(?:_mode|_flag)?")
-_WRITE_MODE = re.compile(r"[rb+t]*[wax][rb+t]*")
 
 
 class Root(NamedTuple):
@@ -32,15 +31,6 @@ class Root(NamedTuple):
     kind: str
     node: ast.expr
     name: str = ""
-
-
-class Use(NamedTuple):
-    """A call that reads or writes a path; the path is None when the call leaves it to a default."""
-
-    call: ast.Call
-    path: ast.expr | None
-    what: str
-    keyword: str = ""
 
 
 _found: WeakKeyDictionary[PyFile, Paths] = WeakKeyDictionary()
@@ -57,72 +47,39 @@ class Paths:
     def __init__(self, file: PyFile) -> None:
         self.file = file
         self.flow = Flow(file)
-        self._rows: dict[str, Any] = table("cloud_paths.toml")
 
     @cached_property
     def writes(self) -> list[Use]:
         """The calls that write files, in order."""
-        found = [use for call in self.flow.calls for use in self._by_table(call, "writes")]
-        found += [Use(call, self.file.argument(call, 0, "file"), "open") for call in self._opens(write=True)]
-        return sorted(found, key=lambda use: (use.call.lineno, use.call.col_offset))
+        return uses.written(self.file, self.flow.calls)
 
     @cached_property
     def folders(self) -> list[Use]:
         """The calls that make folders."""
-        return [
-            Use(call, self.file.argument(call, 0, "path"), "mkdir")
-            for call in self.flow.calls
-            if self.file.name(call.func) in ("os.mkdir", "os.makedirs")
-        ]
+        return uses.folders(self.file, self.flow.calls)
 
     @cached_property
     def reads(self) -> list[Use]:
         """The calls that read data or a state to begin from, in order."""
-        found = [use for call in self.flow.calls for use in self._by_table(call, "reads")]
-        found += [use for call in self.flow.calls for use in self._dataset(call)]
-        found += [Use(call, self.file.argument(call, 0, "file"), "open") for call in self._opens(write=False)]
-        return sorted(found, key=lambda use: (use.call.lineno, use.call.col_offset))
-
-    def _by_table(self, call: ast.Call, section: str) -> Iterator[Use]:
-        name = self.file.name(call.func)
-        if name is None:
-            return
-        short = f"{name.partition('.')[0]}.{name.rpartition('.')[2]}"
-        row = self._rows[section].get(short)
-        if row is None or self.file.has_stars(call):
-            return
-        position, keyword = row.split()
-        at = int(position)
-        path = self.file.argument(call, at if at >= 0 else 99, keyword)
-        yield Use(call, path, short.rpartition(".")[2], keyword)
-
-    def _dataset(self, call: ast.Call) -> Iterator[Use]:
-        kind = self.dataset_class(call)
-        if kind is None or kind in self._rows["datasets"] or not (call.args or call.keywords):
-            return
-        names = ("dataset_dir", "dataset_files", "dataset_file", "root")
-        path = next((k.value for k in call.keywords if k.arg in names), call.args[0] if call.args else None)
-        if path is not None and not isinstance(path, ast.Starred):
-            yield Use(call, path, kind)
+        return uses.read(self.file, self.flow.calls)
 
     def dataset_class(self, call: ast.Call) -> str | None:
-        """The class of `mindspore.dataset` or `torchvision.datasets` that a call makes an object of."""
-        name = self.file.name(call.func) or ""
-        last = name.rpartition(".")[2]
-        if name.startswith("mindspore.dataset.") and last.endswith("Dataset"):
-            return last
-        return last if name.startswith("torchvision.datasets.") and last[:1].isupper() else None
+        return uses.dataset_class(self.file, call)
 
-    def _opens(self, *, write: bool) -> Iterator[ast.Call]:
-        for call in self.flow.calls:
-            if not isinstance(call.func, ast.Name) or call.func.id != "open" or self.file.has_stars(call):
-                continue
-            mode = self.file.argument(call, 1, "mode")
-            if mode is not None and not isinstance(mode, ast.Constant):
-                continue
-            is_write = mode is not None and _WRITE_MODE.fullmatch(str(mode.value)) is not None
-            if is_write is write:
-                yield call
+    def parameters(self, node: ast.expr | None, seen: set[ast.AST] | None = None) -> Iterator[Var]:
+        """The parameters of functions of this file that a path may begin with."""
+        seen = set() if seen is None else seen
+        if node is None or node in seen:
+            return
+        seen.add(node)
+        var = self.flow.var(node)
+        if var is None:
+            yield from self.parameters(_inner(self.file, node), seen)
+            return
+        if self.flow.parameter(var) is not None:
+            yield var
+        for bound in self.flow.bounds.get(var, ()):
+            yield from self.parameters(bound.value, seen)
 
     def roots(self, node: ast.expr | None, seen: set[ast.AST] | None = None) -> list[Root]:
         """Every way in which a path may begin; `path = join(path, …)` leads back to where it was seen."""
@@ -163,7 +120,7 @@ class Paths:
             if isinstance(first, ast.FormattedValue):
                 return self.roots(first.value, seen)
             return [Root("literal", node, str(getattr(first, "value", "")))]
-        if isinstance(node, ast.Attribute) and self.file.name(node) is None:
+        if isinstance(node, ast.Attribute) and self.file.name(node) is None and self.flow.var(node) is None:
             return [Root("option", node, node.attr)]
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             return [Root("option", node, str(node.slice.value))]
@@ -228,3 +185,19 @@ def is_switch(name: str) -> bool:
 
 def _is_place(root: Root) -> bool:
     return (root.kind == "option" and root.name.endswith("_url")) or root.name.startswith(("s3://", "obs://"))
+
+
+def _inner(file: PyFile, node: ast.expr) -> ast.expr | None:
+    """What a composed path begins with: the first part of a join, a sum, an f-string."""
+    if isinstance(node, ast.BinOp):
+        return node.left
+    if isinstance(node, ast.JoinedStr) and node.values:
+        first = node.values[0]
+        return first.value if isinstance(first, ast.FormattedValue) else None
+    if isinstance(node, ast.Call) and node.args and file.name(node.func) in _SAME_PATH:
+        return node.args[0]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str" and node.args:
+        return node.args[0]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format" and node.args:
+        return node.args[0]
+    return None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from jumar.core.errors import UserError
 from jumar.core.source import Source, UnreadableError
 from jumar.migrate import project, walk
-from jumar.migrate.passes.cloud import callers, helper, hooks
+from jumar.migrate.passes.cloud import across, callers, helper, hooks
 from jumar.migrate.pyfile import UNPARSABLE, parse
 from jumar.migrate.result import FileResult, ProjectResult
 from jumar.migrate.settings import Cloud, Settings
@@ -44,13 +44,22 @@ def adapt(boot: Path, only: frozenset[str] = frozenset(), skip: frozenset[str] =
 def _about(boot: Path, found: dict[Path, Module]) -> Cloud:
     every = [item for module in found.values() if module.tree is not None for item in callers.calls(module.tree)]
     texts = [module.raw for module in found.values()]
-    return Cloud(
+    about = Cloud(
         boot.as_posix(),
         any(word in raw for raw in texts for word in _MANY),
         any(word in raw for raw in texts for word in _DIVIDED),
         callers.once(every),
         is_adapted=helper.NAME.encode() in found[boot].raw,
+        has_parser=any(b"add_argument" in raw for raw in texts),
     )
+    return across.known(about, [one for path, module in found.items() if (one := _text(path, module)) is not None])
+
+
+def _text(path: Path, module: Module) -> across.Text | None:
+    if module.tree is None:
+        return None
+    source = Source.from_bytes(path.as_posix(), module.raw, python=True)
+    return across.Text(source, module.tree)
 
 
 def modules(boot: Path) -> dict[Path, Module]:

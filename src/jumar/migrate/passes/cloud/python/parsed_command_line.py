@@ -72,13 +72,16 @@ def _call(parser: str, line: CommandLine) -> list[str]:
 
 
 def _arguments(line: CommandLine) -> list[str]:
-    if line.is_hidden:
-        return ["by_name=True"]
+    kinds = line.hidden_kinds if line.is_hidden else line.kinds
     found = []
     for kind in KINDS:
-        names = [name for name, its in line.kinds.items() if its == kind]
+        names = [name for name, its in kinds.items() if its == kind]
         if names:
             found.append(f"{kind}=[{', '.join(_quoted(name) for name in names)}]")
+    if line.is_hidden:
+        if line.words:
+            found.append(f"words=[{', '.join(_quoted(name) for name in line.words)}]")
+        return [*found, "by_name=True"]
     if line.devices:
         pairs = ", ".join(f"{_quoted(name)}: {_quoted(its)}" for name, its in line.devices.items())
         found.append(f"devices={{{pairs}}}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jumar.core.finding import Finding
+from jumar.core.finding import Finding, State
 from jumar.migrate.passes.cloud import options
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
@@ -37,3 +37,7 @@ def finish(file: PyFile) -> Iterator[Finding]:
         kind = line.kinds.get(option.name) or line.devices.get(option.name)
         if kind is not None:
             yield file.rewrite(RULE, option.call, f"`--{option.name}` {SAID[kind]}", subject=option.name)
+        elif line.is_unsure(option):
+            message = f"`--{option.name}` looks like a path; nothing in the program says what for, so it stays as it is"
+            fix = f'add "{option.name}" to `data` or `results` of `jumar_cloud.add_arguments`'
+            yield file.report(RULE, option.call, State.HAND, message, fix, subject=option.name)

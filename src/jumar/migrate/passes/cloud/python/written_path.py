@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from jumar.core.finding import Finding
 from jumar.migrate import lines
-from jumar.migrate.passes.cloud import helper, literals, options, paths
-from jumar.migrate.passes.cloud.paths import Paths, Use
+from jumar.migrate.passes.cloud import helper, literals, options, paths, written
+from jumar.migrate.passes.cloud.paths import Paths
+from jumar.migrate.passes.cloud.uses import MAYBE, Use
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 
@@ -16,12 +17,9 @@ RULE = Rule(
     id="MA104",
     name="written-path",
     summary="a written path that no option sends to the results",
-    keywords=(
-        "save", "modelcheckpoint", "export", "summary", "filehandler", "imwrite", "open", "output", "out_", "result",
-        "log",
-    ),
-)  # fmt: skip
-MADE = ("directory", "log_dir", "logdir")
+    keywords=written.KEYWORDS,
+)
+MADE = ("directory", "log_dir", "logdir", "default_root_dir")
 """Keywords of callbacks that write into the working folder when they are not given."""
 
 
@@ -33,15 +31,25 @@ def finish(file: PyFile) -> Iterator[Finding]:
     for use in found.writes:
         if use.path is None:
             yield from _without_path(file, use)
-            continue
-        for node in _places(file, found, use):
-            if node not in done:
-                done.add(node)
-                yield _wrapped(file, node, use.what)
+    for node, what in _nodes(file, found):
+        if node not in done:
+            done.add(node)
+            yield _wrapped(file, node, what)
+    for node in written.below(file, found, done):
+        yield _wrapped(file, node, "this path")
+
+
+def _nodes(file: PyFile, found: Paths) -> Iterator[tuple[ast.expr, str]]:
+    for use in found.writes:
+        if use.path is not None and not use.what.startswith(MAYBE):
+            yield from ((node, use.what) for node in _places(file, found, use))
+    for use in found.folders:
+        for root in found.roots(use.path):
+            if root.kind == "literal" and written.is_folder(file, found, root):
+                yield from ((node, use.what) for node in _if_free(file, root.node))
     for literal in literals.named(file, found.flow.nodes):
-        if literal.kind == "results" and literal.node not in done and not helper.is_inside_call(file, literal.node):
-            done.add(literal.node)
-            yield _wrapped(file, literal.node, literal.name)
+        if literal.kind == "results" and not helper.is_inside_call(file, literal.node):
+            yield literal.node, literal.name
 
 
 def _places(file: PyFile, found: Paths, use: Use) -> Iterator[ast.expr]:
@@ -52,26 +60,19 @@ def _places(file: PyFile, found: Paths, use: Use) -> Iterator[ast.expr]:
     line = options.of(file)
     for root in found.roots(use.path):
         if root.kind == "literal":
-            if literals.is_path(root.node) or (use.what != "open" and not root.name.startswith(("s3:", "/dev/"))):
+            if written.is_place(root, use):
                 yield from _if_free(file, root.node)
         elif root.kind == "option" and line.sites and line.kinds.get(root.name) == "results":
             continue
-        elif root.kind != "helper" and use.what != "open" and not _is_handle(file, found, use.path):
+        elif root.kind == "option" and use.what in written.AT_ROOT and written.is_setting(file, line.evidence, root):
+            yield from _if_free(file, root.node)
+        elif root.kind != "helper" and use.what not in written.AT_ROOT and not written.is_handle(file, found, use.path):
             yield from _if_free(file, use.path)
 
 
 def _if_free(file: PyFile, node: ast.expr) -> Iterator[ast.expr]:
     if node not in file.lost and not helper.is_inside_call(file, node) and not isinstance(node, ast.Starred):
         yield node
-
-
-def _is_handle(file: PyFile, found: Paths, node: ast.expr) -> bool:
-    """Is this an open file or a buffer rather than a path?"""
-    var = found.flow.var(node)
-    bounds = found.flow.bounds.get(var, []) if var is not None else []
-    if any(isinstance(bound.statement, (ast.With, ast.AsyncWith)) for bound in bounds):
-        return True
-    return any("BytesIO" in file.text(origin) or "open(" in file.text(origin) for origin in found.flow.origins(node))
 
 
 def _wrapped(file: PyFile, node: ast.expr, what: str) -> Finding:
