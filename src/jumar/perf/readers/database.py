@@ -159,8 +159,10 @@ def _collectives(base: Base, origin: int) -> list[Kernel]:
 
 def _memory(base: Base) -> None:
     pairs = [
-        (allocated / 2**20, reserved / 2**20)
-        for component, allocated, reserved in base.rows("MEMORY_RECORD", "component", "totalAllocated", "totalReserved")
+        (at if type(at) is int else 0, allocated / 2**20, reserved / 2**20)
+        for component, at, allocated, reserved in base.rows(
+            "MEMORY_RECORD", "component", "timestamp", "totalAllocated", "totalReserved"
+        )
         if base.text(component) in memory.COMPONENTS and type(allocated) is int and type(reserved) is int
     ]
     memory.peaks(pairs, base.profile)
