@@ -90,7 +90,7 @@ def test_operators_without_shapes_have_no_figure() -> None:
 
 
 def test_a_course_of_many_rows_stays_small_and_keeps_its_peak() -> None:
-    from jumar.perf.readers.memory import POINTS, peaks
+    from jumar.perf.readers.peaks import POINTS, peaks
 
     profile = Profile(0, "x")
     peaks([(at * 1000, 50.0 if at == 777 else 1.0, 60.0) for at in range(5000)], profile)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from jumar.perf import spans
 from jumar.perf.profile import HostOp, Kernel, Profile, ProfiledStep, is_communication
-from jumar.perf.readers import frames, memory
+from jumar.perf.readers import frames, peaks
 from jumar.perf.readers.collect import Collector, Raw
 from jumar.perf.readers.events import Events
 
@@ -79,7 +79,7 @@ def sort(found: Collector, path: Path, profile: Profile) -> Trace:
     profile.host = frames.attach(profile.host, found.frames, origin)
     _calls(found, origin, profile)
     if found.memory:
-        memory.peaks([(at, one / MB, other / MB) for at, one, other in found.memory], profile)
+        peaks.peaks([(at, one / MB, other / MB) for at, one, other in found.memory], profile)
     if found.gpu:
         profile.notes.append(OF_A_GPU)
     return _kernels(found, origin)
