@@ -150,3 +150,13 @@ def test_names_that_are_not_utf8(om: Callable[..., Path], tmp_path: Path, capfd:
     assert [os.fsencode(name) for name in os.listdir(tmp_path / "o")] == [b"i\xfe_0.bin"]
     assert main(["--model", strange + "x"]) == 1
     assert "m\\udcff" in capfd.readouterr().out
+
+
+def test_the_printed_line_names_the_file_in_any_bytes(jumar: Jumar, save: Save) -> None:
+    source = save(tiny())
+    strange = os.fsdecode(os.fsencode(source.parent) + b"/it's \xff.onnx")
+    os.rename(source, strange)
+    lines = jumar("export", "command", strange, "--soc", "310P3").out.splitlines()
+    for line, word in ((lines[0], b"--model=" + os.fsencode(strange)), (lines[1], os.fsencode(strange)[:-5] + b".om")):
+        said = subprocess.run(["bash", "-c", f"printf '%s\\n' {line}"], capture_output=True, check=True).stdout
+        assert word in said.split(b"\n")

@@ -116,7 +116,7 @@ def test_database_has_what_the_text_files_have(made: Path) -> None:
     assert facts.sent == {0: [profile.kernels[0]]}
     assert profile.waits == [(61.0, 175.0)]
     assert profile.steps[0].name == "50"
-    assert profile.memory == (1024, 3072, (("aten::empty", 700.0),))
+    assert profile.memory == (1024, 3072, (("aten::empty", 700.0),), ())
     assert profile.environment == {"TASK_QUEUE_ENABLE": "0"}
     assert profile.collectives[0].size_mb == 28.6
     assert not profile.notes

@@ -105,7 +105,7 @@ def test_files_beside_the_trace(tmp_path: Path) -> None:
         json.dumps({"ENV_VARIABLES": {"ASCEND_LAUNCH_BLOCKING": "1"}})
     )
     profile = _load(tmp_path)
-    assert profile.memory == (2000, 4000, ())
+    assert profile.memory == (2000, 4000, (), ((0.0, 100.5, 4000.0), (1.0, 2000.0, 3000.0)))
     assert profile.step_rows[0].free == 7
     assert [(row.name, row.elapsed, row.size_mb) for row in profile.collectives] == [("hcom_allReduce__1", 2000, 3.0)]
     assert profile.environment == {"ASCEND_LAUNCH_BLOCKING": "1"}

@@ -146,7 +146,10 @@ def build(request: AtcRequest, inputs: Sequence[Input]) -> Conversion:
 
 
 def quoted(word: str) -> str:
-    """A word for the shell, in the vendor's style: `--option="value"`."""
+    """A word for the shell, in the vendor's style: `--option="value"`; bytes that are no text as `$'…'`."""
+    if any("\udc80" <= letter <= "\udcff" for letter in word):
+        escaped = re.sub(r"['\\]", r"\\\g<0>", word)
+        return "$'" + re.sub("[\udc80-\udcff]", lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", escaped) + "'"
     name, equals, value = word.partition("=")
     if equals and name.startswith("--") and not re.fullmatch(r"[\w@%+=:,./~-]+", value):
         return name + '="' + re.sub(r'(["\\$`])', r"\\\1", value) + '"'

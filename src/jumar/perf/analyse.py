@@ -12,6 +12,8 @@ from jumar.core.nearest import did_you_mean
 from jumar.perf import picture
 from jumar.perf.analyzers import fusible_operators, host_synchronisation, small_kernels, unfused_optimizer
 from jumar.perf.facts import gather
+from jumar.perf.flops import use
+from jumar.perf.launches import launches
 from jumar.perf.profile import Profile
 from jumar.perf.readers import folder
 from jumar.perf.readers.folder import Source
@@ -70,6 +72,9 @@ def rank_report(profile: Profile) -> RankReport:
         profile.modelled,
         profile.chip,
         (memory.allocated, memory.reserved) if memory else None,
+        memory.over_time if memory else (),
+        launches(profile),
+        use(facts),
     )
 
 

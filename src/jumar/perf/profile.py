@@ -43,6 +43,9 @@ class Kernel(NamedTuple):
     host: float = -1.0
     """When the host sent it, where that is known."""
     thread: int = 0
+    call: float = 0.0
+    """How long the call of the host took that sent it, where that is known."""
+    stream: int = 0
 
     @property
     def duration(self) -> float:
@@ -72,6 +75,8 @@ class Memory(NamedTuple):
     reserved: float
     held: tuple[tuple[str, float], ...] = ()
     """Operators whose blocks were alive at the peak, with MB, largest first."""
+    over_time: tuple[tuple[float, float, float], ...] = ()
+    """Microseconds since the first, MB allocated, MB reserved."""
 
 
 class Block(NamedTuple):

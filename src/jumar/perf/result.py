@@ -54,6 +54,40 @@ class Operator(NamedTuple):
     time: float
 
 
+class Launches(NamedTuple):
+    """How the host sends work; microseconds."""
+
+    sent: int
+    call: float | None
+    """Average of the host's call, where the profile has it."""
+    delay: float
+    """Average from the end of the call to the begin of the kernel."""
+    delay_median: float
+    late: int
+    """Kernels that begin more than 100 us after their call."""
+    short: int | None
+    """Kernels that are shorter than their call."""
+    queue: float
+    """Kernels that wait in the busiest stream, on average over time."""
+    queue_most: int
+    queue_full: float
+    """How long a queue had 1024 kernels or more."""
+
+
+class Use(NamedTuple):
+    """Operations of matrix products and attention, forward and backward."""
+
+    operations: float
+    rate: float
+    """TFLOPS over the whole time."""
+    peak: float | None
+    """TFLOPS of the chip in float16."""
+    mfu: float | None
+    """Share of the peak."""
+    partial: bool
+    """Convolutions are in the profile and not counted."""
+
+
 class Lane(NamedTuple):
     """A row of the picture: a name and stretches, each with a kind and a label."""
 
@@ -78,6 +112,10 @@ class RankReport:
     chip: str = ""
     memory: tuple[float, float] | None = None
     """Peaks in MB: allocated, reserved."""
+    memory_over_time: tuple[tuple[float, float, float], ...] = ()
+    """Microseconds since the first, MB allocated, MB reserved."""
+    launches: Launches | None = None
+    use: Use | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jumar.perf.result import Advice, Difference, RankReport, Report, Split, time
@@ -17,6 +17,7 @@ PARTS = {
 }
 """Fields of a split that make up the whole."""
 _BAR = 30
+_BLOCKS = "▁▂▃▄▅▆▇█"
 _RANKS = 8
 _MUCH = 0.2
 """Share of idle time that needs an explanation."""
@@ -138,6 +139,33 @@ def _rank(rank: RankReport) -> Iterator[str]:
         yield f"  {'communication, hidden':<36} {time(rank.split.overlapped):>12}"
     if rank.memory:
         yield f"  {'memory: peak of tensors, reserved':<36} {rank.memory[0]:>9,.0f} MB, {rank.memory[1]:,.0f} MB"
+    yield from (f"  {name:<36} {text}" for name, text in further(rank))
+
+
+def further(rank: RankReport) -> Iterator[tuple[str, str]]:
+    """What is told beside the split of the time."""
+    if len(rank.memory_over_time) > 2:
+        yield "memory over time", sparkline([row[1] for row in rank.memory_over_time])
+    if rank.use:
+        share = f"{rank.use.mfu:.1%} of {rank.use.peak:,.0f} TFLOPS (float16)" if rank.use.mfu is not None else ""
+        least = ", without convolutions" if rank.use.partial else ""
+        yield "matrix units used (MFU)", f"{share or 'chip not known'}: {rank.use.rate:,.3g} TFLOPS{least}"
+    if rank.launches:
+        found = rank.launches
+        call = f", call {time(found.call)}" if found.call is not None else ""
+        late = f", {found.late:,} later than 100 us" if found.late else ""
+        yield (
+            "launches",
+            f"{found.sent:,}{call}, then {time(found.delay)} on average ({time(found.delay_median)} median){late}",
+        )
+        yield "kernels in the queue", f"{found.queue:,.1f} on average, {found.queue_most:,} at most"
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """A course in 30 characters, from 0 to the highest."""
+    highest = max(values) or 1.0
+    parts = [values[len(values) * index // _BAR : len(values) * (index + 1) // _BAR or None] for index in range(_BAR)]
+    return "".join(_BLOCKS[round(max(part) / highest * (len(_BLOCKS) - 1))] for part in parts if part)
 
 
 def _advice(number: int, item: Advice, total: float, ranks: int) -> Iterator[str]:
@@ -165,6 +193,12 @@ def _rank_json(rank: RankReport) -> dict[str, Any]:
         "kernels": rank.kernels,
         "split_us": _split_json(rank.split),
         "memory_mb": {"allocated": rank.memory[0], "reserved": rank.memory[1]} if rank.memory else None,
+        "memory_over_time": [
+            {"us": round(at, 3), "allocated_mb": round(one, 3), "reserved_mb": round(other, 3)}
+            for at, one, other in rank.memory_over_time
+        ],
+        "launches": rank.launches._asdict() if rank.launches else None,
+        "use": rank.use._asdict() if rank.use else None,
         "operators": [
             {"type": row.type, "core": row.core or None, "calls": row.calls, "time_us": round(row.time, 3)}
             for row in rank.operators

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from jumar import __version__
 from jumar.perf.result import RankReport, Report, time
 from jumar.report.html import environment
-from jumar.report.perf import PARTS, no_advice
+from jumar.report.perf import PARTS, further, no_advice
 
 WIDTH = 1200
 LEFT = 60
@@ -41,7 +41,7 @@ def _rank(rank: RankReport) -> dict[str, Any]:
         for name, text in PARTS.items()
         if getattr(rank.split, name)
     ]
-    return {"rank": rank, "parts": parts, "picture": picture(rank)}
+    return {"rank": rank, "parts": parts, "picture": picture(rank), "further": list(further(rank))}
 
 
 def picture(rank: RankReport) -> Markup:

@@ -59,8 +59,10 @@ class Collector:
         self.threads: dict[tuple[Any, Any], str] = {}
         self.flow_start: dict[Any, tuple[int, int]] = {}
         self.flow_end: dict[Any, int] = {}
-        self.launches: dict[Any, tuple[int, int]] = {}
-        """Of a GPU, by correlation: when and on which thread the host sent it."""
+        self.launches: dict[Any, tuple[int, int, int]] = {}
+        """Of a GPU, by correlation: when and on which thread the host sent it, and how long the call took."""
+        self.memory: list[tuple[int, float, float]] = []
+        """Of a GPU: nanoseconds, bytes allocated and reserved."""
         self.bad = 0
 
     def take(self, events: Iterable[Event]) -> None:
@@ -77,6 +79,8 @@ class Collector:
                         self.flow_end[event["id"]] = nanoseconds(event["ts"])
                 elif kind == "M":
                     self._name(event)
+                elif kind == "i" and event["name"] == "[memory]":
+                    self._memory(event)
             except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
                 self.bad += 1
 
@@ -90,6 +94,14 @@ class Collector:
         self.calls[key] = count + 1, total + length
         if "Async" not in name and any(part in name for part in _WAITS):
             self.waits.append((name, process, 0, start if type(start) is int else nanoseconds(start), length, None))
+
+    def _memory(self, event: Event) -> None:
+        """A change of the allocator; device 0 of this list is the host."""
+        args = event["args"]
+        if args["Device Type"]:
+            held = float(args["Total Allocated"]), float(args["Total Reserved"])
+            if all(map(math.isfinite, held)):
+                self.memory.append((nanoseconds(event["ts"]), *held))
 
     def _name(self, event: Event) -> None:
         if event["name"] == "process_name":
@@ -130,7 +142,7 @@ class Collector:
         elif kind == "runtime":
             self.call(name, process, start, length)
             if (link := args.get("correlation")) is not None:
-                self.launches[link] = start, thread
+                self.launches[link] = start, thread, length
         elif kind == "frame":
             if ".py(" in name:
                 self.frames.append(row)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar.perf.profile import Block, Collective, Kernel, Profile, ProfiledStep, StepRow
-from jumar.perf.readers import memory, tables
+from jumar.perf.readers import memory, peaks, tables
 from jumar.perf.readers.base import Base, opened
 from jumar.perf.readers.collect import MOST, Collector
 from jumar.perf.readers.trace import FAR, Trace, sort, type_of
@@ -159,11 +159,13 @@ def _collectives(base: Base, origin: int) -> list[Kernel]:
 
 def _memory(base: Base) -> None:
     pairs = [
-        (allocated / 2**20, reserved / 2**20)
-        for component, allocated, reserved in base.rows("MEMORY_RECORD", "component", "totalAllocated", "totalReserved")
+        (at if type(at) is int else 0, allocated / 2**20, reserved / 2**20)
+        for component, at, allocated, reserved in base.rows(
+            "MEMORY_RECORD", "component", "timestamp", "totalAllocated", "totalReserved"
+        )
         if base.text(component) in memory.COMPONENTS and type(allocated) is int and type(reserved) is int
     ]
-    memory.peaks(pairs, base.profile)
+    peaks.peaks(pairs, base.profile)
     blocks = [
         Block(base.text(name), size / 2**20, start, end if type(end) is int else None, total / 2**20)
         for name, size, start, end, total in base.rows(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
-from jumar.perf.profile import Block, Memory, Profile
+from jumar.perf.profile import Block, Profile
 from jumar.perf.readers.collect import nanoseconds
+from jumar.perf.readers.peaks import peaks
 from jumar.perf.readers.tables import positive, rows
 
 COMPONENTS = {"PTA", "PTA+GE", "WORKSPACE+PTA", "MindSpore", "MindSpore+GE"}
@@ -22,19 +22,11 @@ def record(path: Path, profile: Profile) -> None:
         if row.get("Component") not in COMPONENTS:
             continue
         try:
-            found.append((_megabytes(row, "Total Allocated"), _megabytes(row, "Total Reserved")))
-        except ValueError:
+            held = _megabytes(row, "Total Allocated"), _megabytes(row, "Total Reserved")
+            found.append((_moment(row), *held))
+        except (ValueError, OverflowError):
             continue
     peaks(found, profile)
-
-
-def peaks(found: Iterable[tuple[float, float]], profile: Profile) -> None:
-    """From pairs of allocated and reserved, in MB."""
-    allocated = reserved = 0.0
-    for one, other in found:
-        allocated, reserved = max(allocated, one), max(reserved, other)
-    if reserved:
-        profile.memory = Memory(allocated, reserved, profile.memory.held if profile.memory else ())
 
 
 def operators(path: Path, profile: Profile) -> None:
@@ -68,6 +60,13 @@ def at_peak(blocks: list[Block], profile: Profile) -> None:
             sizes[block.name] = sizes.get(block.name, 0.0) + block.size
     largest = sorted(sizes.items(), key=lambda item: -item[1])[:_TOP]
     profile.memory = profile.memory._replace(held=tuple(largest))
+
+
+def _moment(row: dict[str, str]) -> int:
+    for key, value in row.items():
+        if key.startswith("Timestamp"):
+            return nanoseconds(value.strip())
+    return 0
 
 
 def _megabytes(row: dict[str, str], name: str) -> float:

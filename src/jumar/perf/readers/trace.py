@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from jumar.perf import spans
 from jumar.perf.profile import HostOp, Kernel, Profile, ProfiledStep, is_communication
-from jumar.perf.readers import frames
+from jumar.perf.readers import frames, peaks
 from jumar.perf.readers.collect import Collector, Raw
 from jumar.perf.readers.events import Events
 
@@ -26,6 +26,7 @@ _NO_KERNEL = re.compile(
     r"EVENT|NOTIFY|MEMCPY|SDMA|PCIE_DMA|RDMA|PLACE_HOLDER|WRITE.VALUE|REDUCE_ASYNC|PROFILING|STARS_COMMON", re.I
 )
 """Tasks of a card that wait or copy; the rest computes. So counts msprof."""
+MB = 1 << 20
 _LONGEST = 2000
 """Characters kept of a call stack or shape."""
 OF_A_GPU = "the kernels are those of a GPU: times are that GPU's, the changes are for an NPU"
@@ -77,6 +78,8 @@ def sort(found: Collector, path: Path, profile: Profile) -> Trace:
     profile.steps.sort(key=lambda step: step.start)
     profile.host = frames.attach(profile.host, found.frames, origin)
     _calls(found, origin, profile)
+    if found.memory:
+        peaks.peaks([(at, one / MB, other / MB) for at, one, other in found.memory], profile)
     if found.gpu:
         profile.notes.append(OF_A_GPU)
     return _kernels(found, origin)
@@ -87,11 +90,11 @@ def _kernels(found: Collector, origin: int) -> Trace:
     sent = {end: found.flow_start[key] for key, end in found.flow_end.items() if key in found.flow_start}
     kernels = [_kernel(raw, origin, sent) for raw in found.other if raw[1] in device and _computes(raw[5])]
     comm = [_kernel(raw, origin, sent) for raw in found.other if _is_collective(found, raw)]
-    for name, _, _, start, length, link in found.gpu:
-        host, thread = found.launches.get(link, (0, 0))
+    for name, _, stream, start, length, link in found.gpu:
+        host, thread, call = found.launches.get(link, (0, 0, 0))
         at = (start - origin) / 1000
         when = (host - origin) / 1000 if host else -1.0
-        kernel = Kernel(name, name, "", at, at + length / 1000, "", "", "", when, thread)
+        kernel = Kernel(name, name, "", at, at + length / 1000, "", "", "", when, thread, call / 1000, stream)
         (comm if is_communication(name) else kernels).append(kernel)
     return Trace(origin, sorted(kernels, key=lambda item: item.start), sorted(comm, key=lambda item: item.start))
 
@@ -150,14 +153,17 @@ def _flow(value: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
 
 
 def _kernel(raw: Raw, origin: int, sent: dict[int, tuple[int, int]]) -> Kernel:
-    name, _, _, begin, length, core = raw
+    name, _, stream, begin, length, core = raw
     start = (begin - origin) / 1000
     host, thread = sent.get(begin, (0, 0))
     when = (host - origin) / 1000 if host else -1.0
     if type(core) is not str:
         core = ""
     core = core or ("AI_CPU" if "AiCpu" in name else "")
-    return Kernel(name, type_of(name), intern(core), start, start + length / 1000, "", "", "", when, thread)
+    lane = stream if type(stream) is int else 0
+    return Kernel(
+        name, type_of(name), intern(core), start, start + length / 1000, "", "", "", when, thread, stream=lane
+    )
 
 
 _NUMBERED = re.compile(r"(?:trans_)?(?P<type>[A-Za-z][A-Za-z0-9]*?(?:V\d|2D|3D)?)_?\d*")
