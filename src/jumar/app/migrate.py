@@ -167,7 +167,7 @@ def _text(raw: bytes, name: str, settings: Settings) -> ProjectResult:
 
     if languages.classify(name, raw[:200]) is None:
         raise UserError(f"no language known for `{name}`", "give a name such as `--stdin-name train.sh`")
-    result = project.migrate_bytes(name, raw, settings)
+    result = project.without_skipped(project.migrate_bytes(name, raw, settings), settings)
     assert result is not None
     return ProjectResult(".", (result,), settings, 1, raw.count(b"\n"))
 
