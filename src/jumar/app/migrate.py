@@ -183,4 +183,4 @@ def _check_readable(path: str) -> None:
             hint = did_you_mean(path, near, hint)
         raise UserError(f"no such file or folder: `{path}`", hint)
     if not os.access(path, os.R_OK | (os.X_OK if os.path.isdir(path) else 0)):
-        raise UserError(f"cannot read `{path}`: no permission")
+        raise UserError(f"cannot read `{path}`: no permission", "use an account that may, or name another place")

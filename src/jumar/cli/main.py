@@ -131,7 +131,11 @@ def _told(error: BaseException, args: list[str]) -> UserError:
     if error.hint:
         return error
     cause = error.__cause__
-    hint = meaning(cause).hint if isinstance(cause, OSError) else f"`{f'jumar {verb}'.strip()} --help` describes it"
+    hint = (
+        meaning(cause).hint
+        if isinstance(cause, OSError)
+        else f"`{f'jumar {verb}'.strip()} --help` shows how it is used"
+    )
     return UserError(error.message, hint, error.doc)
 
 
