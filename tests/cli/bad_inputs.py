@@ -78,8 +78,8 @@ def cases(path: tuple[str, ...], command: click.Command, places: dict[str, str])
     for param in command.params:
         if isinstance(param, click.Option) and not param.is_flag and not is_place(param):
             for word in ("no-such-value", "-1", "99999999999999999999", "nan", ""):
-                yield Case(f"{param.opts[-1]}-{word}",
-                           (*path, *_required(command), param.opts[0], word, *_arguments(command, "file.txt")))  # fmt: skip
+                words = (*path, *_required(command), param.opts[0], word, *_arguments(command, "file.txt"))
+                yield Case(f"{param.opts[-1]}-{word}", words)
 
 
 def _required(command: click.Command) -> list[str]:

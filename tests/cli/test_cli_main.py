@@ -8,8 +8,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import bad_inputs
 import click
 import pytest
 
@@ -152,3 +154,84 @@ def test_explain_follows_a_renamed_id(jumar: Run, monkeypatch: pytest.MonkeyPatc
     done = jumar("explain", "PT099")
     assert done.out.startswith("# PT101 ")
     assert done.err == "`PT099` is now `PT101`\n"
+
+
+@pytest.mark.parametrize(
+    ("verb", "module", "package", "extra"),
+    [
+        ("compare", "numpy", "numpy", "emulator"),
+        ("export", "numpy.linalg", "numpy", "export"),
+        ("export", "onnx", "onnx", "export"),
+        ("perf", "orjson", "orjson", "perf"),
+        ("cloud", "obs", "esdk-obs-python", "cloud"),
+        ("cloud", "botocore.config", "boto3", "cloud"),
+        ("run", "torch_npu", "torch_npu", "emulator"),
+    ],
+)
+def test_a_missing_package_names_its_extra(
+    jumar: Run, monkeypatch: pytest.MonkeyPatch, verb: str, module: str, package: str, extra: str
+) -> None:
+    def fail(args: list[str]) -> int:
+        raise ModuleNotFoundError(f"No module named '{module}'", name=module)
+
+    monkeypatch.setattr(cli, "_run", fail)
+    done = jumar(verb, "x")
+    assert done.code == 2
+    assert done.err == (
+        f"error: `{package}` is not installed in this environment\n\nhint: pip install 'jumar[{extra}]'\n"
+    )
+
+
+def test_a_module_of_nobody_is_unexpected(jumar: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(args: list[str]) -> int:
+        raise ModuleNotFoundError("No module named 'zzz'", name="zzz")
+
+    monkeypatch.setattr(cli, "_run", fail)
+    assert jumar("migrate").err.startswith("error: unexpected ModuleNotFoundError: ")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [("migrate", "--help"), ("migrate", "--list", "--json")])
+def test_a_full_disk_behind_the_output_is_an_error(words: tuple[str, ...], unbuffered: str) -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "jumar", *words], stdout=full, stderr=subprocess.PIPE, env=environment, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"error: cannot write: no space is left\n\nhint: free some space")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_no_harm(closed: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m jumar migrate --list {closed}', sys.executable], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$0" -m jumar launch --print train.py',
+         sys.executable],
+        capture_output=True, cwd=tmp_path, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (
+        2, b"error: the current folder no longer exists\n\nhint: change to one that exists, such as `cd ~`\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("option", ["--chip", "--soc"])
+@pytest.mark.parametrize("name", ["910B3", "Ascend910B3", "910b3", "ascend910b3"])
+def test_chip_and_soc_are_one_word(option: str, name: str) -> None:
+    commands = dict(bad_inputs.commands())
+    taking = [command for command in commands.values() if {"--chip", "--soc"} & _options(command)]
+    assert len(taking) > 10
+    for command in taking:
+        param = next(param for param in command.params if "--chip" in param.opts)
+        assert option in param.opts
+        assert param.process_value(click.Context(command), name) == "910B3"
+
+
+def _options(command: click.Command) -> set[str]:
+    return {name for param in command.params for name in param.opts}

@@ -193,7 +193,8 @@ def test_text_on_stdout_stands_alone(jumar: Run) -> None:
 
 def test_unreadable_path(jumar: Run, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jumar.app.migrate.os.access", lambda path, mode: False)
-    assert jumar("migrate", "project").err == "error: cannot read `project`: no permission\n"
+    hint = "hint: use an account that may, or name another place\n"
+    assert jumar("migrate", "project").err == f"error: cannot read `project`: no permission\n\n{hint}"
 
 
 def test_colour_only_on_a_terminal_that_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,3 +259,36 @@ def test_new_files_are_part_of_the_diff(jumar: Run, project: Path, monkeypatch: 
     done = jumar("migrate", "project")
     assert done.out == "--- /dev/null\n+++ b/project/helper.py\n@@ -0,0 +1 @@\n+x = 1\n"
     assert "1 new file: `project/helper.py`\n" in done.err
+
+
+def test_links_in_a_circle_and_pipes_do_not_end_a_run(jumar: Run, tmp_path: Path) -> None:
+    (tmp_path / "loop.py").symlink_to("loop.py")
+    (tmp_path / "package").symlink_to("package")
+    (tmp_path / "here").symlink_to(".")
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "train.py").write_text('import torch\nx = torch.zeros(1, device="cuda")\n')
+    done = jumar("analyze", tmp_path)
+    assert done.code == 1
+    assert "PT101" in done.out
+    assert "loop.py: PT002 warning this file was skipped: its symbolic links lead in a circle" in done.out
+    named = jumar("analyze", tmp_path / "pipe.py")
+    assert (named.code, named.err.splitlines()[0]) == (2, f"error: `{tmp_path}/pipe.py` is a named pipe, not a file")
+
+
+def test_our_own_settings_are_no_finding(jumar: Run, tmp_path: Path) -> None:
+    (tmp_path / "jumar.toml").write_text('[cloud]\nengine = "pytorch-cuda"\ndevice = "cuda:0"\n')
+    for place in (tmp_path, tmp_path / "jumar.toml"):
+        done = jumar("analyze", "--all", place)
+        assert (done.code, done.out) == (0, "")
+
+
+@pytest.mark.parametrize("words", [("PT001",), ("pt00*",), ("PT9*,PT001",), ("PT9*", "PT00?")])
+def test_skip_leaves_out_files_that_cannot_be_read(jumar: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "old.py").write_text('print "cuda"\n')
+    assert "PT001" in jumar("analyze", tmp_path).out
+    skipped = jumar("analyze", tmp_path, *(part for word in words for part in ("--skip", word)))
+    assert (skipped.code, skipped.out) == (0, "")
+
+
+def test_a_pattern_that_means_no_rule_is_a_mistake(jumar: Run, tmp_path: Path) -> None:
+    assert jumar("analyze", tmp_path, "--skip", "ZZ*").err.startswith("error: `--skip`: no such rule: `ZZ*`\n\nhint: ")

@@ -341,4 +341,5 @@ def test_unreadable_file_is_an_error_of_the_user(tmp_path: Path) -> None:
 
 
 def test_standard_input_twice(jumar: Run) -> None:
-    assert jumar("explain", "-", "-").err == "error: `-` can be given only once\n"
+    hint = "hint: `jumar explain --help` shows how it is used\n"
+    assert jumar("explain", "-", "-").err == f"error: `-` can be given only once\n\n{hint}"

@@ -167,7 +167,7 @@ def _text(raw: bytes, name: str, settings: Settings) -> ProjectResult:
 
     if languages.classify(name, raw[:200]) is None:
         raise UserError(f"no language known for `{name}`", "give a name such as `--stdin-name train.sh`")
-    result = project.migrate_bytes(name, raw, settings)
+    result = project.without_skipped(project.migrate_bytes(name, raw, settings), settings)
     assert result is not None
     return ProjectResult(".", (result,), settings, 1, raw.count(b"\n"))
 
@@ -183,4 +183,4 @@ def _check_readable(path: str) -> None:
             hint = did_you_mean(path, near, hint)
         raise UserError(f"no such file or folder: `{path}`", hint)
     if not os.access(path, os.R_OK | (os.X_OK if os.path.isdir(path) else 0)):
-        raise UserError(f"cannot read `{path}`: no permission")
+        raise UserError(f"cannot read `{path}`: no permission", "use an account that may, or name another place")

@@ -121,13 +121,21 @@ def _told(error: BaseException, args: list[str]) -> UserError:
         return _translate(error)
     if isinstance(error, OSError):
         return from_os(error)
+    verb = next((word for word in args if word in VERBS), "")
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        from jumar.cli import extras
+
+        return extras.missing(error.name, verb) or _unexpected(error)
     if not isinstance(error, UserError):
         return _unexpected(error)
     if error.hint:
         return error
     cause = error.__cause__
-    verb = next((word for word in args if word in VERBS), "")
-    hint = meaning(cause).hint if isinstance(cause, OSError) else f"`{f'jumar {verb}'.strip()} --help` describes it"
+    hint = (
+        meaning(cause).hint
+        if isinstance(cause, OSError)
+        else f"`{f'jumar {verb}'.strip()} --help` shows how it is used"
+    )
     return UserError(error.message, hint, error.doc)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import ModuleType
 from typing import Protocol, TypeVar
@@ -49,12 +50,22 @@ def choose(
     """The units that a user asked for, by id or name; `listing` is the hint for one that is not known."""
     rows = list(known)
     names = {key.lower(): declared(unit).id for unit in rows for key in (declared(unit).id, declared(unit).name)}
-    wanted, unwanted = ({_id(word, names, listing) for word in words} for words in (only, skip))
+    wanted, unwanted = (ids(words, names, "check", listing) for words in (only, skip))
     return [unit for unit in rows if declared(unit).id not in unwanted and (not wanted or declared(unit).id in wanted)]
 
 
-def _id(word: str, names: dict[str, str], listing: str) -> str:
-    if word.lower() not in names:
-        known = [*names.values(), *(name for name in names if name.upper() not in names.values())]
-        raise UserError(f"no such check: `{word}`", did_you_mean(word, dict.fromkeys(known), listing))
-    return names[word.lower()]
+def ids(words: Iterable[str], names: Mapping[str, str], what: str, listing: str) -> frozenset[str]:
+    """The ids that words of `--only` and `--skip` mean: ids, names and patterns such as `PT1*`, commas between them.
+
+    `names` has the id of each id and name, in lower case. A word that means nothing is a mistake.
+    """
+    found: set[str] = set()
+    for word in (part.strip() for text in words for part in text.split(",")):
+        if not word:
+            continue
+        meant = {names[name] for name in fnmatch.filter(names, word.lower())}
+        if not meant:
+            near = dict.fromkeys([*names.values(), *(name for name in names if name.upper() not in names.values())])
+            raise UserError(f"no such {what}: `{word}`", did_you_mean(word, near, listing))
+        found |= meant
+    return frozenset(found)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from jumar.core import discover
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.migrate.rule import all_rules, units
@@ -124,19 +125,15 @@ def _chip(value: str, origin: str) -> str:
 
 
 def _ids(values: Iterable[str], origin: str, own: tuple[str, ...]) -> frozenset[str]:
-    """Ids from ids or names, several in one word when commas stand between them."""
-    words = [word.strip() for value in values for word in value.split(",") if word.strip()]
-    if not words:
+    """The ids of rules from ids, names and patterns; a rule of a pass that is chosen as a whole stands for the pass."""
+    values = list(values)
+    if not values:
         return frozenset()
-    known = {page.name: id_ for id_, page in pages.pages().items()}
-    known |= {unit.rule.name: unit.rule.id for unit in (*all_rules(), *units("python", own))}
-    ids = set(known.values())
-    found = set()
-    for word in words:
-        id_ = pages.renamed().get(word.upper(), word.upper())
-        id_ = id_ if id_ in ids else known.get(word.lower(), "")
-        if not id_:
-            hint = did_you_mean(word, [*ids, *known], "`jumar migrate --list` lists the rules")
-            raise UserError(f"{origin}no such rule: `{word}`", hint)
-        found.add(id_)
-    return frozenset(found)
+    known = {key.lower(): id_ for id_, page in pages.pages().items() for key in (id_, page.name)}
+    for unit in (*all_rules(), *units("python", own)):
+        known |= {key.lower(): unit.chosen_as for key in (unit.rule.id, unit.rule.name)}
+    known |= {old.lower(): known.get(new.lower(), new) for old, new in pages.renamed().items()}
+    try:
+        return discover.ids(values, known, "rule", "`jumar migrate --list` lists the rules")
+    except UserError as error:
+        raise UserError(f"{origin}{error.message}", error.hint) from None

@@ -49,6 +49,7 @@ def migrate(
     results: list[FileResult] = []
     with _without_collector():
         for done, result in enumerate(_results(texts, settings, store, jobs or os.cpu_count() or 1)):
+            result = without_skipped(result, settings)
             if result is not None and (result.findings or result.changed or result.extra):
                 results.append(result)
             if progress is not None:
@@ -77,6 +78,13 @@ def migrate_bytes(name: str, raw: bytes, settings: Settings) -> FileResult | Non
     except UnicodeEncodeError:
         return FileResult(name, raw, raw, (_left_out(name, f"the new text does not fit into `{source.encoding}`"),))
     return FileResult(name, raw, after, tuple(outcome.findings), outcome.extra)
+
+
+def without_skipped(result: FileResult | None, settings: Settings) -> FileResult | None:
+    """Without what `--skip` names that is no rule's, such as files that cannot be read."""
+    if result is None or settings.skip.isdisjoint(finding.id for finding in result.findings):
+        return result
+    return dataclasses.replace(result, findings=tuple(one for one in result.findings if one.id not in settings.skip))
 
 
 @contextlib.contextmanager

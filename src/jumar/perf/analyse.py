@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from jumar.core import discover
 from jumar.core.errors import UserError
-from jumar.core.nearest import did_you_mean
 from jumar.perf import picture
 from jumar.perf.analyzers import fusible_operators, host_synchronisation, small_kernels, unfused_optimizer
 from jumar.perf.facts import gather
@@ -39,11 +39,9 @@ def report(path: Path, jobs: int | None = None) -> Report:
 def chosen(report: Report, only: Sequence[str], skip: Sequence[str]) -> Report:
     """The report with some advice only; a mistyped id is an error."""
     known = {unit.ADVICE.id for unit in analyzers()} | {SLOW_RANK[0]}
-    for name in (*only, *skip):
-        if name.upper() not in known:
-            raise UserError(f"no such advice: `{name}`", did_you_mean(name.upper(), known, ", ".join(sorted(known))))
-    wanted = {name.upper() for name in only} or known
-    left = tuple(item for item in report.advice if item.id in wanted - {name.upper() for name in skip})
+    names = {name.lower(): name for name in known}
+    wanted, unwanted = (discover.ids(words, names, "advice", ", ".join(sorted(known))) for words in (only, skip))
+    left = tuple(item for item in report.advice if item.id in (wanted or known) - unwanted)
     return replace(report, advice=left)
 
 

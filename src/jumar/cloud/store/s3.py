@@ -23,7 +23,7 @@ class S3Store:
             config_module: Any = importlib.import_module("botocore.config")
             self.errors: Any = importlib.import_module("botocore.exceptions")
         except ImportError:
-            raise UserError("`boto3` is not installed", "pip install boto3") from None
+            raise UserError("`boto3` is not installed", "pip install 'jumar[cloud]'") from None
         host = urlsplit(endpoint.url).hostname or ""
         self.name = endpoint.url
         self.local = host in ("127.0.0.1", "localhost", "::1")

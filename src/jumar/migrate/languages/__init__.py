@@ -14,6 +14,7 @@ from pathlib import PurePath
 from jumar.core.source import Source
 from jumar.migrate.engine import Outcome
 from jumar.migrate.settings import Settings
+from jumar.runtime import settings as settings_file
 
 NAMES: tuple[tuple[str, str], ...] = (
     (r"(?:.*[._-])?(?:Dockerfile|Containerfile)(?:[._-].*)?|.*\.dockerfile", "dockerfile"),
@@ -41,6 +42,8 @@ _SHELLS = re.compile(rb"\b(?:ba|z|k|da)?sh\b")
 def classify(path: str, head: bytes = b"") -> str | None:
     """The language of a file by name, suffix or `#!` line; None for what Jumar does not read."""
     pure = PurePath(path)
+    if pure.name == settings_file.FILE:
+        return None
     match = _PATTERN.fullmatch(pure.name)
     if match and match.lastgroup:
         return NAMES[int(match.lastgroup[1:])][1]
