@@ -154,6 +154,21 @@ def test_two_ranks_write_two_records(tmp_path: Path, jumar: Jumar) -> None:
 
 
 @pytest.mark.slow
+def test_a_fault_of_one_rank_is_blamed_and_not_the_collective(tmp_path: Path, jumar: Jumar) -> None:
+    """Rank 1 has another activation; the all-reduce of DistributedDataParallel brings its gradients to rank 0."""
+    script = tmp_path / "ddp.py"
+    script.write_text(program_text(__file__, "ddp"))
+    torchrun = ["python", "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
+    for name in ("right", "wrong"):
+        done = _program("record", "-o", tmp_path / name, "--floor", 0, "--", *torchrun, script, "cpu", name,
+                        TORCH_DEVICE_BACKEND_AUTOLOAD="0", OMP_NUM_THREADS="1")  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    result = jumar("compare", tmp_path / "right", tmp_path / "wrong")
+    assert result.code == 1 and "only in B: `aten.leaky_relu` of `Sequential.1`" in result.out, result.out
+    assert "ranks that differ: 2 of 2 (0, 1), 1 of them only after a collective; rank 1 is shown" in result.out
+
+
+@pytest.mark.slow
 def test_the_ladder_climbs_and_stops(tmp_path: Path) -> None:
     plain = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     base = tmp_path / "base"

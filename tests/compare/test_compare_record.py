@@ -222,11 +222,11 @@ def test_tensors_of_one_operator_are_kept_on_demand(tmp_path: Path) -> None:
 
 def test_a_record_is_not_overwritten_by_chance(tmp_path: Path) -> None:
     run(tmp_path / "rec")
-    with pytest.raises(UserError, match="holds a record already"):
+    with pytest.raises(UserError, match="already holds a record"):
         jumar.record(tmp_path / "rec")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("x")
-    with pytest.raises(UserError, match="is no record"):
+    with pytest.raises(UserError, match="is not a record"):
         jumar.record(tmp_path / "other", overwrite=True)
     with jumar.record(tmp_path / "rec", overwrite=True):
         torch.ones(2).exp()

@@ -23,4 +23,8 @@ def signs(count: int, salt: int) -> Any:
 def fold(rows: np.ndarray[Any, Any], width: int) -> np.ndarray[Any, Any]:
     """The same sketches with fewer buckets: bucket j gets all that are j modulo the new width."""
     count, have = rows.shape
-    return rows if have <= width else rows.reshape(count, have // width, width).sum(1)
+    if have <= width:
+        return rows
+    with np.errstate(over="ignore", invalid="ignore"):  # a mask is the lowest value of its dtype, many times
+        summed: np.ndarray[Any, Any] = rows.reshape(count, have // width, width).sum(1)
+    return summed

@@ -1,0 +1,139 @@
+"""What `jumar compare` finds of faults that nobody listed, and how often it is wrong about clean runs.
+
+Usage: python bench/compare_faults.py [--half tune|held|both] [--floor] [--models t5,gan] [--json OUT]
+
+Each fault and each clean run is compared as if another device had made it, so that operators alone prove nothing. The
+faults are split in two halves by a seed: rules are tuned on one and judged on the other. Ends with 1 if a fault is
+called SAME or a clean run is called DIFFERENT.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+
+import torch
+from compare_fault_models import MODELS, Fault
+
+from jumar.compare import compare as compares
+from jumar.compare.floor import FLOORS, SIZES
+from jumar.compare.result import Verdict
+from jumar.compare.session import Session
+from jumar.emulate.glue import probe
+
+_SPLIT = 13
+CLEAN: dict[str, dict[str, Any]] = {
+    "the same": {}, "products in bfloat16": {"rounded": "bfloat16"}, "products in hf32": {"rounded": "hf32"},
+    "float16 autocast": {"cast": torch.float16}, "bfloat16 autocast": {"cast": torch.bfloat16},
+    "checkpointing": {"recompute": True},
+}  # fmt: skip
+
+
+def record(name: str, folder: Path, fault: str = "", cast: torch.dtype | None = None, *, recompute: bool = False,
+           card: bool = False, steps: int = 2, **options: Any) -> Path:  # fmt: skip
+    """A record of one model; with `card`, as another device would have made it."""
+    torch.manual_seed(0)
+    work, faults = MODELS[name]()
+    for one in faults:
+        if one.name == fault:
+            one.put(work)
+    if recompute and hasattr(work.model, "gradient_checkpointing_enable"):
+        work.model.gradient_checkpointing_enable()
+    work.model.train()
+    optimizer = torch.optim.AdamW(work.model.parameters(), lr=1e-3)
+    with Session(folder, steps, **options):
+        for _ in range(steps):
+            optimizer.zero_grad()
+            with torch.autocast("cpu", dtype=cast) if cast else nullcontext():
+                loss = work.step()
+            loss.backward()
+            optimizer.step()
+    if card:
+        path = folder / "rank0" / "meta.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "device": "npu", "emulated": True}))
+    return folder
+
+
+def reference(name: str, folder: Path, *, floor: bool) -> Path:
+    record(name, folder)
+    for number, size in enumerate(SIZES, 1):
+        if floor:
+            record(name, folder / f"{FLOORS}{number}", noise_unit=size, seed=number)
+    return folder
+
+
+def half(wanted: str) -> list[tuple[str, Fault]]:
+    """The faults of one half, or all."""
+    faults = [(name, fault) for name, make in MODELS.items() for fault in make()[1]]
+    random.Random(_SPLIT).shuffle(faults)
+    middle = len(faults) // 2
+    return {"tune": faults[:middle], "held": faults[middle:], "both": faults}[wanted]
+
+
+def named(verdict: Verdict, fault: Fault) -> bool:
+    return verdict.differs and fault.place in " ".join((verdict.message, *verdict.between))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="judge jumar compare with faults and clean runs")
+    parser.add_argument("--half", choices=("tune", "held", "both"), default="held")
+    parser.add_argument("--floor", action="store_true", help="measure the noise of each reference")
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--json", help="the rows, as a list of objects")
+    options = parser.parse_args()
+    os.environ.update(probe.settings())
+    sys.modules.setdefault("torch_npu", None)  # type: ignore[arg-type]  # transformers would look for a card
+    torch.set_num_threads(1)
+    place = Path(tempfile.mkdtemp(prefix="jumar-faults-"))
+    try:
+        rows = [row for name in options.models.split(",") for row in _model(name, place, options)]
+    finally:
+        shutil.rmtree(place)
+    if options.json:
+        Path(options.json).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return _summary(rows, "with" if options.floor else "without")
+
+
+def _model(name: str, place: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    base = reference(name, place / name, floor=options.floor)
+    rows = []
+    for model, fault in half(options.half):
+        if model == name:
+            told = compares.compare(base, record(name, place / "other", fault.name, card=True)).verdict
+            rows.append(_row(name, fault.name, told, named(told, fault), fault=True))
+            shutil.rmtree(place / "other")
+    for kind, how in CLEAN.items():
+        told = compares.compare(base, record(name, place / "other", card=True, **how)).verdict
+        rows.append(_row(name, kind, told, told.answer == "SAME", fault=False))
+        shutil.rmtree(place / "other")
+    return rows
+
+
+def _row(model: str, name: str, told: Verdict, right: bool, *, fault: bool) -> dict[str, Any]:
+    print(f"{model:9} {name:24} {told.answer:12} {'' if right else told.message[:150]}", flush=True)
+    return {"model": model, "name": name, "fault": fault, "answer": told.answer, "right": right}
+
+
+def _summary(rows: list[dict[str, Any]], floor: str) -> int:
+    faults, clean = ([row for row in rows if row["fault"] is kind] for kind in (True, False))
+    count = {answer: sum(row["answer"] == answer for row in faults) for answer in ("DIFFERENT", "INCONCLUSIVE", "SAME")}
+    alarms = sum(row["answer"] == "DIFFERENT" for row in clean)
+    doubts = sum(row["answer"] == "INCONCLUSIVE" for row in clean)
+    print(f"{floor} floor: {len(faults)} faults: {count['DIFFERENT']} different, {count['INCONCLUSIVE']} inconclusive,"
+          f" {count['SAME']} same; {sum(row['right'] for row in faults)} at the right place;"
+          f" {len(clean)} clean runs: {alarms} false alarms, {doubts} inconclusive")  # fmt: skip
+    return 1 if count["SAME"] or alarms else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
