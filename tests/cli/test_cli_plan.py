@@ -75,7 +75,8 @@ def test_json(jumar: Run) -> None:
     made = json.loads(done.out)
     assert (done.code, made["fits"], made["machine"]["cann"]) == (0, True, "8.5.0")
     assert {"name", "version", "confidence", "source", "note"} == set(made["versions"][0])
-    assert [step["id"] for step in made["steps"]][:3] == ["prerequisites", "packages", "user"]
+    first = ["prerequisites", "system-python", "python-found", "torch-index", "packages", "user"]
+    assert [step["id"] for step in made["steps"]][:6] == first
     assert jumar("plan", *WISH, "--format", "json").out == done.out
 
 
