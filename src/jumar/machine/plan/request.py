@@ -99,6 +99,8 @@ def _family(asked: PlanRequest, host: Host) -> tuple[str | None, str | None]:
             "`--chip 910A` for the first, `--chip A2` or the full name, such as `910B3`, for the second",
         )
     family = "A3" if plain in ("910c", "910_93") else installation.find_family(asked.chip)
+    if family is None and (what := chips.outside(asked.chip)):
+        raise UserError(f"`{asked.chip}` is not in the tables: {what}", _list("families", installation.families()))
     if family is None:
         known = [
             *(name for name in chips.chips() if name != "910B"),
