@@ -15,7 +15,7 @@ from jumar.machine.plan.build import Plan, PlanOptions
 from jumar.machine.plan.host import Host
 from jumar.machine.plan.request import PlanRequest
 from jumar.tables import cann as releases
-from jumar.tables import installation
+from jumar.tables import installation, tested
 
 CPU_BUILDS = "https://builds.example/whl/cpu"
 ASKED = PlanRequest(
@@ -197,7 +197,7 @@ SAMPLE = (
     PlanRequest(chip="310P3", arch="x86_64", framework="torch==2.1.0", cann="8.0.RC2"),
     PlanRequest(chip="310B4", arch="aarch64", framework="mindspore==2.5.0"),
     PlanRequest(chip="A3", arch="aarch64", framework="torch", cann="9.1.0"),
-    PlanRequest(chip="950PR_9599", arch="x86_64", framework="mindspore==2.10.0"),
+    PlanRequest(chip="950PR_9599", arch="x86_64", framework=f"mindspore=={tested.mindspore().mindspore}"),
     PlanRequest(chip="910B3", arch="aarch64", framework="none", cann="8.3.RC1"),
 )
 

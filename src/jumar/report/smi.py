@@ -40,8 +40,8 @@ def _lists(history: Mapping[int, Sequence[float]] | None) -> dict[int, list[floa
 def _cards(view: View, history: Mapping[int, Sequence[float]], narrow: bool) -> Any:
     from rich.text import Text
 
-    heads = ("card", "NPU" if narrow else "NPU.chip", "name", "health", "use")
-    heads += ("MiB", "W", "C") if narrow else ("memory (MiB)", "power", "temp")
+    last = ("MiB", "W", "C") if narrow else ("memory (MiB)", "power", "temp")
+    heads = ("card", "NPU" if narrow else "NPU.chip", "name", "health", "use", *last)
     cards = _table(f"npu-smi {view.tool}", narrow)
     for at, head in enumerate(heads):
         cards.add_column(head, no_wrap=True, justify="right" if at in (4, 6, 7) else "left")
