@@ -40,6 +40,7 @@ def test_driver_and_cann(driver: str, cann: str, fit: Fit) -> None:
 def test_drivers_of_the_950_are_compared_by_product_only() -> None:
     assert pairs.driver_and_cann("25.7.RC1", "9.1.0", "950").fit is Fit.FITS
     assert pairs.driver_and_cann("26.1.0", "9.1.0", "950").fit is Fit.UNKNOWN
+    assert pairs.driver_and_cann("23.0.3", "9.1.0", "950").fit is Fit.DOES_NOT
 
 
 def test_every_kit_runs_its_own_cann_and_no_kit_runs_a_much_newer_one() -> None:

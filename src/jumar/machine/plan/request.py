@@ -84,7 +84,7 @@ def build(asked: PlanRequest, host: Host) -> Requirements:
         _python(asked.python),
         *spec,
         _cann(asked.cann),
-        _driver(asked, host),
+        _driver(asked, host, family),
     ]
     return Requirements(framework, tuple(one for one in found if one is not None), system, family, chip)
 
@@ -244,7 +244,7 @@ def _cann(given: str | None) -> Constraint | None:
     return Constraint("cann", f"--cann {given}", lambda one: one.cann == cann, lambda one: one.cann, 2, cann)
 
 
-def _driver(asked: PlanRequest, host: Host) -> Constraint | None:
+def _driver(asked: PlanRequest, host: Host, family: str | None) -> Constraint | None:
     """A driver that was asked for, or the one that is there and cannot be changed without root."""
     driver = asked.driver or (host.driver if asked.no_root else None)
     if driver is None:
@@ -257,7 +257,7 @@ def _driver(asked: PlanRequest, host: Host) -> Constraint | None:
     )
 
     def fit(one: Candidate) -> Fit:
-        return driver_and_cann(driver, one.cann, one.family).fit
+        return driver_and_cann(driver, one.cann, family or "").fit
 
     return Constraint(
         "driver",
