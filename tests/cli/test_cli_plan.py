@@ -75,7 +75,8 @@ def test_json(jumar: Run) -> None:
     made = json.loads(done.out)
     assert (done.code, made["fits"], made["machine"]["cann"]) == (0, True, "8.5.0")
     assert {"name", "version", "confidence", "source", "note"} == set(made["versions"][0])
-    assert [step["id"] for step in made["steps"]][:3] == ["prerequisites", "packages", "user"]
+    first = ["prerequisites", "system-python", "python-found", "torch-index", "packages", "user"]
+    assert [step["id"] for step in made["steps"]][:6] == first
     assert jumar("plan", *WISH, "--format", "json").out == done.out
 
 
@@ -179,6 +180,8 @@ def test_prefix(jumar: Run) -> None:
     ("words", "code", "said"),
     [
         ("--chip 910B3 --driver 23.0.3 --framework torch==2.9.0", 1, "nothing fits: "),
+        ("--driver 23.0.3 --framework torch==2.9.0", 1, "nothing fits: "),
+        ("--chip 950PR_9599 --framework torch", 0, "by product"),
         ("--chip 910B3 --driver 26.1.0 --framework torch==2.9.0", 0, "CANN toolkit      9.1.0"),
         ("--chip 910B3 --driver 26.1.0 --cann 9.2.0 --framework none", 3, "not known"),
         ("--chip 910B3 --cann 9.2.0 --framework torch", 3, "not known"),

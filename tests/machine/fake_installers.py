@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from jumar.machine.plan.build import Plan
+from jumar.tables import cann as releases
+from jumar.tables import installation
+
 INSTALLER = """#!/bin/sh
 # generated using Makeself (a stand-in that records)
 echo "$(basename "$0") $*" >> "{record}"
@@ -32,13 +36,20 @@ PROGRAMS = {
     "dpkg": 'test -e "{state}/packages"',
     "getent": 'case "$1" in passwd) echo "me:x:1:1::{home}:/bin/bash" ;; *) test -e "{state}/group" ;; esac',
     "groupadd": 'touch "{state}/group"',
-    "id": """case "$1" in -un) echo "${{FAKE_USER:-root}}" ;; -u) echo "${{FAKE_UID:-0}}" ;; -nG) echo HwHiAiUser ;;
+    "id": """case "$1" in -un) echo "${{FAKE_USER:-root}}" ;; -u) echo "${{FAKE_UID:-0}}" ;;
+  -nG) if [ "$2$FAKE_SG" ] || [ -z "$FAKE_OLD_LOGIN" ]; then echo HwHiAiUser; else echo me; fi ;;
   *) test -e "{state}/user" ;; esac""",
-    "sudo": """while true; do case "$1" in -u) shift 2 ;; -*) shift ;; *) break ;; esac; done; exec "$@\"""",
+    "sudo": """if [ -e "{state}/asks" ]; then case "$*" in *-n*) exit 1 ;; esac; fi
+if [ "$1" = -v ]; then rm -f "{state}/asks"; exit 0; fi
+while true; do case "$1" in -u) shift 2 ;; -*) shift ;; *) break ;; esac; done; exec "$@\"""",
     "usermod": "true",
+    "sg": 'FAKE_SG=1 exec sh -c "$3"',
+    "systemctl": 'if [ "$1" = reboot ]; then rm -f "{state}/restart"; echo second > "{state}/boot"; fi',
+    "wget": "exit 4",
     "useradd": 'touch "{state}/user"',
-    "npu-smi": 'test -e "{ascend}/driver/version.info" && test ! -e "{state}/restart"',
-    "curl": "exit 22",
+    "npu-smi": """if [ -n "$FAKE_OLD_LOGIN" ] && [ -z "$FAKE_SG" ]; then exit 1; fi
+test -e "{ascend}/driver/version.info" && test ! -e "{state}/restart\"""",
+    "curl": """case "$*" in *pytorch.org*) cat "{state}/page" 2>/dev/null && exit 0 ;; esac; exit 22""",
     "uname": 'case "$1" in -m) echo "{arch}" ;; *) echo 5.10 ;; esac',
 }
 
@@ -63,6 +74,7 @@ case "$1 $2" in
       uninstall) exit 0 ;;
     esac ;;
   "-c "*"sys.version_info"*) exit 0 ;;
+  "-c "*"import ensurepip"*) test ! -e "{state}/no-python"; exit $? ;;
   "-c "*"import attr"*) test -e "{state}/pip-used"; exit $? ;;
   "-c "*) test -n "$ASCEND_OPP_PATH"; exit $? ;;
 esac
@@ -80,6 +92,7 @@ class Machine:
         for place in (self.packages, self.state, self.programs, self.home):
             place.mkdir(parents=True)
         values = {"state": self.state, "home": self.home, "ascend": self.ascend, "arch": arch, "record": self.record}
+        (self.state / "boot").write_text("first\n")
         for name, body in PROGRAMS.items():
             self._write(
                 self.programs / name, f'#!/bin/sh\necho "{name} $*" >> "{self.record}"\n' + body.format(**values)
@@ -100,6 +113,21 @@ class Machine:
         self._write(path, INSTALLER.format(record=self.record, ascend=self.ascend, body=body))
         return path
 
+    def supply(self, made: Plan) -> None:
+        """Puts every installer of a plan into the folder of packages; `*` in a name becomes a number."""
+        renamed = releases.key(made.candidate.cann) >= releases.key("8.5.0")
+        for package in made.packages:
+            version = package.version or "7.1.0.1.1"
+            old = f"A800-9000-npu-{package.kind}_{version}_linux-{self.arch}.run"
+            file = old if package.installer.startswith("*") else package.installer.replace("*", version)
+            self.installer(package.kind, file, version, renamed=renamed)
+        row = installation.row_for("wheels", made.candidate.cann)
+        if row:
+            wheels = self.ascend / row["folder"]
+            wheels.mkdir(parents=True)
+            for name in ("te-0.4.0-py3-none-any.whl", "hccl-0.1.0-py3-none-any.whl"):
+                (wheels / name).touch()
+
     def environment(self) -> dict[str, str]:
         return {
             "PATH": f"{self.programs}:{os.environ['PATH']}",
@@ -109,6 +137,8 @@ class Machine:
             "PACKAGES": str(self.packages),
             "LIMITS": str(self.folder / "limits.conf"),
             "LOG": str(self.folder / "log"),
+            "UNITS": str(self.folder / "units"),
+            "BOOT_ID": str(self.state / "boot"),
         }
 
     def calls(self, *starts: str) -> list[str]:

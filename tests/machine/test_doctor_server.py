@@ -10,6 +10,8 @@ import pytest
 from virtual_machine import CANN, NPU, Snapshot, red
 
 from jumar.machine.check import Status
+from jumar.machine.host import Host
+from jumar.machine.probe.recorded import Recorded
 
 DENIED = "this user may not open /dev/davinci0"
 
@@ -276,3 +278,14 @@ def test_all_links_down_is_right_for_one_server(server: Snapshot) -> None:
     for card in range(2):
         server.run(f"/usr/local/Ascend/driver/tools/hccn_tool -i {card} -link -g", "link status: DOWN\n")
     assert server.doctor("links")["links"].status is Status.NOTE
+
+
+@pytest.mark.parametrize("name", ["/opt/py312/bin/python3.12", "python"])
+@pytest.mark.parametrize("asked", [None, "/somewhere/else/python3"])
+def test_what_another_python_said_is_read(server: Snapshot, name: str, asked: str | None) -> None:
+    """`--collect --python` names it, `--from` need not; another Jumar may have asked with another program."""
+    (key,) = [key for key in server.kept["runs"] if "find_spec" in key and json.loads(key)[0] == "python3"]
+    said = server.kept["runs"].pop(key)
+    server.kept["runs"][json.dumps([name, "-c", "print('another program')"])] = said
+    host = Host(Recorded(server.kept, "collected"), asked)
+    assert host.python().version == json.loads(said[1])["version"]

@@ -9,6 +9,7 @@ import pytest
 from jumar.machine import pairs
 from jumar.machine.pairs import Fit
 from jumar.tables import cann as releases
+from jumar.tables import tested
 
 
 @pytest.mark.parametrize(
@@ -16,6 +17,11 @@ from jumar.tables import cann as releases
     [
         ("25.5.0", "8.5.0", Fit.FITS),
         ("25.5.2", "8.5.0", Fit.FITS),
+        ("26.1.0", "8.5.0", Fit.FITS),
+        ("24.1.0", "8.5.0", Fit.DOES_NOT),
+        ("24.1.0", "6.3.RC3", Fit.UNKNOWN),
+        ("25.3.rc1", "8.0.0", Fit.FITS),
+        ("25.3.rc1", "8.5.0", Fit.DOES_NOT),
         ("23.0.0", "9.1.0", Fit.DOES_NOT),
         ("23.0.3", "9.2.0", Fit.DOES_NOT),
         ("26.1.0", "9.2.0", Fit.UNKNOWN),
@@ -34,6 +40,7 @@ def test_driver_and_cann(driver: str, cann: str, fit: Fit) -> None:
 def test_drivers_of_the_950_are_compared_by_product_only() -> None:
     assert pairs.driver_and_cann("25.7.RC1", "9.1.0", "950").fit is Fit.FITS
     assert pairs.driver_and_cann("26.1.0", "9.1.0", "950").fit is Fit.UNKNOWN
+    assert pairs.driver_and_cann("23.0.3", "9.1.0", "950").fit is Fit.DOES_NOT
 
 
 def test_every_kit_runs_its_own_cann_and_no_kit_runs_a_much_newer_one() -> None:
@@ -51,7 +58,7 @@ def test_every_kit_runs_its_own_cann_and_no_kit_runs_a_much_newer_one() -> None:
         ("2.5.1", "8.1.RC1", Fit.FITS),
         ("2.5.1", "7.0.0", Fit.DOES_NOT),
         ("2.5.1", "9.1.0", Fit.UNKNOWN),
-        ("2.13.0", "9.2.0", Fit.UNKNOWN),
+        (tested.pair().torch_npu, tested.pair().cann, Fit.UNKNOWN),
         ("2.9.0.post8", "9.1.3", Fit.FITS),
         ("7.7.7", "9.1.0", Fit.UNKNOWN),
         ("2.5.1", "next", Fit.UNKNOWN),
@@ -64,7 +71,7 @@ def test_torch_npu_and_cann(version: str, cann: str, fit: Fit) -> None:
 @pytest.mark.parametrize(
     ("version", "cann", "fit"),
     [
-        ("2.10.0", "9.1.0", Fit.FITS),
+        (tested.mindspore().mindspore, tested.mindspore().cann, Fit.FITS),
         ("2.8.0", "8.5.0", Fit.UNKNOWN),
         ("2.7.0", "8.0.0", Fit.DOES_NOT),
         ("9.9", "9.1.0", Fit.UNKNOWN),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import grp
+import io
 import re
 import subprocess
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from jumar.machine.plan.host import Host
 from jumar.machine.plan.request import PlanRequest
 from jumar.tables import installation
 
+NOTHING_TO_DO = {"devices", "proof", "system_python", "python_found", "torch_index"}
 UBUNTU = installation.systems()["Ubuntu 22.04"]
 
 
@@ -208,7 +211,7 @@ def test_nobody_does_more_than_needed(machine: Machine, who: str, through: str) 
     root = {step.id.replace("-", "_") for step in made.steps if step.root}
     every = {step.id.replace("-", "_") for step in made.steps}
     seen = set(re.findall(r"set -eo pipefail; do_(\w+)$", text, re.M))
-    assert seen == ((root if through == "root" else every - root) - {"devices", "proof"})
+    assert seen == ((root if through == "root" else every - root) - NOTHING_TO_DO)
     assert all(line.startswith("sudo -n -u me -H env ") == (through == "user") for line in machine.calls("sudo"))
 
 
@@ -234,7 +237,7 @@ def test_run_carries_the_same_steps_out(machine: Machine, monkeypatch: pytest.Mo
     fails.touch()
     with pytest.raises(UserError) as stopped:
         execute.run(made, log, lambda number, count, title, state: seen.append((title, state)))
-    assert stopped.value.message == "step 8 of 18 failed: Install the operator package: the disk is full"
+    assert stopped.value.message == "step 11 of 21 failed: Install the operator package: the disk is full"
     assert "undo it with: bash Ascend-cann-910b-ops_8.5.0_linux-x86_64.run --uninstall" in (stopped.value.hint or "")
     assert seen[-1] == ("Install the operator package", "failed")
     fails.unlink()
@@ -252,6 +255,28 @@ def test_root_and_user_steps_change_hands(machine: Machine, monkeypatch: pytest.
     monkeypatch.setattr(execute.os, "geteuid", lambda: 0)
     assert execute.command(by_id["driver"], "true", values)[0] == "env"
     assert execute.command(by_id["torch"], "true", values)[:5] == ["sudo", "-n", "-u", "me", "-H"]
+
+
+def test_run_needs_a_sudo_that_works(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    (machine.state / "asks").touch()
+    for name, value in machine.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(execute.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(execute.sys, "stdin", io.StringIO())
+    with pytest.raises(UserError, match="sudo does not work without a password here"):
+        execute.run(_plan(), machine.folder / "run.log", lambda *_: None)
+    assert machine.calls("apt-get", "Ascend") == []
+
+
+def test_run_uses_a_group_that_this_login_does_not_have_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    group = grp.struct_group(("HwHiAiUser", "x", 4711, ["me"]))
+    monkeypatch.setattr(execute.grp, "getgrnam", lambda name: group)
+    monkeypatch.setattr(execute.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(execute.os, "getgroups", lambda: [1000])
+    by_id = {step.id: step for step in _plan().steps}
+    assert execute.command(by_id["devices"], "true", {"PLAN_USER": "me"})[:3] == ["sg", "HwHiAiUser", "-c"]
+    monkeypatch.setattr(execute.os, "getgroups", lambda: [1000, 4711])
+    assert execute.command(by_id["devices"], "true", {"PLAN_USER": "me"})[0] == "env"
 
 
 @pytest.mark.parametrize(

@@ -171,4 +171,11 @@ def test_a_950_has_a_kit_for_each_product() -> None:
     made = build.make(PlanRequest(chip="950", arch="aarch64"), Host(), build.PlanOptions())
     assert isinstance(made, Plan)
     driver = next(part for part in made.parts if part.name == "driver")
-    assert driver.version is None and "Atlas 850 Server: 25.6.RC1" in (driver.note or "")
+    assert driver.version == "by product" and "Atlas 850 Server: 25.6.RC1" in (driver.note or "")
+
+
+@pytest.mark.parametrize("name", ["310", "Ascend310", "ascend 310"])
+def test_a_chip_outside_of_the_tables_is_named(name: str) -> None:
+    with pytest.raises(UserError, match="the first Ascend 310") as error:
+        _found(chip=name, framework="torch")
+    assert "310P" in (error.value.hint or "")

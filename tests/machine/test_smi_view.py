@@ -233,3 +233,32 @@ def test_emulated_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jumar
     done = jumar("smi", "free", "--cards", "3")
     assert (done.code, done.out) == (0, "0,1,2\n")
     assert [card["npu"] for card in json.loads(jumar("smi", "--json").out)["cards"]] == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("name", INFOS)
+def test_every_value_is_there_at_any_width(
+    name: str, width: int, recorded: Callable[[str], None], jumar: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded(name)
+    monkeypatch.setenv("COLUMNS", str(width))
+    done = jumar("smi", "--once")
+    lines = done.out.splitlines()
+    assert done.code == 0 and max(map(len, lines)) <= width
+    assert "…" not in done.out
+    for card in _view(name).cards:
+        (line,) = [line for line in lines if f" {card.npu}.{card.chip} " in line]
+        for value in (card.name, card.health, card.used_mib, card.total_mib, card.temp):
+            assert value is None or str(value) in line
+
+
+def test_the_use_so_far_takes_only_the_room_that_is_left() -> None:
+    from rich.console import Console
+
+    view = _view(INFOS[0])
+    for width in (60, 100, 160):
+        console = Console(width=width)
+        with console.capture() as shown:
+            console.print(smi.table(view, {card.number: [100.0] * 40 for card in view.cards}, width))
+        assert "…" not in shown.get()
+        assert ("█" * 10 in shown.get()) == (width >= 100)

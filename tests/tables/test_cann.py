@@ -52,16 +52,6 @@ def test_patches_and_previews_have_the_kit_of_their_release(release: str, hdk: s
 
 
 @pytest.mark.parametrize(
-    ("driver", "release", "runs"), [("25.3.rc1", "8.0.0", True), ("25.3.rc1", "8.5.0", False),
-                                    ("25.3.rc1", "7.0.0", False),
-                                    ("25.5.0", "8.5.0", True), ("26.1.0", "8.5.0", True), ("24.1.0", "8.5.0", False),
-                                    ("24.1.0", "6.3.RC3", None)],
-)  # fmt: skip
-def test_which_driver_runs_which_cann(driver: str, release: str, runs: bool | None) -> None:
-    assert cann.drives(driver, release) is runs
-
-
-@pytest.mark.parametrize(
     ("given", "meant"),
     [("8.0.rc1", "8.0.RC1"), ("CANN 8.0.RC1", "8.0.RC1"), ("8.0.RC1.beta1", "8.0.RC1"), ("8.0", None)],
 )

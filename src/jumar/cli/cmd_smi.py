@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import suppress
@@ -48,7 +49,8 @@ def command(ctx: click.Context, once: bool, as_json: bool, watch: float, serve: 
     if as_json:
         show.document(smi.as_json(view()))
     elif once or not sys.stdout.isatty():
-        _console().print(smi.table(view()))
+        console = _console()
+        console.print(smi.table(view(), width=console.width))
     else:
         with suppress(KeyboardInterrupt):
             _live(watch)
@@ -80,7 +82,8 @@ def free(cards: int, as_json: bool) -> int:
 def _console() -> Console:
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else 160)
+    columns = os.environ.get("COLUMNS", "")
+    return Console(width=None if sys.stdout.isatty() or columns.isdecimal() else 160)
 
 
 def _live(seconds: float) -> None:
@@ -93,7 +96,8 @@ def _live(seconds: float) -> None:
 
     past: dict[int, deque[float]] = {}
     first = view()
-    with Live(smi.table(first, past), console=_console(), auto_refresh=False, screen=True) as live:
+    console = _console()
+    with Live(smi.table(first, past, console.width), console=console, auto_refresh=False, screen=True) as live:
         while True:
             try:
                 now = view()
@@ -102,7 +106,7 @@ def _live(seconds: float) -> None:
             else:
                 for card in now.cards:
                     past.setdefault(card.number, deque(maxlen=_PAST)).append(card.busy or 0)
-                live.update(smi.table(now, past), refresh=True)
+                live.update(smi.table(now, past, console.width), refresh=True)
             time.sleep(seconds)
 
 

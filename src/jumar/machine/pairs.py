@@ -194,6 +194,8 @@ def _per_product(driver: str, cann: str) -> Answer:
     fitting = any(number.lower().split()[0] == driver.lower() for number in products.values())
     if kit is not None and fitting:
         return Answer(Fit.FITS, f"CANN {cann} was released with {numbers}", kit.source)
+    if kit is not None and products and all(_older(driver, number.split()[0]) for number in products.values()):
+        return Answer(Fit.DOES_NOT, f"CANN {cann} was released with {numbers}", kit.source)
     return Answer(Fit.UNKNOWN, f"drivers of the 950 are numbered per product ({numbers or 'none is known'})")
 
 

@@ -48,6 +48,7 @@ FIELDS = {
     "steps[].note": "a remark, or null",
     "steps[].shown": "what a person types instead of `do`, or empty",
     "steps[].look": "what a person types to see that it is done, or empty",
+    "steps[].restart": "may a restart of the machine be what is missing when it fails?",
     "notes": "remarks about the plan",
     "findings[].id": "a pair that is not known, or a finding about the packages, for `jumar explain`",
     "findings[].level": "`warning` (not known) or `error`",

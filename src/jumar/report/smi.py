@@ -12,28 +12,60 @@ if TYPE_CHECKING:
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _UNKNOWN = "-"
+WIDE = 90
+"""Characters from which on the table has lines and full words; what is more is for the use so far."""
+LEAST = 10
+"""Characters that the use so far needs."""
 
 
-def table(view: View, history: Mapping[int, Sequence[float]] | None = None) -> Group:
-    """The cards, then the processes; `history` holds earlier uses of each card in percent."""
+def table(view: View, history: Mapping[int, Sequence[float]] | None = None, width: int = 160) -> Group:
+    """The cards, then the processes; `history` holds earlier uses of each card in percent.
+
+    A narrow terminal keeps every column: without lines between them, and with shorter words.
+    """
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
-    cards = Table(title=f"npu-smi {view.tool}", title_justify="left", expand=False)
-    for head in ("card", "NPU.chip", "name", "health", "use", "memory (MiB)", "power", "temp"):
-        cards.add_column(head, no_wrap=True, justify="right" if head in ("use", "power", "temp") else "left")
-    if history is not None:
+    narrow = width < WIDE
+    room = width - WIDE
+    past = {} if room < LEAST else {card: values[-room:] for card, values in _lists(history).items()}
+    cards = _cards(view, past, narrow)
+    return Group(cards, _processes(view, narrow), *(Text(f"note: {note}") for note in view.notes))
+
+
+def _lists(history: Mapping[int, Sequence[float]] | None) -> dict[int, list[float]]:
+    return {card: list(values) for card, values in (history or {}).items()}
+
+
+def _cards(view: View, history: Mapping[int, Sequence[float]], narrow: bool) -> Any:
+    from rich.text import Text
+
+    last = ("MiB", "W", "C") if narrow else ("memory (MiB)", "power", "temp")
+    heads = ("card", "NPU" if narrow else "NPU.chip", "name", "health", "use", *last)
+    cards = _table(f"npu-smi {view.tool}", narrow)
+    for at, head in enumerate(heads):
+        cards.add_column(head, no_wrap=True, justify="right" if at in (4, 6, 7) else "left")
+    if history:
         cards.add_column("use so far", no_wrap=True)
+    between, watt, degree = ("/", "", "") if narrow else (" / ", " W", " C")
     for card in view.cards:
         health = Text(card.health, style="" if card.health == "OK" else "bold red")
-        past = [sparkline(history.get(card.number, ()))] if history is not None else []
+        past = [sparkline(history.get(card.number, ()))] if history else []
         cards.add_row(
             str(card.number), f"{card.npu}.{card.chip}", card.name, health, _shown(card.busy, "%"),
-            f"{_shown(card.used_mib)} / {_shown(card.total_mib)}", _shown(card.power, " W"), _shown(card.temp, " C"),
-            *past,
+            f"{_shown(card.used_mib)}{between}{_shown(card.total_mib)}", _shown(card.power, watt),
+            _shown(card.temp, degree), *past,
         )  # fmt: skip
-    return Group(cards, _processes(view), *(Text(f"note: {note}") for note in view.notes))
+    return cards
+
+
+def _table(title: str, narrow: bool) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    if narrow:
+        return Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    return Table(title=title, title_justify="left", box=box.HEAVY_HEAD)
 
 
 def sparkline(values: Sequence[float]) -> str:
@@ -99,8 +131,7 @@ def _shown(value: float | None, unit: str = "") -> str:
     return _UNKNOWN if value is None else f"{value:g}{unit}"
 
 
-def _processes(view: View) -> Any:
-    from rich.table import Table
+def _processes(view: View, narrow: bool) -> Any:
     from rich.text import Text
 
     rows = [(card, item) for card in view.cards for item in card.processes or ()]
@@ -108,9 +139,11 @@ def _processes(view: View) -> Any:
         return Text("this npu-smi lists no processes")
     if not rows:
         return Text("no processes")
-    found = Table(title="processes", title_justify="left", expand=False)
-    for head in ("card", "pid", "user", "memory (MiB)", "script", "command"):
-        found.add_column(head, no_wrap=head != "command", overflow="fold")
+    found = _table("processes", narrow)
+    for head in ("card", "pid", "user", "MiB" if narrow else "memory (MiB)", "script", "command"):
+        folds = head == "command" or (narrow and head in ("user", "script"))
+        least = len(head) if folds else None
+        found.add_column(head, no_wrap=not folds, overflow="fold", min_width=least)
     for card, item in rows:
         command = item.command or item.name or "(in another container)"
         found.add_row(str(card.number), str(item.pid), Text(item.user or _UNKNOWN), str(item.memory_mib),

@@ -15,5 +15,15 @@ def chips() -> dict[str, str]:
 
 def find(name: str) -> str | None:
     """The chip that a user's spelling means (`Ascend910B3`, `910b3`), or None."""
-    plain = name.strip().lower().removeprefix("ascend").strip()
+    plain = _plain(name)
     return next((chip for chip in chips() if chip.lower() == plain), None)
+
+
+def outside(name: str) -> str | None:
+    """What a chip is that the vendor names but the tables do not cover (`310`), or None."""
+    found: dict[str, str] = table("chips.toml")["others"]
+    return found.get(_plain(name))
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().removeprefix("ascend").strip()

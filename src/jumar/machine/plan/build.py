@@ -73,7 +73,8 @@ def make(asked: PlanRequest, host: Host, options: PlanOptions) -> Plan | Conflic
     kinds = LAYERS if asked.no_root or options.container else (*KIT, *LAYERS)
     every = files.needed(one, wish.system, kinds if wish.family else ())
     needed = tuple(package for package in every if _installs(package, one, target, options))
-    found = unknowns.findings(one, asked.driver or (host.driver if target.keep_driver or asked.no_root else None))
+    driver = asked.driver or (host.driver if target.keep_driver or asked.no_root else None)
+    found = unknowns.findings(one, driver, wish.family or "")
     if options.packages is not None:
         needed, missing = files.inspect(options.packages, needed)
         found += missing

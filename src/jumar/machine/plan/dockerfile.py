@@ -9,7 +9,7 @@ from __future__ import annotations
 from jumar.machine.plan.build import Plan
 from jumar.machine.plan.candidates import IMAGE_SYSTEMS, Candidate
 from jumar.machine.plan.packages import Package
-from jumar.machine.plan.python_steps import install_lines
+from jumar.machine.plan.python_steps import INDEX, TYPED_INDEX, install_lines, needs_index
 from jumar.tables import cann as releases
 from jumar.tables import installation
 from jumar.tables.installation import System
@@ -38,13 +38,20 @@ def image(made: Plan) -> str:
     pip = "python3 -m pip install --no-cache-dir"
     words = [f"{pip} {line}" for line in install_lines(made.candidate, made.options.extras)]
     words[1:1] = [] if tag else [f"{pip} {line}" for line in _cann_wheels(made)]
-    if any("TORCH_INDEX" in line for line in words):
+    if needs_index(made.candidate):
         lines += [
-            "# docker build --build-arg TORCH_INDEX=…, the address of PyTorch's CPU builds",
-            "ARG TORCH_INDEX",
+            "# The address of PyTorch's CPU builds; it is read from PyTorch's own page unless --build-arg sets it.",
+            'ARG TORCH_INDEX=""',
         ]
+        words = [_find_index(), *(line.replace(INDEX, TYPED_INDEX) for line in words)]
     lines.append("RUN " + " && \\\n    ".join(words))
     return "\n".join(lines if tag else [*lines, *_environment(made)]) + "\n"
+
+
+def _find_index() -> str:
+    page = installation.address("torch_cpu_page")
+    read = f"{{ curl -fsSL {page} || wget -qO- {page}; }} | grep -oE 'https://[A-Za-z0-9./_-]+/whl/cpu' | head -n 1"
+    return f'TORCH_INDEX="${{TORCH_INDEX:-$({read})}}" && test -n "$TORCH_INDEX"'
 
 
 def public_tag(one: Candidate, system: System | None) -> str | None:

@@ -63,7 +63,8 @@ def _kit(one: Candidate) -> list[Part]:
         return [Part(name, None, "low", source, installation.address("hdk_page")) for name in ("driver", "firmware")]
     if family.name == "950":
         each = "; ".join(f"{product}: {version}" for product, version in kit.products.items()) or None
-        return [Part(name, None, kit.confidence, kit.source, each) for name in ("driver", "firmware")]
+        number = "by product" if each else None
+        return [Part(name, number, kit.confidence, kit.source, each) for name in ("driver", "firmware")]
     firmware = releases.firmware_for(kit.hdk, family.hdk.upper())
     note = family.note
     seen = (

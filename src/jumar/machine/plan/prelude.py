@@ -19,6 +19,8 @@ NAMES = (
     "ENVIRONMENTS",
     "REFERER",
     "TORCH_INDEX",
+    "TORCH_PAGE",
+    "PLAN_PATH",
 )
 """Variables that steps read; they are handed on to whoever runs the step."""
 
@@ -66,6 +68,23 @@ has_package() { # NAME [VERSION]: is it in the environment?
   have=${have%%+*}
   [ -n "$have" ] && [ "${2:-$have}" = "$have" ]
 }
+python_maker() { # what makes an environment with $PYTHON: itself, conda or uv
+  if PATH=$PLAN_PATH "$PYTHON" -c "import ensurepip, venv" 2>/dev/null; then echo venv; return 0; fi
+  local name
+  for name in conda mamba micromamba uv; do
+    if PATH=$PLAN_PATH command -v "$name" >/dev/null; then echo "$name"; return 0; fi
+  done
+  echo "$PYTHON is missing, and so are conda and uv: install one of them, or set PYTHON to its path" >&2
+  return 1
+}
+torch_index() { # the address of PyTorch's CPU builds: $TORCH_INDEX, else the one that PyTorch's own page names
+  if [ -n "$TORCH_INDEX" ]; then echo "$TORCH_INDEX"; return 0; fi
+  if [ -s "$WORK/torch-index" ]; then cat "$WORK/torch-index"; return 0; fi
+  { curl -fsSL --retry 3 "$TORCH_PAGE" || wget -qO- "$TORCH_PAGE"; } 2>/dev/null |
+    grep -oE 'https://[A-Za-z0-9./_-]+/whl/cpu' | sort -u | grep -m 1 . && return 0
+  echo "the address of PyTorch's CPU builds cannot be read from $TORCH_PAGE: set TORCH_INDEX" >&2
+  return 1
+}
 cann_environment() { # where CANN's environment script is
   local name
   for name in $ENVIRONMENTS; do
@@ -105,6 +124,8 @@ def defaults(one: Candidate, prefix: str | None, packages: str | None, no_root: 
         "ENVIRONMENTS": " ".join(row["files"]),
         "REFERER": installation.address("referer"),
         "TORCH_INDEX": "",
+        "TORCH_PAGE": installation.address("torch_cpu_page"),
+        "PLAN_PATH": '"$PATH"',
     }
 
 

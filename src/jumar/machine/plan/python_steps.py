@@ -16,6 +16,8 @@ from jumar.tables.mindspore_versions import MindSpore
 from jumar.tables.versions import Release
 
 PIP = '"$VENV/bin/python" -m pip'
+INDEX, TYPED_INDEX = '"$(torch_index)"', '"$TORCH_INDEX"'
+"""The address of PyTorch's CPU builds, in a step and as a person types it."""
 IMPORTS = "attr, cffi, decorator, google.protobuf, numpy, psutil, requests, scipy, sympy, yaml"
 TORCH_PROOF = "import torch, torch_npu; a = torch.randn(3, 4).npu(); print(a + a)"
 MINDSPORE_PROOF = (
@@ -69,9 +71,10 @@ def _python(one: Candidate) -> InstallStep:
     return InstallStep(
         "python",
         f"Create an environment with Python {one.python}",
-        f'if ! command -v "$PYTHON" >/dev/null; then\n'
-        f'  echo "$PYTHON is missing: install it, or conda create -p $VENV python={exact} and run this again" >&2\n'
-        f'  exit 1\nfi\n"$PYTHON" -m venv "$VENV"',
+        'maker=$(python_maker)\nPATH=$PLAN_PATH\ncase "$maker" in\n'
+        '  venv) "$PYTHON" -m venv "$VENV" ;;\n'
+        f'  uv) uv venv --seed --python {exact} "$VENV" ;;\n'
+        f'  *) "$maker" create -y -p "$VENV" python={exact} pip ;;\nesac',
         f'"$VENV/bin/python" -c "import sys; sys.exit(sys.version_info[:2] != {version})"',
         'rm -r "$VENV"',
         shown='"$PYTHON" -m venv "$VENV"',
@@ -126,12 +129,61 @@ def torch_words(one: Candidate, row: Release) -> str:
 
 
 def _index(one: Candidate) -> str:
-    """The index of CPU builds; it has no aarch64 wheels of the first torch releases, the public one has."""
-    old = one.arch == "aarch64" and Version(one.version) < Version("2")
-    return (
-        ""
-        if old
-        else f' --index-url "${{TORCH_INDEX:?the address of the CPU builds: {installation.address("torch_cpu")}}}"'
+    """The index of CPU builds, where it is needed."""
+    return f" --index-url {INDEX}" if needs_index(one) else ""
+
+
+def needs_index(one: Candidate) -> bool:
+    """The index of CPU builds has no aarch64 wheels of the first torch releases; the public one has."""
+    old = one.arch == "aarch64" and Version(one.version or "0") < Version("2")
+    return isinstance(one.row, Release) and not old
+
+
+def early_steps(one: Candidate) -> list[InstallStep]:
+    """What would stop the Python steps is found out before anything is installed."""
+    found = [_maker(one)]
+    if needs_index(one):
+        found.append(_find_index())
+    return found
+
+
+def system_python(one: Candidate, manager: str) -> InstallStep:
+    """Where the system has this Python, it is installed; otherwise conda or uv of the user make the environment."""
+    row = table("installation.toml")["managers"][manager]
+    words = " ".join(name.format(python=one.python) for name in row["python"])
+    return InstallStep(
+        "system-python",
+        f"Install Python {one.python} where the system has it",
+        f"{row['install']} {words} || true",
+        "python_maker",
+        "nothing: these are ordinary system packages",
+        root=True,
+        shown=f"{row['install']} {words}",
+        look='"$PYTHON" -m venv --help',
+    )
+
+
+def _maker(one: Candidate) -> InstallStep:
+    return InstallStep(
+        "python-found",
+        f"Find what makes an environment with Python {one.python}",
+        "python_maker",
+        "python_maker",
+        "nothing: this only checks",
+        shown='"$PYTHON" -c "import ensurepip, venv"',
+    )
+
+
+def _find_index() -> InstallStep:
+    page = installation.address("torch_cpu_page")
+    return InstallStep(
+        "torch-index",
+        "Find PyTorch's CPU builds",
+        'mkdir -p "$WORK"\ntorch_index >"$WORK/torch-index.part"\nmv "$WORK/torch-index.part" "$WORK/torch-index"',
+        'test -n "$TORCH_INDEX" || test -s "$WORK/torch-index"',
+        'rm "$WORK/torch-index"',
+        shown="export TORCH_INDEX=…   # the address behind `--index-url` of a CPU build",
+        note=f"read from {page} unless TORCH_INDEX is set",
     )
 
 
@@ -225,6 +277,7 @@ def _pip(name: str, version: str | None, words: str, note: str | None = None) ->
         _has(name, version),
         f"{PIP} uninstall -y {name}",
         note=note,
+        shown=f"{PIP} install {words.replace(INDEX, TYPED_INDEX)}",
         look=f"{PIP} show {name}",
     )
 

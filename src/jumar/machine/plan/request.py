@@ -84,7 +84,7 @@ def build(asked: PlanRequest, host: Host) -> Requirements:
         _python(asked.python),
         *spec,
         _cann(asked.cann),
-        _driver(asked, host),
+        _driver(asked, host, family),
     ]
     return Requirements(framework, tuple(one for one in found if one is not None), system, family, chip)
 
@@ -99,6 +99,8 @@ def _family(asked: PlanRequest, host: Host) -> tuple[str | None, str | None]:
             "`--chip 910A` for the first, `--chip A2` or the full name, such as `910B3`, for the second",
         )
     family = "A3" if plain in ("910c", "910_93") else installation.find_family(asked.chip)
+    if family is None and (what := chips.outside(asked.chip)):
+        raise UserError(f"`{asked.chip}` is not in the tables: {what}", _list("families", installation.families()))
     if family is None:
         known = [
             *(name for name in chips.chips() if name != "910B"),
@@ -242,7 +244,7 @@ def _cann(given: str | None) -> Constraint | None:
     return Constraint("cann", f"--cann {given}", lambda one: one.cann == cann, lambda one: one.cann, 2, cann)
 
 
-def _driver(asked: PlanRequest, host: Host) -> Constraint | None:
+def _driver(asked: PlanRequest, host: Host, family: str | None) -> Constraint | None:
     """A driver that was asked for, or the one that is there and cannot be changed without root."""
     driver = asked.driver or (host.driver if asked.no_root else None)
     if driver is None:
@@ -255,7 +257,7 @@ def _driver(asked: PlanRequest, host: Host) -> Constraint | None:
     )
 
     def fit(one: Candidate) -> Fit:
-        return driver_and_cann(driver, one.cann, one.family).fit
+        return driver_and_cann(driver, one.cann, family or "").fit
 
     return Constraint(
         "driver",

@@ -21,3 +21,5 @@ class InstallStep:
     """What a person types; `do` where nothing else is said."""
     look: str = ""
     """What a person types to see that it is done."""
+    restart: bool = False
+    """May a restart be what is missing when it fails?"""

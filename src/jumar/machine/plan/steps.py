@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from jumar.machine.plan.candidates import Candidate
 from jumar.machine.plan.packages import Package
-from jumar.machine.plan.python_steps import python_steps
+from jumar.machine.plan.python_steps import early_steps, python_steps, system_python
 from jumar.machine.plan.step import InstallStep
 from jumar.tables import cann as releases
 from jumar.tables import installation
@@ -21,6 +21,7 @@ GROUP = "HwHiAiUser"
 LIMITS = "/etc/security/limits.d/99-ascend.conf"
 KIT = ("driver", "firmware")
 LAYER = ("toolkit", "ops", "nnal")
+RESTART = "restart the machine, then run this again: it continues here"
 RENAMED = "8.5.0"
 """From here on the home is `cann-<version>`, before it was `ascend-toolkit/<version>`."""
 FIRST = """if [ -e "$ASCEND/driver/version.info" ]; then
@@ -63,10 +64,11 @@ def steps(one: Candidate, target: Target, packages: tuple[Package, ...]) -> tupl
 def _base(one: Candidate, target: Target, kit: list[InstallStep], fetch: InstallStep) -> list[InstallStep]:
     """What belongs to the machine, not to the plan's user, and the files for everything."""
     if target.no_root:
-        return [fetch, _driver_works("the driver is the administrator's work: send them this line")]
-    found = [_prerequisites(target.manager, driver=bool(kit)), fetch, _group()]
+        return [*early_steps(one), fetch, _driver_works("the driver is the administrator's work: send them this line")]
+    found = [_prerequisites(target.manager, driver=bool(kit)), system_python(one, target.manager)]
+    found += [*early_steps(one), fetch, _group()]
     if kit:
-        return [*found, *kit, _driver_works("restart the machine, then run this again: it continues here")]
+        return [*found, *kit, _driver_works(RESTART)]
     board = one.family == "310B"
     why = "the driver comes with the board's system image" if board else "the driver that is installed does not work"
     return [*found, _driver_works(why)]
@@ -98,7 +100,7 @@ def _group() -> InstallStep:
         f'id {GROUP} && {{ [ "$PLAN_USER" = root ] || id -nG "$PLAN_USER" | grep -qw {GROUP}; }}',
         f"userdel -r {GROUP}, if this step made it",
         root=True,
-        note="log in again afterwards, so that your own membership of the group counts",
+        note="the script's later steps already have the group; log in again, so that your own shell has it too",
         shown=f"groupadd {GROUP}\nuseradd -g {GROUP} -d /home/{GROUP} -m {GROUP} -s /bin/bash\n"
         f"usermod -aG {GROUP} YOUR-NAME",
         look=f"id {GROUP}",
@@ -133,8 +135,9 @@ def _driver_works(otherwise: str) -> InstallStep:
         f'npu-smi info || {{\n  echo "npu-smi does not answer: {otherwise}" >&2\n  exit 1\n}}',
         "npu-smi info",
         "nothing: this only checks",
-        note=otherwise if otherwise.startswith("restart") else None,
+        note=otherwise if otherwise == RESTART else None,
         shown="npu-smi info",
+        restart=otherwise == RESTART,
     )
 
 

@@ -13,10 +13,10 @@ from jumar.tables.versions import Release
 DRIVER, FRAMEWORK = "PL201", "PL202"
 
 
-def findings(one: Candidate, driver: str | None) -> list[Finding]:
+def findings(one: Candidate, driver: str | None, family: str) -> list[Finding]:
     """The pairs of this set that no public table has; `driver` is the one that must run it, if there is one."""
     found = []
-    above = _driver(one, driver)
+    above = _driver(one, driver, family)
     if above.fit is Fit.UNKNOWN:
         what = f"it is not known whether driver {driver} runs CANN {one.cann}" if driver else "the driver is not known"
         page = installation.address("hdk_page")
@@ -29,11 +29,11 @@ def findings(one: Candidate, driver: str | None) -> list[Finding]:
     return found
 
 
-def _driver(one: Candidate, driver: str | None) -> Answer:
+def _driver(one: Candidate, driver: str | None, family: str) -> Answer:
     if driver is not None:
-        return pairs.driver_and_cann(driver, one.cann, one.family)
+        return pairs.driver_and_cann(driver, one.cann, family)
     kit = releases.kit_for(one.cann)
-    known = kit is not None and (bool(kit.products) if one.family == "950" else kit.hdk is not None)
+    known = kit is not None and (bool(kit.products) if family == "950" else kit.hdk is not None)
     return Answer(Fit.FITS if known else Fit.UNKNOWN, f"no public table pairs CANN {one.cann} with a driver")
 
 

@@ -13,6 +13,7 @@ from jumar import __version__
 from jumar.core import read, write
 from jumar.core.errors import UserError
 from jumar.machine.probe import NOT_COLLECTED, TIMEOUT, Probe, Ran, Read, over
+from jumar.machine.python_facts import SCRIPT
 
 FILE = "machine.json"
 FORMAT = 1
@@ -89,7 +90,17 @@ class Recorded:
         self._paths: dict[str, list[str]] = kept["paths"]
 
     def run(self, command: Sequence[str], timeout: float = TIMEOUT) -> Ran:
-        return self._runs.get(json.dumps(list(command)), Ran(127, problem=NOT_COLLECTED))
+        found = self._runs.get(json.dumps(list(command)))
+        if tuple(command[1:]) == ("-c", SCRIPT):
+            found = self._python() or found
+        return found or Ran(127, problem=NOT_COLLECTED)
+
+    def _python(self) -> Ran | None:
+        """What the Python of the collected machine said, whatever it is called and whichever Jumar asked it."""
+        for key, ran in self._runs.items():
+            if _facts(ran.out) and json.loads(key)[1:2] == ["-c"]:
+                return ran
+        return None
 
     def read(self, path: str) -> Read:
         return self._files.get(path, Read(None, NOT_COLLECTED))
@@ -99,6 +110,15 @@ class Recorded:
 
     def close(self) -> None:
         pass
+
+
+def _facts(out: str) -> bool:
+    """Is this what the program of `python_facts` prints?"""
+    try:
+        said = json.loads(out.strip().splitlines()[-1])
+    except (ValueError, IndexError):
+        return False
+    return isinstance(said, dict) and {"executable", "version", "packages"} <= set(said)
 
 
 def load(folder: Path) -> Recorded:
