@@ -139,15 +139,9 @@ def test_only_the_command_line_knows_a_terminal() -> None:
                 assert name.split(".")[0] not in TERMINAL, f"{path}:{line}: `{name}` is for `cli`"
 
 
-STILL_WORKING = ("cloud_", "cmd_cloud", "cmd_emulate", "emulate_")
-"""Commands whose work has not moved to `app` yet."""
-
-
 def test_commands_leave_the_work_to_app() -> None:
     """Of a feature a command builds the request and nothing else."""
     for path in sorted((SOURCES / "cli").glob("*.py")):
-        if path.name.startswith(STILL_WORKING):
-            continue
         for line, name in _imports(path, types_too=False):
             words = name.split(".")
             request = words[-1].endswith(("Request", "Options"))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 _DATA = Path(__file__).resolve().parent.parent / "src" / "jumar" / "data"
 _OUT = _DATA / "emulated_operators.json"
-_PLAIN = {"native": "native", "own": "torch_npu", "missing": "refused"}
+_PLAIN = {"native": "native", "own": "torch_npu"}
 
 
 def main(arguments: list[str]) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from jumar.app.cloud_jobs import SubmitRequest
 from jumar.app.launch import LaunchRequest, settings
 from jumar.core.errors import UserError
 
@@ -34,7 +35,7 @@ def told(request: LaunchRequest) -> dict[str, str]:
     return found
 
 
-def said(request: LaunchRequest, told: Mapping[str, str]) -> dict[str, Any]:
+def said(request: LaunchRequest, told: Mapping[str, str]) -> SubmitRequest:
     """What `jumar cloud submit` would have been told."""
     cards, nodes, words = request.cards or "", request.nodes or "1", request.words
     if cards and not cards.isdecimal():
@@ -54,7 +55,7 @@ def said(request: LaunchRequest, told: Mapping[str, str]) -> dict[str, Any]:
             raise UserError(f"`{script}` is not in the code folder `{code}`", "`--set code=FOLDER` names another one")
         found |= {"code": str(code), "boot": script.absolute().relative_to(code.absolute()).as_posix()}
         found["param"] = _parameters(words[1:])
-    return found
+    return SubmitRequest(**found)
 
 
 def _parameters(words: Sequence[str]) -> tuple[str, ...]:

@@ -69,10 +69,9 @@ def _boot(script: str) -> Path:
 
 
 def _adapted(boot: Path, options: dict[str, Any]) -> ProjectResult:
-    from jumar.migrate import config
-    from jumar.migrate.passes.cloud import program
+    from jumar.app import cloud_adapt
 
-    result = program.adapt(boot, config.rule_ids(options["only"], "--only"), config.rule_ids(options["skip"], "--skip"))
+    result = cloud_adapt.adapt(boot, options["only"], options["skip"])
     for finding in result.findings():
         if finding.id in UNREAD and finding.where is not None and Path(finding.where.path) == boot:
             raise UserError(f"`{finding.where}`: {finding.message}", finding.fix or "correct the file first")
@@ -88,14 +87,14 @@ def _adapted(boot: Path, options: dict[str, Any]) -> ProjectResult:
 
 def _carry_out(result: ProjectResult, boot: Path, options: dict[str, Any]) -> str:
     """Do what was asked and say it in one line; empty when nothing was to be written."""
-    from jumar.migrate import output
+    from jumar.app import cloud_adapt
 
     if options["write"]:
         return show.written_in_place(result)
     if options["out"]:
         others = [file.path for file in result.files if file.changed and Path(file.path) != boot]
         paths = [boot]
-        if not output.is_file(paths, options["out"]):
+        if not cloud_adapt.is_one_file(boot, options["out"]):
             paths = [boot.parent]
         elif others:
             raise UserError(

@@ -1,15 +1,13 @@
-"""What the commands of `jumar cloud` share: options, the store of a target, and how rows are shown."""
+"""What the commands of `jumar cloud` share: options, and how rows are shown."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
-from jumar.core.errors import UserError
+from jumar.cli import show as printing
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 SHARED = (
@@ -37,34 +35,8 @@ def options(*groups: tuple[Callable[[Any], Any], ...]) -> Callable[[Decorated], 
     return add
 
 
-@contextlib.contextmanager
-def opened(target: str | None, endpoint: str | None, scheme: str) -> Iterator[Any]:
-    """The store of a target, closed afterwards."""
-    from jumar.cloud import target as targets
-
-    found = targets.find(target or (targets.HUAWEICLOUD if endpoint else None), targets.load_config(Path()))
-    if endpoint:
-        if found.is_local:
-            raise UserError("`--endpoint` is not for the target `local`", "leave one of the two out")
-        found = found._replace(obs_endpoint=endpoint)
-    with contextlib.closing(targets.open_store(found, scheme)) as store:
-        yield store
-
-
 def show(rows: list[dict[str, Any]], lines: list[str], as_json: bool) -> None:
     if as_json:
-        from jumar.report import json
-
-        click.echo(json.dump({"rows": rows}))
-        return
-    for line in lines:
-        click.echo(line)
-
-
-def human(size: int) -> str:
-    value = float(size)
-    for unit in ("B", "KB", "MB", "GB"):
-        if value < 1000 or unit == "GB":
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    raise AssertionError
+        printing.document({"rows": rows})
+    else:
+        printing.lines(lines)

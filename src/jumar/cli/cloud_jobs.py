@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from jumar.app.cloud_place import opened_place
-from jumar.cli.cloud_common import human, options, show
-from jumar.cli.cloud_log import echo_log, follow_log, news
-from jumar.cli.cloud_submit import build, send, show_plan
+from jumar.app import cloud_jobs as app
+from jumar.app.cloud_place import Place, opened_place
+from jumar.cli import show as printing
+from jumar.cli.cloud_common import options, show
 from jumar.cli.progress import Transfer
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
-
-if TYPE_CHECKING:
-    from jumar.cloud.job import Job
+from jumar.report import cloud as report
 
 _PLACE = (
     click.option("--target", metavar="NAME", help="`local` (the default), `huaweicloud`, or one of `jumar.toml`."),
@@ -58,8 +56,8 @@ _WHICH = (
 def plan(target: str | None, as_json: bool, allow_secrets: bool, **said: Any) -> int:
     """Show what `submit` would do: uploads, request, cost bound, keys found in the code."""
     with opened_place(target) as place:
-        found = build(place, said)
-        show_plan(found, as_json)
+        found = app.build(place, app.SubmitRequest(**said))
+    show([report.plan_row(found)], report.plan(found), as_json)
     return EXIT_FINDINGS if found.leaks else EXIT_OK
 
 
@@ -70,13 +68,14 @@ def plan(target: str | None, as_json: bool, allow_secrets: bool, **said: Any) ->
 def submit(target: str | None, as_json: bool, allow_secrets: bool, follow: bool, **said: Any) -> int:
     """Upload what changed and start the job."""
     with opened_place(target) as place:
-        found = build(place, said)
-        made = send(place, found, allow_secrets=allow_secrets, quiet=as_json)
+        found = app.build(place, app.SubmitRequest(**said))
+        with Transfer(quiet=as_json) as bar:
+            made = app.send(place, found, bar, talk, allow_secrets=allow_secrets)
         if as_json:
-            show([_row(made)], [], True)
+            show([report.job_row(made)], [], True)
         else:
             click.echo(f"job {made.id} ({made.spec.name})", err=follow)
-        return follow_log(place, made.id, everything=False) if follow else EXIT_OK
+        return _follow(place, made.id, everything=False) if follow else EXIT_OK
 
 
 @click.command("logs")
@@ -89,10 +88,9 @@ def logs(job: str | None, last: bool, follow: bool, everything: bool, target: st
     with opened_place(target) as place:
         id_ = place.find(job)
         if follow:
-            return follow_log(place, id_, everything=everything)
-        for _, text in news(place, place.platform().get(id_), {}):
-            echo_log(text, everything)
-        return EXIT_OK
+            return _follow(place, id_, everything=everything)
+        printing.lines(app.log(place, id_, everything=everything))
+    return EXIT_OK
 
 
 @click.command("stop")
@@ -100,9 +98,8 @@ def logs(job: str | None, last: bool, follow: bool, everything: bool, target: st
 def stop(job: str | None, last: bool, target: str | None, as_json: bool) -> int:
     """End a job."""
     with opened_place(target) as place:
-        id_ = place.find(job)
-        place.platform().stop(id_)
-        show([{"id": id_}], [f"stopping job {id_}"], as_json)
+        id_ = app.stop(place, job)
+    show([{"id": id_}], [f"stopping job {id_}"], as_json)
     return EXIT_OK
 
 
@@ -111,9 +108,8 @@ def stop(job: str | None, last: bool, target: str | None, as_json: bool) -> int:
 def rm_job(job: str | None, last: bool, target: str | None, as_json: bool) -> int:
     """Remove a job that has ended, with its logs; results stay in the bucket."""
     with opened_place(target) as place:
-        id_ = place.find(job)
-        place.platform().delete(id_)
-        show([{"id": id_}], [f"job {id_} is removed; its results stay in the bucket"], as_json)
+        id_ = app.delete(place, job)
+    show([{"id": id_}], [f"job {id_} is removed; its results stay in the bucket"], as_json)
     return EXIT_OK
 
 
@@ -123,19 +119,9 @@ def rm_job(job: str | None, last: bool, target: str | None, as_json: bool) -> in
 @options(_PLACE)
 def pull(job: str | None, last: bool, output: Path, target: str | None, as_json: bool) -> int:
     """Fetch a job's results, also while it runs; only what is new."""
-    from jumar.cloud import sync
-
-    with opened_place(target) as place:
-        results = place.platform().get(place.find(job)).spec.outputs
-        rows, lines = [], []
-        for channel in results:
-            folder = output / channel.name if len(results) > 1 else output
-            found = sync.plan_download(place.store, channel.place, folder)
-            with Transfer(quiet=as_json) as bar:
-                sync.run(place.store, found, bar)
-            rows.append({"folder": str(folder), "files": found.files, "bytes": found.size, "skipped": found.skipped})
-            lines.append(f"{folder}: {found.files} files, {human(found.size)}, {found.skipped} unchanged")
-        show(rows, lines, as_json)
+    with opened_place(target) as place, Transfer(quiet=as_json) as bar:
+        found = app.pull(place, job, output, bar)
+    show([report.pulled_row(one) for one in found], [report.pulled(one) for one in found], as_json)
     return EXIT_OK
 
 
@@ -144,10 +130,17 @@ def pull(job: str | None, last: bool, output: Path, target: str | None, as_json:
 def ls_jobs(target: str | None, as_json: bool) -> int:
     """List the jobs, the newest first."""
     with opened_place(target) as place:
-        rows = [_row(one) for one in place.platform().list()]
-        show(rows, [f"{row['id']}  {row['phase']:<11} {row['name']}" for row in rows], as_json)
+        found = list(place.platform().list())
+    show([report.job_row(one) for one in found], report.jobs(found), as_json)
     return EXIT_OK
 
 
-def _row(job: Job) -> dict[str, Any]:
-    return {"id": job.id, "name": job.spec.name, "phase": str(job.state), "duration": job.duration}
+def talk(text: str, /) -> None:
+    click.echo(text, err=True)
+
+
+def _follow(place: Place, id_: str, *, everything: bool) -> int:
+    """Print what is new until the job has ended; its exit code is ours."""
+    job = app.follow(place, id_, click.echo, everything=everything)
+    printing.lines(report.ended(job, is_local=place.target.is_local), err=True)
+    return app.exit_code(job)

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import click
 
+from jumar.app import cloud_machine as app
+from jumar.cli import show as printing
 from jumar.cli.cloud_common import show
-from jumar.core.errors import EXIT_OK, UserError
+from jumar.core.errors import EXIT_OK
+from jumar.report import cloud as report
 
 
 @click.command("serve")
@@ -18,23 +21,12 @@ from jumar.core.errors import EXIT_OK, UserError
 @click.option("--modelarts-port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port of ModelArts.")
 def serve(port: int, modelarts_port: int) -> int:
     """Serve the stand-in's OBS and ModelArts on this machine, for other clients; ends with Ctrl-C."""
-    from jumar.cloud import target
-    from jumar.cloud.standin import service
-
-    home = target.home()
-    try:
-        running = service.start(home, port, modelarts_port)
-    except OSError as error:
-        raise UserError(f"cannot listen: {error.strerror}", "choose another port") from error
-    try:
-        click.echo(f"OBS        http://127.0.0.1:{running.obs.port}")
-        click.echo(f"ModelArts  http://127.0.0.1:{running.modelarts.port}  project {service.PROJECT}")
-        click.echo(f"key pair   {home / 'keys.json'}")
-        threading.Event().wait()
-    except KeyboardInterrupt:
-        click.echo("ended", err=True)
-    finally:
-        running.close()
+    with app.serve(port, modelarts_port) as served:
+        try:
+            printing.lines(report.served(served))
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            click.echo("ended", err=True)
     return EXIT_OK
 
 
@@ -53,20 +45,6 @@ def ssh_config(address: str, key: Path, name: str, config: Path, write: bool, as
 
     ADDRESS is what the notebook's page shows: ssh://ma-user@HOST:PORT.
     """
-    from jumar.cloud import ssh
-    from jumar.core.write import replace
-
-    path = config.expanduser()
-    host = ssh.parse(name, address, key, path.absolute().parent)
-    text = ssh.merge(path.read_text(encoding="utf-8") if path.exists() else "", host)
-    if write:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        new = not path.exists()
-        replace(path, text.encode())
-        if new:
-            path.chmod(0o600)
-    row = {"host": name, "config": str(path), "entry": ssh.entry(host), "pin": ssh.pin_command(host)}
-    last = f"wrote `{path}`" if write else "add `--write` to write it"
-    note = f"# pin the host key once, and compare it with the console's:\n# {ssh.pin_command(host)}\n# {last}"
-    show([row], [ssh.entry(host).rstrip(), note], as_json)
+    found = app.ssh_config(address, key, name, config, write=write)
+    show([report.ssh_row(found)], report.ssh(found), as_json)
     return EXIT_OK

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from jumar.cli import emulate_switch
+from jumar.app import emulate
+from jumar.app.emulate import MachineRequest
+from jumar.cli import emulate_switch, show
 from jumar.cli.options import chip
-from jumar.core.errors import EXIT_OK, UserError
+from jumar.core.errors import EXIT_OK
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _MACHINE = (
@@ -46,8 +46,9 @@ for _switch in (emulate_switch.on, emulate_switch.off, emulate_switch.status):
 @machine
 def env_(soc: str | None, cards: int | None, memory: str | None) -> int:
     """Print the variables of the machine for a shell: eval "$(jumar emulate env)"."""
-    for name, value in _prepared(soc, cards, memory).items():
-        click.echo(f"export {name}={shlex.quote(value)}")
+    from jumar.report import emulate as report
+
+    show.lines(report.exports(emulate.environment(MachineRequest(soc, cards, memory))))
     return EXIT_OK
 
 
@@ -56,17 +57,12 @@ def env_(soc: str | None, cards: int | None, memory: str | None) -> int:
 @click.argument("words", nargs=-1, metavar="[COMMAND]...", type=click.UNPROCESSED)
 def shell(soc: str | None, cards: int | None, memory: str | None, words: tuple[str, ...]) -> int:
     """Start a shell on the machine, or COMMAND: jumar emulate shell npu-smi info."""
-    from jumar.emulate import command as commands
-    from jumar.runtime import variables
+    from jumar.report import emulate as report
 
-    values = _prepared(soc, cards, memory)
-    argv = words or (os.environ.get("SHELL") or "/bin/sh",)
+    built = emulate.shell(words, MachineRequest(soc, cards, memory))
     if not words:
-        cards, soc = variables.CARDS.read(values), variables.SOC.read(values)
-        click.echo(f"jumar: a shell on {cards} emulated {soc} cards; `exit` leaves it", err=True)
-        values[variables.ANNOUNCED.name] = "1"
-    os.environ["PATH"] = values["PATH"]
-    return commands.execute(commands.Command(tuple(argv), values, ""))
+        click.echo(report.entered(built), err=True)
+    return built.start()
 
 
 @command.command("prefix")
@@ -78,17 +74,13 @@ def prefix(folder: Path, soc: str | None, cards: int | None, memory: str | None,
 
     After `source DIR/ascend-toolkit/set_env.sh` the commands of the vendor's guides work unchanged.
     """
-    from jumar.emulate import env
-    from jumar.emulate import prefix as prefixes
+    from jumar.report import emulate as report
 
-    place = Path(os.path.abspath(folder))
-    entries = prefixes.build(place, env.environment(soc, cards, memory, os.environ))
+    built = emulate.prefix(folder, MachineRequest(soc, cards, memory), dry=only_print)
     if only_print:
-        for name, entry in sorted(entries.items()):
-            click.echo(f"{name} -> {entry.link}" if entry.link else name)
-        return EXIT_OK
-    prefixes.write(place, entries)
-    click.echo(f"wrote `{folder}`: source {shlex.quote(str(place / 'ascend-toolkit/set_env.sh'))}", err=True)
+        show.lines(report.files(built))
+    else:
+        click.echo(f"wrote `{folder}`: {report.source_line(built)}", err=True)
     return EXIT_OK
 
 
@@ -98,33 +90,10 @@ def prefix(folder: Path, soc: str | None, cards: int | None, memory: str | None,
 @click.argument("name", required=False, metavar="[NAME]")
 def coverage(as_json: bool, markdown: bool, name: str | None) -> int:
     """Show what is emulated: counts, or the state of NAME, a function or operator."""
-    from jumar.emulate import coverage as covered
-    from jumar.report import json
-
-    found = covered.read()
     if as_json:
-        click.echo(json.dump(covered.document(found)))
+        show.whole(emulate.coverage())
     elif markdown:
-        click.echo(covered.page(found), nl=False)
-    elif name:
-        lines = covered.about(found, name)
-        if not lines:
-            from jumar.core.nearest import did_you_mean
-
-            raise UserError(
-                f"not in the list: `{name}`", did_you_mean(name, covered.names(found), "`--json` lists all")
-            )
-        click.echo("\n".join(lines))
+        click.echo(emulate.coverage_page(), nl=False)
     else:
-        click.echo("\n".join(covered.counts(found)))
+        show.lines(emulate.coverage_of(name))
     return EXIT_OK
-
-
-def _prepared(soc: str | None, cards: int | None, memory: str | None) -> dict[str, str]:
-    """The variables, with a directory in the cache for npu-smi and the like."""
-    from jumar.emulate import env
-    from jumar.emulate import prefix as prefixes
-
-    values = env.environment(soc, cards, memory, os.environ)
-    prefixes.prepare(values)
-    return prefixes.environment(prefixes.default_place(values), values, os.environ)

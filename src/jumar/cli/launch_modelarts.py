@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 import click
 
-from jumar.app import launch_modelarts
+from jumar.app import cloud_jobs, launch_modelarts
 from jumar.app.cloud_place import opened_place
 from jumar.app.launch import LaunchRequest
-from jumar.cli.cloud_log import echo_log
-from jumar.cli.cloud_submit import build, send, show_plan
+from jumar.cli import show
+from jumar.cli.cloud_jobs import talk
+from jumar.cli.progress import Transfer
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
+from jumar.report import cloud as report
 
 
 def start(request: LaunchRequest) -> int:
@@ -19,11 +21,12 @@ def start(request: LaunchRequest) -> int:
     told = launch_modelarts.told(request)
     said = launch_modelarts.said(request, told)
     with opened_place(told.get("target")) as place:
-        plan = build(place, said)
+        plan = cloud_jobs.build(place, said)
         if request.dry:
-            show_plan(plan, False)
+            show.lines(report.plan(plan))
             return EXIT_FINDINGS if plan.leaks else EXIT_OK
-        made = send(place, plan, allow_secrets=False, quiet=False)
+        with Transfer() as bar:
+            made = cloud_jobs.send(place, plan, bar, talk)
         click.echo(made.id)
         click.echo(f"jumar: job {made.id} ({made.spec.name}) is on {place.target.name};"
                    f" `jumar cloud logs -f` follows it, and `jumar cloud pull -o FOLDER` fetches its results",
@@ -41,7 +44,7 @@ def ask(asked: Mapping[str, str | None], request: LaunchRequest) -> int:
             if word == "status":
                 click.echo(place.platform().get(id_).state)
             elif word == "log":
-                echo_log(place.platform().logs(id_).text, False)
+                show.lines(cloud_jobs.last_log(place, id_))
             else:
                 place.platform().stop(id_)
                 click.echo(f"stopping job {id_}")

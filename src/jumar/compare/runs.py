@@ -122,7 +122,8 @@ def _run(words: Sequence[str], folder: Path, request: RecordRequest, more: dict[
     told = {"folder": str(folder.absolute()), "steps": request.steps, "seed": request.seed, "stop": request.stop,
             "tensors": request.tensors, "rounded": request.rounded, "watch": request.watch, "began": time.time(),
             **more}  # fmt: skip
-    environ = {**os.environ, variables.RECORD.name: json.dumps(told)}
+    # jumar.pth looks at one variable, which may be empty: nobody has decided about emulation.
+    environ = {variables.EMULATE.name: "", **os.environ, variables.RECORD.name: json.dumps(told)}
     argv = [sys.executable if words[0] in ("python", "python3") else words[0], *words[1:]]
     if words[0].endswith(".py"):
         argv = [sys.executable, *words]

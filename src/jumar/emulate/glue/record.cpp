@@ -51,8 +51,7 @@ std::string how_of(const c10::OperatorName& name) {
     if (!aten) return "npu-only";
     const auto& states = record().states;
     const auto found = states.find(name.name.substr(6) + (name.overload_name.empty() ? "" : "." + name.overload_name));
-    if (found == states.end() || found->second == "own") return "torch_npu";
-    return found->second == "missing" ? "refused" : "native";
+    return found == states.end() || found->second == "own" ? "torch_npu" : "native";
   }
   for (auto key : {c10::DispatchKey::CompositeImplicitAutograd, c10::DispatchKey::CompositeExplicitAutograd,
                    c10::DispatchKey::CompositeExplicitAutogradNonFunctional})
