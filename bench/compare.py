@@ -34,6 +34,8 @@ from jumar.compare.session import Session
 
 Row = dict[str, Any]
 _COST, _BYTES, _FOUND, _ROUNDS = 1.5, 1e6, 9, 3
+_SMALL, _MANY = 2.0, 12
+"""Times and rounds of steps of a few milliseconds, where what an operator costs in Python counts."""
 Train = Callable[[models.Task, int], None]
 
 
@@ -62,17 +64,18 @@ def main() -> int:
 def cost(place: Path) -> list[Row]:
     """A recorded training step against a plain one, and the bytes it writes."""
     rows = []
-    for name, size in (("gpt", 4), ("cnn", 2)):
-        plain, recorded = models.task(name, size), models.task(name, size)
-        before = [_time(lambda work=plain: models.train(work, 1)) for _ in range(_ROUNDS)]
-        with Session(place / name, _ROUNDS):
-            during = [_time(lambda work=recorded: models.train(work, 1)) for _ in range(_ROUNDS)]
-        after = [_time(lambda work=plain: models.train(work, 1)) for _ in range(_ROUNDS)]
+    for name, size in (("gpt", 4), ("cnn", 2), ("patches", 0), ("hourglass", 0)):
+        rounds, limit = (_ROUNDS, _COST) if size else (_MANY, _SMALL)
+        plain, recorded = (models.task(name, size) if size else compare_more.task(name) for _ in range(2))
+        before = [_time(lambda work=plain: models.train(work, 1)) for _ in range(rounds)]
+        with Session(place / name, rounds):
+            during = [_time(lambda work=recorded: models.train(work, 1)) for _ in range(rounds)]
+        after = [_time(lambda work=plain: models.train(work, 1)) for _ in range(rounds)]
         best = [min(before + after), min(during)]
         files = list((place / name).rglob("step-*.jrec"))
         largest = max(file.stat().st_size for file in files)
         rows += [
-            _row(f"cost {name}", best[1] / best[0], _COST, "times", f"a step of {best[0] * 1e3:.0f} ms"),
+            _row(f"cost {name}", best[1] / best[0], limit, "times", f"a step of {best[0] * 1e3:.0f} ms"),
             _row(f"bytes {name}", largest / 1e6, _BYTES / 1e6, "MB", "per step"),
         ]
     return rows
