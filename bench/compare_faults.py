@@ -20,9 +20,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+from jumar.runtime.hooks.alone import without_backends
 
-import torch
+with without_backends():
+    import torch
+
 from compare_fault_models import MODELS, Fault
 
 from jumar.compare import compare as compares

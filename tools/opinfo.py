@@ -5,7 +5,8 @@ Usage: python tools/opinfo.py [--only NAME,…] [--dtypes NAME,…] [--samples N
 For each operator, dtype and kind of call (forward, backward, in place, out=) the samples of the database run on
 both. `equal` is bit for bit; `rounded` is the CPU's float32 result, rounded to half once at the end, as the chip
 does where the CPU rounds in between; `unordered` means that random numbers are drawn or two runs on the CPU differ
-too; `fallback` is equal too, by torch_npu's own fallback to the CPU with its warning.
+too; `fallback` is equal too, by torch_npu's own fallback to the CPU with its warning; `vendor` is a data type that
+torch_npu's own code refuses, in its words.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import forked
 import opinfo_worker
 
 Row = dict[str, str]
-_GOOD = ("equal", "rounded", "unordered", "fallback")
+_GOOD = ("equal", "rounded", "unordered", "fallback", "vendor")
 _PRELOADED = ("opinfo_worker", "torch", "torch_npu", "torch.testing._internal.common_methods_invocations")
 _MOST_RESTARTS = 60
 

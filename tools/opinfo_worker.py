@@ -13,7 +13,7 @@ from typing import Any
 from unittest import mock
 
 _FALLBACK = "will fall back to run on the CPU"
-_WORDS = ("equal", "rounded", "unordered", "fallback", "close", "differs", "error", "refused")
+_WORDS = ("equal", "rounded", "unordered", "fallback", "vendor", "close", "differs", "error", "refused")
 
 
 def run(name: str, variant: str, dtypes: list[str], samples: int, log: str) -> None:
@@ -99,7 +99,8 @@ def _compare(call: Callable[[Any, Any], Any], op: Any, sample: Any) -> tuple[str
         return "equal", ""  # torch_npu may allow what the CPU's front refuses
     if isinstance(got, Exception):
         text = f"{type(got).__name__}: {got}"
-        return ("refused" if "jumar" in text else "error"), text[:400]
+        vendor = any(words in text for words in _refusals())
+        return ("vendor" if vendor else "refused" if "jumar" in text else "error"), text[:400]
     ours = [item.detach().cpu() if isinstance(item, torch.Tensor) else item for item in got]
     state, detail = _difference(wanted, ours)
     if state == "equal":
@@ -110,6 +111,14 @@ def _compare(call: Callable[[Any, Any], Any], op: Any, sample: Any) -> tuple[str
     if _is_half(sample) and _rounded_once(call, op, sample, wanted, ours):
         return "rounded", ""
     return state, detail
+
+
+@cache
+def _refusals() -> tuple[str, ...]:
+    """The words in which torch_npu's own code refuses a data type (data/operators.toml)."""
+    from jumar.tables import operators
+
+    return tuple(row.refusal.partition("{}")[0] for row in operators.rows() if row.refusal)
 
 
 def _form(item: Any) -> Any:
