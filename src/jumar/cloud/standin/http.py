@@ -43,12 +43,16 @@ class Body:
         """Read some bytes; 0 at the end."""
         if not self.left:
             return 0
-        if self.expects:
-            self.expects = False
-            self.connection.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self._invite()
         count = self.connection.read_into(view[: min(self.left, len(view))])
         self.left -= count
         return count
+
+    def _invite(self) -> None:
+        """Tell a client that waits for it to send the body."""
+        if self.expects:
+            self.expects = False
+            self.connection.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def read(self, limit: int = 8 << 20) -> bytes:
         if self.length > limit:
@@ -80,9 +84,7 @@ class ChunkedBody(Body):
     def into(self, view: memoryview) -> int:
         if not self.left:
             return 0
-        if self.expects:
-            self.expects = False
-            self.connection.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self._invite()
         if not self.piece and not self._next():
             return 0
         count = self.connection.read_into(view[: min(self.piece, len(view))])
