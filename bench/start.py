@@ -50,6 +50,7 @@ def _folder(path: Path, name: str) -> Path:
     path.mkdir()
     if name != "nothing":
         shutil.copy(_SITE / "jumar.pth", path)
+        (path / "jumar").symlink_to(_SITE / "jumar")
     if name == "beside torch_npu":
         (path / "torch_npu").mkdir()
     return path

@@ -42,6 +42,7 @@ def emulate() -> None:
 
     if standins.are_waiting():
         return
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not hasattr(finder, "jumar")]  # pth.py: no hint is needed
     for name, value in activation.machine().items():
         os.environ.setdefault(name, value)
     _announce_once()

@@ -14,9 +14,11 @@ from typing import NamedTuple
 from jumar.core.errors import UserError
 from jumar.runtime import variables
 
-MARKER = "jumar-emulate"
-"""Below `sys.prefix`; jumar.pth looks for it too."""
+MARKER = "jumar-emulate.pth"
+"""Among the packages of the environment: Python runs it at every start there."""
 _WHY = "# Programs of this environment get emulated NPUs; `jumar emulate off` removes this file.\n"
+_LINE = 'import importlib.util as u; u.find_spec("jumar") and exec("import jumar.start; jumar.start.begin()")\n'
+_FACT = "#: "
 _KEPT = (variables.SOC, variables.CARDS, variables.MEMORY)
 
 
@@ -38,14 +40,15 @@ def decide(environ: Mapping[str, str], prefix: str = sys.prefix) -> Activation:
 
 
 def marker(prefix: str = sys.prefix) -> str:
-    return os.path.join(prefix, MARKER)
+    """Where the file is, or would be."""
+    return os.path.join(prefix, "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages", MARKER)
 
 
 def machine(prefix: str = sys.prefix) -> dict[str, str]:
     """The variables of the machine that `jumar emulate on` was told; nothing without a marker."""
     try:
         with open(marker(prefix), encoding="utf-8") as file:
-            rows = [line.rstrip("\n").partition("=") for line in file if not line.startswith("#")]
+            rows = [line[len(_FACT) : -1].partition("=") for line in file if line.startswith(_FACT)]
     except OSError:
         return {}
     return {name: value for name, equals, value in rows if equals}
@@ -58,10 +61,10 @@ def switch_on(values: Mapping[str, str], prefix: str = sys.prefix) -> str:
             "emulation is switched on per virtual environment, and this Python is not in one",
             "`python -m venv .venv`, or set `JUMAR_EMULATE=1` for one command",
         )
-    kept = [f"{row.name}={values[row.name]}\n" for row in _KEPT if values.get(row.name)]
+    kept = [f"{_FACT}{row.name}={values[row.name]}\n" for row in _KEPT if values.get(row.name)]
     try:
         with open(marker(prefix), "w", encoding="utf-8") as file:
-            file.writelines([_WHY, *kept])
+            file.writelines([_WHY, *kept, _LINE])
     except OSError as error:
         raise UserError(f"cannot write `{marker(prefix)}`: {error.strerror}", "is the environment yours?") from error
     return marker(prefix)
