@@ -220,7 +220,5 @@ def _starts(tree: ast.Module) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Attribute):
             names = [ast.unparse(node)]
         for name in names:
-            if name.startswith(
-                ("subprocess", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.system", "os.popen")
-            ):
+            if name.startswith(STARTS):
                 yield node.lineno, name
