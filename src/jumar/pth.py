@@ -3,14 +3,14 @@
 Where JUMAR_EMULATE is not set, torch_npu is there: a finder without imports waits for it, and adds a hint to its error.
 """
 
-import os
+import posix
 import sys
 
-if "JUMAR_EMULATE" in os.environ:
+if b"JUMAR_EMULATE" in posix.environ:
     import jumar.start
 
     jumar.start.begin()
-elif not ("ASCEND_HOME_PATH" in os.environ or "jumar.start" in sys.modules or hasattr(sys.meta_path[0], "jumar")):
+elif not (b"ASCEND_HOME_PATH" in posix.environ or "jumar.start" in sys.modules):
 
     def JumarHint(name, path=None, target=None):  # type: ignore[no-untyped-def]
         if name != "torch_npu":
