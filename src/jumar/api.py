@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Union
 
 from jumar.app.compare import CompareRequest, CompareResult
 from jumar.app.doctor import DoctorRequest, DoctorResult
@@ -30,7 +31,7 @@ __all__ = [
     "plan",
 ]  # fmt: skip
 
-AnyPath = str | PathLike[str]
+AnyPath = Union[str, "PathLike[str]"]
 
 
 def migrate(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 
 

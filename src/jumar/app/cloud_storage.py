@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumar.cloud import sync as syncing
 from jumar.cloud import target as targets
 from jumar.cloud.address import Remote, parse, remote
+from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jumar.app.talk import Tell, silent
+from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 
 if TYPE_CHECKING:

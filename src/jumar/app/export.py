@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 from jumar.core.finding import Level
 

@@ -6,10 +6,11 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 
 if TYPE_CHECKING:

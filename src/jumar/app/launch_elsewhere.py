@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jumar.app.launch import LaunchRequest, settings
+from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 
 if TYPE_CHECKING:

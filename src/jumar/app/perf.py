@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from jumar.core.compat import dataclass
 
 if TYPE_CHECKING:
     from jumar.app.perf_lint import LintRequest

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from jumar.core.compat import dataclass
 
 if TYPE_CHECKING:
     from jumar.emulate.command import Command

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from jumar.core.compat import dataclass
 
 if TYPE_CHECKING:
     from http.server import ThreadingHTTPServer

@@ -76,14 +76,15 @@ def _channel() -> tuple[int, int]:
     """A pipe, or a terminal of its own where stderr is one: programs look whether it is."""
     if not os.isatty(2):
         return os.pipe()
+    import fcntl
     import pty
     import termios
     import tty
 
     reading, writing = pty.openpty()
     tty.setraw(writing)
-    with contextlib.suppress(termios.error):
-        termios.tcsetwinsize(writing, termios.tcgetwinsize(2))
+    with contextlib.suppress(OSError):
+        fcntl.ioctl(writing, termios.TIOCSWINSZ, fcntl.ioctl(2, termios.TIOCGWINSZ, bytes(8)))
     return reading, writing
 
 

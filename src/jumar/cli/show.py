@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumar.core.compat import zip
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
 
 if TYPE_CHECKING:

@@ -8,6 +8,8 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
+from jumar.core.compat import zip
+
 _OUTPUTS = (1, 2)
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import importlib
 import os
 import stat
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from jumar.core.compat import tomllib
 from jumar.core.errors import UserError
 from jumar.runtime import variables
 

@@ -6,10 +6,10 @@ ModelArts' JSON is read and written in `modelarts_v1` and `modelarts_v2` only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
 from jumar.cloud.address import Remote
+from jumar.core.compat import StrEnum
 
 
 class State(StrEnum):

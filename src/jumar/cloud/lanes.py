@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar.cloud import disk
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 
 LIBRARY = Path(__file__).parent / "lib" / "libjumar_md5.so"

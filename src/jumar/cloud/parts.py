@@ -18,6 +18,7 @@ from jumar.cloud import disk, lanes
 from jumar.cloud.store import ObjectEntry, Part, Piece, Store
 from jumar.cloud.store.folder import multipart_etag
 from jumar.cloud.verify import part_length, part_size, retried, verified
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 
 Count = Callable[[int], None]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Union
 
 from jumar.cloud import sync, target
 from jumar.cloud.address import Remote, remote
 from jumar.cloud.store import Store
 
-Local = str | os.PathLike[str]
+Local = Union[str, "os.PathLike[str]"]
 
 
 class Session:

@@ -9,6 +9,7 @@ from functools import cache
 
 from jumar.compare.precision import short
 from jumar.compare.result import RecordEntry
+from jumar.core.compat import zip
 from jumar.tables.load import table
 
 _LONG = 6000
@@ -83,7 +84,7 @@ def _reshaped(
     rest = [entry for entry in first if entry.index not in done]
     rest_there = [entry for entry in second if entry.index not in done_there]
     for mine, other in _match(rest, rest_there, _called):
-        for one, two in zip(mine, other, strict=False):
+        for one, two in zip(mine, other):
             if _called(one) == _called(two) and _given(a, one) == _given(b, two):
                 yield one, two
 
@@ -95,7 +96,7 @@ def _called(entry: RecordEntry) -> Hashable:
 def _given(entries: Sequence[RecordEntry], entry: RecordEntry) -> list[tuple[int, ...]]:
     shapes = entry.shapes or (None,) * len(entry.inputs)
     return [shape if shape is not None else (entries[number].outs[0].shape if entries[number].outs else ())
-            for number, shape in zip(entry.inputs, shapes, strict=False)]  # fmt: skip
+            for number, shape in zip(entry.inputs, shapes)]  # fmt: skip
 
 
 def _match(

@@ -43,7 +43,7 @@ def _same(a: Any, b: Any) -> bool:
         return True
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(_same, a, b))
-    if isinstance(a, float | int) and isinstance(b, float | int) and not isinstance(a, bool):
+    if isinstance(a, (float, int)) and isinstance(b, (float, int)) and not isinstance(a, bool):
         return _close(float(a), float(b))
     return bool(a == b)
 

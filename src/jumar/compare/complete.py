@@ -8,6 +8,7 @@ from pathlib import Path
 from jumar.compare.floor import runs_beside
 from jumar.compare.result import Verdict
 from jumar.compare.store import Rank
+from jumar.core.compat import zip
 
 _AGAIN = "record it again: only a run that came to its end can be compared"
 _ALIKE = "record both runs with the same `--steps` and `--stop`"

@@ -152,7 +152,7 @@ def _judged(entry: RecordEntry, error_in: float) -> bool:
 def _inputs(a: RecordedStep, first: RecordEntry, b: RecordedStep, second: RecordEntry) -> float:
     """The largest error of the inputs; nan where they cannot be compared."""
     worst = 0.0 if len(first.inputs) == len(second.inputs) else math.nan
-    for one, other in zip(first.inputs, second.inputs, strict=False):
+    for one, other in zip(first.inputs, second.inputs):
         error = measure.entries(a, a.entries[one], b, b.entries[other])
         if error is not None:
             worst = max(worst, error.relative)

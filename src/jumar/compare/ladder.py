@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from jumar.compare import curve, diff, floor, reader, runs, verdict
@@ -13,6 +12,7 @@ from jumar.compare.compare import compare
 from jumar.compare.diff import Stepped
 from jumar.compare.result import Pair, Verdict
 from jumar.compare.store import Rank
+from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 
 ROUNDINGS = ("bfloat16", "float16", "hf32")

@@ -26,7 +26,7 @@ def entries(
     """The largest error over the outputs that both have, or that of the main one; None if nothing can be compared."""
     worst = None
     real = any(out.dtype in UNIT for out in first.outs)  # the indices of a topk are no numbers beside its values
-    for one, other in zip(first.outs, second.outs, strict=False):
+    for one, other in zip(first.outs, second.outs):
         if one.row < 0 or other.row < 0 or one.numel != other.numel or (real and one.dtype not in UNIT):
             continue
         error = rows(a.numbers[one.row], b.numbers[other.row], one.numel)

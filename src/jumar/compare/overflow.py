@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from jumar.compare import reader
 from jumar.compare.align import canonical
 from jumar.compare.result import STATS, RecordEntry
 from jumar.compare.store import Rank, RecordedStep
+from jumar.core.compat import dataclass
 
 _MEANT = ("full", "full_like", "new_full", "fill", "masked_fill", "where", "scalar_tensor", "triu", "tril", "empty")
 """Operators that write an infinity because they were told to, such as an attention mask."""

@@ -16,6 +16,7 @@ from jumar.compare.diff import Stepped
 from jumar.compare.region import Region, counts
 from jumar.compare.result import STATS, Curve, RecordEntry, Verdict
 from jumar.compare.store import Rank, RecordedStep
+from jumar.core.compat import zip
 
 _SUM = STATS.index("sum")
 _TINY = 1e-12

@@ -89,7 +89,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             done[-1].wait()
         outs = [done] if isinstance(done, torch.Tensor) else tensors(done)
         if not outs and facts.changed:
-            given = {**dict(zip(facts.names, args, strict=False)), **kwargs}
+            given = {**dict(zip(facts.names, args)), **kwargs}
             outs = tensors([given.get(name) for name in facts.changed])
         entry = self._after(facts, call, outs)
         if saved is not None:
@@ -107,7 +107,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         """Only the call and its numbers, once: what it did is looked at when the optimizer is done."""
         if facts.is_view:
             return
-        given = {**facts.defaults, **dict(zip(facts.names, args, strict=False)), **kwargs}
+        given = {**facts.defaults, **dict(zip(facts.names, args)), **kwargs}
         plain = {name: value for name, value in given.items() if type(value) in SIMPLE}
         key = (facts.name, *plain.items())
         if key not in self._in_optimizer:
@@ -146,11 +146,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         call = Call(phase)
         told = call.args = facts.defaults.copy()
         if facts.written:
-            given = {**dict(zip(facts.names, args, strict=False)), **kwargs}
+            given = {**dict(zip(facts.names, args)), **kwargs}
             for value in tensors([given.get(name) for name in facts.written]):
                 if self._origins.get(value) < 0:
                     self._source(value, phase, measured=False)
-        for name, value in zip(facts.names, args, strict=False):
+        for name, value in zip(facts.names, args):
             told[name] = value if type(value) is bool or value is None else self._value(value, call)
         for name, value in kwargs.items():
             told[name] = value if type(value) is bool or value is None else self._value(value, call)

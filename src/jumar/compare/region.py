@@ -51,7 +51,7 @@ def find(a: RecordedStep, b: RecordedStep, matched: Sequence[tuple[RecordEntry, 
         handed.put(pair.a, pair.error)
         if pair.a.kind != "op" or pair.a.phase != "forward":
             continue
-        for one, other in zip(pair.a.inputs, pair.b.inputs, strict=False):
+        for one, other in zip(pair.a.inputs, pair.b.inputs):
             if partner.get(one) == other:
                 continue
             alone = (*_alone("A", a, one, known[0]), *_alone("B", b, other, known[1]))

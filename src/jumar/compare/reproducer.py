@@ -76,7 +76,7 @@ def _tensor(step: RecordedStep, entry: RecordEntry, place: int) -> str:
     out = source.outs[0]
     shape = entry.shapes[place] if place < len(entry.shapes) and entry.shapes[place] is not None else out.shape
     size = list(shape or ())
-    row = dict(zip(STATS, map(float, step.numbers[out.row]), strict=False)) if out.row >= 0 else {}
+    row = dict(zip(STATS, map(float, step.numbers[out.row]))) if out.row >= 0 else {}
     if out.dtype.startswith(("float", "bfloat")) and row:
         mean = row["sum"] / max(1, out.numel)
         spread = max(row["norm"] ** 2 / max(1, out.numel) - mean**2, 0.0) ** 0.5

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from jumar.core.compat import dataclass
 
 STATS = ("min", "max", "sum", "norm", "nan", "inf")
 """Statistics of a tensor, in the order of the columns before the sketch."""

@@ -8,7 +8,7 @@ host can read is gone over once by native code; elsewhere torch's own operators 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 import torch
@@ -143,4 +143,4 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
     return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor.resolve_neg()
 
 
-Sketcher = HostSketcher | DeviceSketcher
+Sketcher = Union[HostSketcher, DeviceSketcher]

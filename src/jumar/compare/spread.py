@@ -70,7 +70,7 @@ class Spread:
     def _chooses(self, first: RecordEntry, second: RecordEntry) -> bool:
         """Whether indices or masks differ between the runs."""
         rows = [(self._a.numbers[one.row], self._b.numbers[other.row])
-                for one, other in zip(first.outs, second.outs, strict=False)
+                for one, other in zip(first.outs, second.outs)
                 if one.row >= 0 and other.row >= 0 and one.dtype not in UNIT]  # fmt: skip
         return any(len(one) != len(other) or not np.array_equal(one, other) for one, other in rows)
 

@@ -64,7 +64,7 @@ def settle(step: Stepped, limit: float = LIMIT, *, same_device: bool = False) ->
         and (pair.a.index, pair.b.index) not in followed
         and not pair.error_in <= limit * pair.floor
         and not (same_device and pair.a.phase == "forward" and _same_place(pair))
-        and any(partner.get(one) != other for one, other in zip(pair.a.inputs, pair.b.inputs, strict=False))
+        and any(partner.get(one) != other for one, other in zip(pair.a.inputs, pair.b.inputs))
     }
     return step._replace(pairs=[pair for pair in step.pairs if pair.a.index not in chance])
 
@@ -75,7 +75,7 @@ def _believed(step: Stepped, limit: float) -> set[tuple[int, int]]:
         (one, other)
         for pair in step.pairs
         if pair.error > _allowed(pair, limit) * pair.local
-        for one, other in zip(pair.a.inputs, pair.b.inputs, strict=False)
+        for one, other in zip(pair.a.inputs, pair.b.inputs)
     }
 
 

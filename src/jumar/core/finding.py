@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import field
 
+from jumar.core.compat import StrEnum, dataclass
 from jumar.core.edit import Edit
 
 

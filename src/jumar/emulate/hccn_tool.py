@@ -129,7 +129,7 @@ TOPICS: dict[str, Callable[[int, Mapping[str, str]], int]] = {
 
 
 def _set(card: int, words: list[str], keys: Mapping[str, str], path: str) -> int:
-    pairs = dict(zip(words[::2], words[1::2], strict=False))
+    pairs = dict(zip(words[::2], words[1::2]))
     if len(words) % 2 or not pairs or set(pairs) - set(keys):
         return _refuse(f"cannot set `{' '.join(words)}`; can be set here: {', '.join(keys) or 'nothing'}")
     conf = read(path) | {f"{keys[key]}_{card}": value for key, value in pairs.items()}

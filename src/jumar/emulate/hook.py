@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
+from jumar.core.compat import add_note
 from jumar.runtime import variables
 
 
@@ -89,7 +90,7 @@ def _mismatch() -> Exception | None:
     if env.base_version(npu) == env.base_version(torch):
         return None
     error = UserError(f"torch {torch} and torch_npu {npu} do not match", hint=tested.pair_hint())
-    error.add_note(f"hint: {tested.pair_hint()}")
+    add_note(error, f"hint: {tested.pair_hint()}")
     return error
 
 

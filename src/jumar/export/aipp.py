@@ -8,14 +8,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 from jumar.core import read as contents
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.tables import atc
 
-Value = bool | int | float | str
+Value = Union[bool, int, float, str]
 _TOKEN = re.compile(r'\s*(?:#[^\n]*|([A-Za-z_]\w*)|(\{|\})|(:)|("[^"\n]*"|[-+.\w]+)|(\S))')
 _TRUE = {"true": True, "false": False, "1": True, "0": False}
 

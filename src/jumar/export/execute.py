@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.export import model as models
 from jumar.export import shapes

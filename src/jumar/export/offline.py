@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.export import execute, graph, half, model, shapes

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.export import half
 from jumar.export.execute import Session

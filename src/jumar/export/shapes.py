@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Union
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.export.graph import Input, shown
@@ -21,7 +22,7 @@ class Range(NamedTuple):
         return f"{self.low}~{self.high}"
 
 
-Dim = int | Range
+Dim = Union[int, Range]
 Shape = tuple[Dim, ...]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 
 HUAWEI = "0x19e5"

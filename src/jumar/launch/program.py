@@ -7,10 +7,10 @@ looks at its rank, and that imports nothing which might do so for it.
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from jumar.core.compat import stdlib_module_names
 from jumar.core.errors import UserError
 
 AWARE = (
@@ -59,7 +59,7 @@ def alone(script: Path) -> bool:
                 packages.add(name.partition(".")[0])
         if len(seen) > MOST:
             return False
-    foreign = {name for name in packages if name not in sys.stdlib_module_names}
+    foreign = {name for name in packages if name not in stdlib_module_names()}
     return "torch" in foreign and foreign <= PLAIN
 
 

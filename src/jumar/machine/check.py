@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import NamedTuple
 
 from jumar.core import discover
+from jumar.core.compat import StrEnum, dataclass
 from jumar.core.finding import Finding, Level
 from jumar.machine.host import Host, Unknown
 from jumar.tables.load import table

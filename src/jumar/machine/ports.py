@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from jumar.core.compat import zip
 from jumar.machine.check import Skip, need_npus
 from jumar.machine.host import Host, Unknown
 from jumar.machine.parse.layout import UnknownLayout

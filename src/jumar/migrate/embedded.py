@@ -10,7 +10,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, Level, Safety, State
@@ -20,7 +20,7 @@ from jumar.migrate.languages import python
 from jumar.migrate.rule import NOT_PYTHON, Unit
 from jumar.migrate.settings import Settings
 
-Encoder = Callable[[bytes, int], bytes | None]
+Encoder = Callable[[bytes, int], Optional[bytes]]
 """Spells new inner text for an inner offset as the outer file wants it; None when that is not possible."""
 _JSON_ESCAPE = re.compile(rb"\\(u[0-9A-Fa-f]{4}(?:\\u[dD][c-fC-F][0-9A-Fa-f]{2})?|.)")
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Union
 
 from jumar.migrate.pyfile import PyFile
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 MOVES = frozenset({"to", "cuda", "npu"})
 CASTS = frozenset({"cpu", "half", "float", "double", "bfloat16", "type"})

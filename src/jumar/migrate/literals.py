@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from jumar.core.compat import zip
 from jumar.core.source import Source
 
 _OPEN = re.compile(rb"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
@@ -196,7 +197,7 @@ def _place(source: Source, node: ast.expr, part: Segment) -> bool:
     except (SyntaxError, ValueError):
         return False
     inner = Source(source.path, b"(" + text + b")")
-    pairs = list(zip(ast.walk(node), ast.walk(fresh), strict=False))
+    pairs = list(zip(ast.walk(node), ast.walk(fresh)))
     if any(type(old) is not type(new) for old, new in pairs):
         return False
     for old, new in pairs:

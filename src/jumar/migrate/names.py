@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
+from jumar.core.compat import MatchAs, MatchMapping, MatchSingleton, MatchStar
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -225,7 +227,7 @@ def _bind_handler(index: Index, node: ast.AST, scope: Scope) -> None:
 
 
 def _bind_match(index: Index, node: ast.AST, scope: Scope) -> None:
-    name = node.rest if isinstance(node, ast.MatchMapping) else getattr(node, "name", None)
+    name = node.rest if isinstance(node, MatchMapping) else getattr(node, "name", None)
     if name:
         _owner(scope, name).bind(name, None, None, node)
 
@@ -250,9 +252,9 @@ _BINDERS = {
     ast.AsyncFunctionDef: _bind_def,
     ast.ClassDef: _bind_def,
     ast.ExceptHandler: _bind_handler,
-    ast.MatchAs: _bind_match,
-    ast.MatchStar: _bind_match,
-    ast.MatchMapping: _bind_match,
+    MatchAs: _bind_match,
+    MatchStar: _bind_match,
+    MatchMapping: _bind_match,
     ast.Global: _declare,
     ast.Nonlocal: _declare,
 }
@@ -269,7 +271,7 @@ _INNER: dict[type[ast.AST], tuple[str, ...]] = {
 # Fields that hold plain strings and numbers, or operators and contexts nobody asks for.
 _NOT_CHILDREN = {"ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "module", "level", "is_async"}
 _NOT_CHILDREN |= {"name", "asname", "rest", "kwd_attrs", "conversion", "simple"}
-_LEAVES = (ast.Constant, ast.MatchSingleton, ast.Global, ast.Nonlocal, ast.alias, ast.TypeIgnore)
+_LEAVES = (ast.Constant, MatchSingleton, ast.Global, ast.Nonlocal, ast.alias, ast.TypeIgnore)
 
 _CHILDREN: dict[type[ast.AST], tuple[str, ...]] = {
     kind: () if issubclass(kind, _LEAVES) else tuple(field for field in kind._fields if field not in _NOT_CHILDREN)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 from typing import NamedTuple
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from jumar.core.compat import StrEnum
 from jumar.core.edit import Edit
 from jumar.migrate.syntax import requirements
 from jumar.migrate.textfile import TextFile

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Level
 from jumar.core.source import Source, UnreadableError

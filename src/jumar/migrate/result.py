@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from jumar.core.compat import dataclass
 from jumar.core.edit import Edit, OverlapError, apply
 from jumar.core.finding import Finding, State
 from jumar.core.source import Source, UnreadableError

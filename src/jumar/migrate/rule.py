@@ -21,13 +21,14 @@ import importlib.metadata
 import importlib.util
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from jumar.core import discover
+from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Safety
 from jumar.core.source import Source

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import field
 from typing import NamedTuple
 
+from jumar.core.compat import StrEnum, dataclass
 from jumar.tables import tested
 
 

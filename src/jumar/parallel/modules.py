@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.parallel import configs, mindir, programs

@@ -7,6 +7,7 @@ apart, so that one walk serves every batch and every number of data-parallel car
 
 from __future__ import annotations
 
+from jumar.core.compat import zip
 from jumar.parallel.liveness import Order, order
 from jumar.parallel.setting import NOTHING, Setting, Shape, Size, cards_of, is_sharded
 from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from jumar.core.compat import dataclass
 from jumar.parallel.tape import Value, Weight
 
 SHARD_LEAST = 64 * 1024

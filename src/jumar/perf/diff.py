@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from jumar.core.compat import zip
 from jumar.perf import analyse
 from jumar.perf.result import Change, Difference, Report, Split
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from jumar.core.compat import zip
 from jumar.perf import spans
 from jumar.perf.places import place
 from jumar.perf.profile import DATA, HostOp, Kernel, Profile

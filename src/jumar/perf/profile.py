@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
+
+from jumar.core.compat import dataclass
 
 DATA = "enumerate(DataLoader)"
 """How torch marks the time in which the program waits for a batch."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar import __version__
+from jumar.core.compat import zip
 from jumar.perf import spans
 from jumar.perf.profile import DATA, Kernel
 from jumar.perf.roofline import Tensor

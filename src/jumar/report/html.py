@@ -9,12 +9,13 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
 from jumar import __version__
+from jumar.core.compat import dataclass, zip
 from jumar.core.diff import Hunk, hunks
 from jumar.core.finding import Finding, State
 from jumar.report.text import count

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jumar import __version__
+from jumar.core.compat import zip
 
 if TYPE_CHECKING:
     from jumar.parallel.prove import Proven

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 

@@ -15,12 +15,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn, Union
 
 from jumar.core.errors import EXIT_FAILED, UserError
 
 Process = subprocess.Popen[bytes]
-Stream = int | IO[Any] | None
+Stream = Union[int, IO[Any], None]
 PIPE, DEVNULL, STDOUT = subprocess.PIPE, subprocess.DEVNULL, subprocess.STDOUT
 Late = subprocess.TimeoutExpired
 _PDEATHSIG = 1

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jumar.core.compat import tomllib
 from jumar.core.errors import UserError
 
 FILE = "jumar.toml"

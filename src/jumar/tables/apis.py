@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
+from jumar.core.compat import dataclass
 from jumar.core.finding import State
 from jumar.tables.load import table
 

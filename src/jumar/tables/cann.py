@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
+from jumar.core.compat import dataclass
 from jumar.tables.load import table
 
 _PART = re.compile(r"(alpha|beta|rc|spc)\.?(\d+)|(\d+)")

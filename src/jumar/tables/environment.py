@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
+from jumar.core.compat import dataclass
 from jumar.core.finding import State
 from jumar.tables.load import table
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from jumar.core.compat import dataclass
 from jumar.tables import cann as releases
 from jumar.tables import chips
 from jumar.tables.load import table

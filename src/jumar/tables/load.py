@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from jumar.core.compat import tomllib
 
 
 @cache

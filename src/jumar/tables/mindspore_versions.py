@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
+from jumar.core.compat import dataclass
 from jumar.tables.load import table
 
 

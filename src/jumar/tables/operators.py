@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
+from jumar.core.compat import dataclass
 from jumar.tables.load import table
 
 CARRIED = ("torch_npu", "reference", "softmax", "python", "refused")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from jumar.core.compat import Traversable, pairwise
 from jumar.tables.load import table
 
 _TITLE = re.compile(r"#+ ([A-Z]{2}\d{3}) ([a-z0-9-]+)")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 
+from jumar.core.compat import StrEnum, dataclass
 from jumar.tables.load import table
 
 

@@ -5,9 +5,9 @@ Which torch_npu the vendor pairs with which torch is another question: `tables/v
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
+from jumar.core.compat import dataclass
 from jumar.tables.load import table
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
+from jumar.core.compat import dataclass
 from jumar.core.finding import State
 from jumar.tables.load import table
 

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from jumar.core.compat import add_note
 from jumar.core.errors import UserError
 from jumar.emulate import env
 from jumar.emulate.glue import build, composite, probe, sparse
@@ -30,7 +31,7 @@ def connect() -> None:
                 _record()
         except UserError as error:
             if error.hint:
-                error.add_note(f"hint: {error.hint}")  # plain `python` shows a traceback: the hint ends it
+                add_note(error, f"hint: {error.hint}")  # plain `python` shows a traceback: the hint ends it
             raise
         return start(*args, **kwargs)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jumar.core.compat import zip
+
 _LIBRARY: list[Any] = []
 
 

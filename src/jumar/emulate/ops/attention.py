@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from jumar.core.compat import zip
 from jumar.emulate.ops import random_bits
 from jumar.emulate.ops.attention_mask import Sparse, hidden
 from jumar.emulate.ops.formula import wide

@@ -20,7 +20,7 @@ def paged(cache: Tensor, table: Tensor, lengths: list[int], heads: int, block: i
         blocks = cache
     size = blocks.shape[2]
     out = []
-    for row, length in zip(table.tolist(), lengths, strict=False):
+    for row, length in zip(table.tolist(), lengths):
         used = row[: (length + size - 1) // size]
         parts = [blocks[index] for index in used]
         whole = torch.cat(parts, 1) if parts else blocks.new_zeros(heads, 0, blocks.shape[-1])

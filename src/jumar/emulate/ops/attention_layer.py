@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from jumar.core.compat import zip
 from jumar.emulate.ops import random_bits
 from jumar.emulate.ops.formula import wide, wide_or_none
 from jumar.emulate.ops.registry import operator

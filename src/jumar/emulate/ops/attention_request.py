@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from jumar.core.compat import zip
 from jumar.emulate.ops import attention_cache as cache
 from jumar.emulate.ops.attention import Bias, Piece, as_list, scores, softmax, to_heads
 from jumar.emulate.ops.attention_mask import Sparse, hidden

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from jumar.core.compat import zip
 from jumar.emulate.ops import attention as core
 from jumar.emulate.ops.attention import Bias, Dropout, Extras, Problem
 from jumar.emulate.ops.attention_mask import Sparse

@@ -6,7 +6,7 @@ attention.py.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 import torch
 from torch import Tensor
@@ -18,7 +18,7 @@ from jumar.emulate.ops.attention_mask import Sparse
 from jumar.emulate.ops.registry import not_emulated, operator
 
 _FAR = 2**31 - 1
-_Gradients = tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]
+_Gradients = tuple[Tensor, Tensor, Tensor, Optional[Tensor], Optional[Tensor]]
 
 
 @operator()

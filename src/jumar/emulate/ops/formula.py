@@ -45,7 +45,7 @@ def gradients(
         results = formula(*leaves)
         results = [results] if isinstance(results, Tensor) else list(results)
         wanted = [grads] if isinstance(grads, Tensor) else list(grads)
-        pairs = [(r, wide(g).to(r.dtype)) for r, g in zip(results, wanted, strict=False) if g is not None]
+        pairs = [(r, wide(g).to(r.dtype)) for r, g in zip(results, wanted) if g is not None]
         found = torch.autograd.grad(
             [r for r, _ in pairs],
             [t for t in leaves if t is not None],

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from jumar.core.compat import zip
 from jumar.emulate.ops.formula import data_type, wide
 from jumar.emulate.ops.integers import plain_type, product, to_integers, unpack_int4, unpack_scale
 from jumar.emulate.ops.quant_matmul import dequantised
@@ -64,7 +65,7 @@ def npu_grouped_matmul(
     if per_token_scale:
         token_scales = per_token_scale if len(per_token_scale) > 1 else _rows(per_token_scale[0], ends)
     results = []
-    for i, (part, own) in enumerate(zip(parts, weights, strict=False)):
+    for i, (part, own) in enumerate(zip(parts, weights)):
         y = _single(
             part,
             own,

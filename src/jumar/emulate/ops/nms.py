@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from jumar.core.compat import zip
 from jumar.emulate.ops.registry import not_emulated, operator
 
 _Point = tuple[float, float]

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from jumar.core.compat import zip
 from jumar.emulate.ops.formula import gradients, wide, wide_or_none
 from jumar.emulate.ops.registry import operator
 

@@ -96,7 +96,7 @@ def npu_add_rms_norm_dynamic_quant(
     target = plain_type(y_dtype)
     wanted = output_mask or [True, smooth_scale1 is not None and smooth_scale2 is not None]
     results = []
-    for scale, want in zip((smooth_scale1, smooth_scale2), wanted, strict=False):
+    for scale, want in zip((smooth_scale1, smooth_scale2), wanted):
         if not want:
             results.append((torch.zeros(1, dtype=torch.int8), torch.zeros(1)))
             continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from jumar.core.compat import zip
 from jumar.emulate.ops.formula import gradients, wide
 from jumar.emulate.ops.registry import not_emulated, operator
 

@@ -109,7 +109,7 @@ def _into(function: Function) -> Function:
         results = function(*args, **kwargs)
         if not isinstance(out, list):
             return out.resize_(results.shape).copy_(results)
-        for target, result in zip(out, results, strict=False):
+        for target, result in zip(out, results):
             target.resize_(result.shape).copy_(result)
         return tuple(out)
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jumar.core.compat import zip
 from jumar.emulate.ops.formula import data_type
 from jumar.emulate.ops.registry import operator
 

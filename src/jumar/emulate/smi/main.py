@@ -56,7 +56,7 @@ def _run(words: list[str]) -> int:
 
 def _ask(found: machine.Machine, words: list[str]) -> int:
     kind = words.pop(0) if words[0] in ("watch", "proc-mem") else ""
-    options = dict(zip(words[::2], words[1::2], strict=False))
+    options = dict(zip(words[::2], words[1::2]))
     if len(words) % 2 or set(options) - {"-t", "-i", "-c", "-d", "-s"}:
         return _refuse(f"cannot read `npu-smi info {' '.join(words)}`; `npu-smi -h` shows the commands")
     kind = kind or options.get("-t", "")

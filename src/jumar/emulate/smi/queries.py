@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Optional
 
 from jumar.emulate.smi.machine import Chip, Machine
 from jumar.emulate.smi.table import UNKNOWN
 
-Pair = tuple[str, object] | None
+Pair = Optional[tuple[str, object]]
 """A name and its value; None is an empty line."""
 
 

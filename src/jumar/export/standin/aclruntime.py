@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from jumar.core.compat import zip
 from jumar.export.standin import session
 from jumar.export.standin.description import Description
 from jumar.export.standin.tensor import Tensor

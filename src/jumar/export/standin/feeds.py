@@ -33,7 +33,7 @@ def array(feed: Any, port: Port) -> Any:
         return numpy.array(feed)
     if hasattr(feed, "detach"):
         feed = feed.detach().cpu().numpy()
-    if isinstance(feed, bytes | bytearray | memoryview):
+    if isinstance(feed, (bytes, bytearray, memoryview)):
         feed = numpy.frombuffer(feed, "uint8")
     if not isinstance(feed, numpy.ndarray):
         raise RuntimeError(f"input `{port.name}` must be an array or a tensor, not {type(feed).__name__}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.export import shapes
 from jumar.export.shapes import Range

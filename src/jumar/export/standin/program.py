@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.export import aipp, graph, half, model
 from jumar.export.execute import Session, dtype
@@ -155,10 +156,7 @@ def _outputs(program: Program, view: graph.View, shapes: dict[str, Shape], proto
     for value in fixed.graph.input:
         if value.name in shapes and all(isinstance(dim, int) for dim in shapes[value.name]):
             dims = shapes[value.name]
-            row = [
-                dim if isinstance(dim, int) and dim >= 0 else at
-                for dim, at in zip(dims, numbers[value.name], strict=False)
-            ]
+            row = [dim if isinstance(dim, int) and dim >= 0 else at for dim, at in zip(dims, numbers[value.name])]
             value.type.tensor_type.shape.ClearField("dim")
             for dim in row:
                 value.type.tensor_type.shape.dim.add().dim_value = dim
@@ -183,7 +181,7 @@ def _fits(port: Port, value: Any, shape: Shape) -> None:
         raise UserError(f"input `{port.name}` is {port.dtype}, {value.dtype} was given")
     fits = len(value.shape) == len(shape) and all(
         (wanted.low <= given <= wanted.high) if isinstance(wanted, Range) else wanted in (-1, given)
-        for given, wanted in zip(value.shape, shape, strict=False)
+        for given, wanted in zip(value.shape, shape)
     )
     if not fits:
         wanted = ",".join(str(dim) for dim in shape)

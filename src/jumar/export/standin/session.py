@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.export.standin import feeds as given
 from jumar.export.standin import gear
@@ -113,7 +114,7 @@ class InferSession:
         values = given.ordered(feeds, program.inputs)
         arrays = [
             given.fitted(given.array(feed, port), port, shape)
-            for feed, port, shape in zip(values, program.inputs, self._expected(values), strict=False)
+            for feed, port, shape in zip(values, program.inputs, self._expected(values))
         ]
         self._check_gear(program, arrays)
         begin = time.perf_counter()

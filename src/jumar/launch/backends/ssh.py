@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.launch import submission
 from jumar.launch.job import DEFAULT_PORT, Job

@@ -216,7 +216,7 @@ def _command(job: Job) -> str:
 
 
 def _below(value: Any, depth: int) -> str:
-    if isinstance(value, dict | list) and value:
+    if isinstance(value, (dict, list)) and value:
         return "\n" + render(value, depth + 1)
     return f" {_scalar(value)}\n"
 

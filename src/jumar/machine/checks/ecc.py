@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+from jumar.core.compat import zip
 from jumar.core.finding import Finding
 from jumar.machine.check import Check, Report, error, need_npus, warning
 from jumar.machine.host import Host, Unknown

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Optional
 
 from jumar.machine.explain import facts, order, place, scan, source
 from jumar.machine.explain.result import Explanation, LogFile, Occurrence
@@ -16,7 +17,7 @@ SHOWN = 400
 _MOST = 5_000
 """Pairs of signature and rank kept apart; further ranks are counted together."""
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
-Key = tuple[str, int, int | None]
+Key = tuple[str, int, Optional[int]]
 
 
 def explain(sources: Iterable[str | Path | Source]) -> Explanation:

@@ -6,6 +6,8 @@ import ctypes
 from collections.abc import Callable
 from pathlib import Path
 
+from jumar.core.compat import zip
+
 LIBRARY = Path(__file__).parents[1] / "lib" / "libjumar_scan.so"
 _ROOM = 1 << 14
 """Hits taken at a time."""

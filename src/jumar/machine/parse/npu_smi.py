@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from jumar.core.compat import zip
 from jumar.machine.parse.layout import UnknownLayout, pairs, whole
 
 

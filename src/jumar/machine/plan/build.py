@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
+from jumar.core.compat import dataclass
 from jumar.core.finding import Finding
 from jumar.machine.pairs import Fit, driver_and_cann
 from jumar.machine.plan import packages as files

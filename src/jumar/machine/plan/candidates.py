@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from packaging.version import Version
 
+from jumar.core.compat import dataclass
 from jumar.tables import cann as releases
 from jumar.tables import installation, mindspore_versions, versions
 from jumar.tables.mindspore_versions import MindSpore

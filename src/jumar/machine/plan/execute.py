@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.machine.plan.build import Plan
 from jumar.machine.plan.prelude import FUNCTIONS, NAMES, assignments

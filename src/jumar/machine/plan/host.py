@@ -10,9 +10,9 @@ import platform
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from jumar.core.compat import dataclass
 from jumar.machine.parse import npu_smi, pci
 from jumar.machine.parse.layout import UnknownLayout
 from jumar.runtime import process

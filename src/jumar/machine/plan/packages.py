@@ -8,9 +8,10 @@ from __future__ import annotations
 import fnmatch
 import re
 import zipfile
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Level, Where
 from jumar.machine.plan.candidates import Candidate

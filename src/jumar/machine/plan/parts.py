@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from jumar.core.compat import dataclass
 from jumar.machine.plan.candidates import Candidate
 from jumar.machine.plan.packages import Package
 from jumar.tables import cann as releases

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.machine.pairs import Fit, driver_and_cann

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
+from jumar.core.compat import dataclass
 from jumar.machine import pairs
 from jumar.machine.plan.candidates import Candidate, candidates, has_image, preview, rank
 from jumar.machine.plan.host import Host

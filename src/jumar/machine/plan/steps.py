@@ -6,8 +6,7 @@ driver writes the new firmware), then toolkit, operator package, environment, Py
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from jumar.core.compat import dataclass
 from jumar.machine.plan.candidates import Candidate
 from jumar.machine.plan.packages import Package
 from jumar.machine.plan.python_steps import early_steps, python_steps, system_python

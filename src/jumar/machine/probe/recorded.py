@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from jumar import __version__
 from jumar.core import read, write
+from jumar.core.compat import UTC
 from jumar.core.errors import UserError
 from jumar.machine.probe import NOT_COLLECTED, TIMEOUT, Probe, Ran, Read, over
 from jumar.machine.python_facts import SCRIPT

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from jumar.core.compat import zip
 from jumar.core.finding import Finding, State
 from jumar.core.source import Source
 from jumar.migrate import embedded, engine, rule

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
+
+from jumar.core.compat import dataclass
 
 _RUNNERS = frozenset(
     {"sudo", "env", "time", "nohup", "exec", "command", "stdbuf", "nice", "timeout", "then", "do", "else"}

@@ -53,7 +53,7 @@ def analysis(path: Path, profile: Profile) -> None:
                 profile.step_rows.append(StepRow(str(name), *(tables.positive(value) for value in values)))
         sizes: dict[str, float] = {}
         for name, kind, size in base.rows("CommAnalyzerBandwidth", "hccl_op_name", "transport_type", "transit_size"):
-            if kind != "SDMA" and isinstance(size, int | float):
+            if kind != "SDMA" and isinstance(size, (int, float)):
                 sizes[str(name)] = max(sizes.get(str(name), 0.0), float(size))
         for name, *times in base.rows("CommAnalyzerTime", "hccl_op_name", "elapse_time", "transit_time", "wait_time"):
             with contextlib.suppress(ValueError, TypeError):

@@ -14,7 +14,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 from jumar.core import read
 from jumar.core.errors import UserError
@@ -38,7 +38,7 @@ _TRIES = 100_000
 """Places looked at in one piece: hostile input has millions."""
 
 Event = dict[str, Any]
-File = gzip.GzipFile | io.BufferedReader
+File = Union[gzip.GzipFile, io.BufferedReader]
 
 
 def _parser() -> Callable[[bytes], Any]:

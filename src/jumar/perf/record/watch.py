@@ -214,14 +214,14 @@ def _tensors(values: Any) -> Iterator[Any]:
     for value in values:
         if isinstance(value, torch.Tensor):
             yield value
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, (list, tuple)):
             yield from _tensors(value)
         elif isinstance(value, dict):
             yield from _tensors(value.values())
 
 
 def _masks(args: Any) -> tuple[Tensor, ...]:
-    indices = args[1] if len(args) > 1 and isinstance(args[1], list | tuple) else ()
+    indices = args[1] if len(args) > 1 and isinstance(args[1], (list, tuple)) else ()
     return tuple(_value(item) for item in _tensors(indices) if item.dtype in (torch.bool, torch.uint8))
 
 

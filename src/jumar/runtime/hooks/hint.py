@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 
+from jumar.core.compat import add_note
 from jumar.runtime.hooks.imports import Hook, Wrapped
 from jumar.runtime.hooks.imports import find as find_by_others
 
@@ -27,5 +28,5 @@ def _hinting() -> Iterator[None]:
     try:
         yield
     except (ImportError, OSError) as error:
-        error.add_note(HINT)
+        add_note(error, HINT)
         raise

@@ -17,7 +17,7 @@ import os
 import subprocess
 import sys
 import time
-from typing import Any, Callable  # noqa: UP035
+from typing import Any, Callable
 
 MEET = "JUMAR_MINDSPORE_MEET"
 PORT = "JUMAR_MINDSPORE_PORT"

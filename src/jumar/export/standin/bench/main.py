@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.export.standin.bench import files, options
 from jumar.export.standin.session import InferSession

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jumar.core.compat import zip
 from jumar.export.standin.program import Program
 from jumar.export.standin.pyacl.state import (
     DYNAMIC_BATCH_INVALID,

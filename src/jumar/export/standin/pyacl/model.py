@@ -6,6 +6,7 @@ import ctypes
 from pathlib import Path
 from typing import Any, NoReturn
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.export.standin import om
 from jumar.export.standin import program as programs
@@ -192,7 +193,7 @@ def _arrays(program: Program, dataset: Dataset) -> list[Any]:
         raise UserError(f"{len(dataset.buffers)} input buffers for {wanted} inputs")
     shapes = program.at(dataset.gear or program.largest())
     found = []
-    for port, number, shape in zip(program.inputs, dataset.buffers, shapes, strict=False):
+    for port, number, shape in zip(program.inputs, dataset.buffers, shapes):
         buffer = handle(number, Buffer)
         size = size_of(shape, port.dtype)
         if buffer is None or buffer.size < size:

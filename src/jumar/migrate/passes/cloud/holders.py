@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from jumar.core.compat import zip
 from jumar.migrate.passes.cloud import helper
 from jumar.migrate.pyfile import PyFile
 
@@ -26,7 +27,7 @@ def pairs(file: PyFile, node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield from ((keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg)
     elif isinstance(node, ast.arguments):
         plain = [*node.posonlyargs, *node.args]
-        for arg, value in zip(reversed(plain), reversed(node.defaults), strict=False):
+        for arg, value in zip(reversed(plain), reversed(node.defaults)):
             yield arg.arg, value
 
 

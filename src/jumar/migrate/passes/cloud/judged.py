@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from jumar.core.compat import zip
+
 _PLACE = re.compile(r"(?:path|dir|dirs|root|folder|file|home|outf)$")
 _PATH = re.compile(r"[/\\]|\.\w+$")
 _STATE = re.compile(r"\.(?:ckpt|pth|pt|tar|mindir|safetensors|h5)$")

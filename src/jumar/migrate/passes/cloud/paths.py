@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from jumar.core.compat import zip
 from jumar.migrate.flow import Flow, Var
 from jumar.migrate.passes.cloud import helper, uses
 from jumar.migrate.passes.cloud.uses import Use
@@ -100,7 +101,7 @@ class Paths:
             return None
         args = var.owner.args
         plain = [*args.posonlyargs, *args.args]
-        pairs = list(zip(reversed(plain), reversed(args.defaults), strict=False))
+        pairs = list(zip(reversed(plain), reversed(args.defaults)))
         pairs += [(arg, value) for arg, value in zip(args.kwonlyargs, args.kw_defaults, strict=True) if value]
         return next((value for arg, value in pairs if arg.arg == var.name and isinstance(value, ast.Constant)), None)
 

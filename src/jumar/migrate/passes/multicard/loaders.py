@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
+from jumar.core.compat import zip
 from jumar.core.edit import Edit
 from jumar.migrate import lines
 from jumar.migrate.flow import Var

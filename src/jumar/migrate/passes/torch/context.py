@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from jumar.core.compat import MatchMapping, MatchValue, zip
 from jumar.migrate.passes.torch.styles.change import Use
 from jumar.migrate.pyfile import PyFile
 
@@ -70,7 +71,7 @@ def device_use(file: PyFile, node: ast.expr) -> tuple[Use | None, str]:
         return _in_dict(file, up, at)
     if isinstance(up, ast.Subscript):
         return _subscript(file, up)
-    if isinstance(up, (ast.MatchValue, ast.MatchMapping)):
+    if isinstance(up, (MatchValue, MatchMapping)):
         return Use.KEY, ""
     if isinstance(up, (ast.Attribute, ast.BinOp)):
         return None, "unsure"
@@ -94,7 +95,7 @@ def _target(file: PyFile, node: ast.AST) -> str:
     if isinstance(up, ast.arguments):
         names = [*up.posonlyargs, *up.args]
         pairs = [
-            *zip(reversed(names), reversed(up.defaults), strict=False),
+            *zip(reversed(names), reversed(up.defaults)),
             *zip(up.kwonlyargs, up.kw_defaults, strict=True),
         ]
         return next((arg.arg for arg, default in pairs if default is node), "")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from types import ModuleType
 
+from jumar.core.compat import zip
 from jumar.core.edit import Edit
 from jumar.migrate.document import Change
 from jumar.migrate.passes.torch.styles import agnostic, npu, runtime

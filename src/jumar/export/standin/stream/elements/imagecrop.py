@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.export.standin.stream.elements.imagedecoder import resized
 from jumar.export.standin.stream.frame import Frame, Picture

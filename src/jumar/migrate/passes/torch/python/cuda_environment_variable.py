@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from jumar.core.compat import zip
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
 from jumar.migrate.document import WRITTEN_STYLES

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from jumar.core.compat import MatchValue
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
 from jumar.migrate.document import WRITTEN_STYLES
@@ -74,7 +75,7 @@ def _agnostic(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
     message = f"backend {file.text(node)} becomes the device's own"
     parent = file.parent(node)
     start, end = file.source.span(node)
-    if node in file.lost or node.value != "nccl" or isinstance(parent, (ast.Dict, ast.Subscript, ast.MatchValue)):
+    if node in file.lost or node.value != "nccl" or isinstance(parent, (ast.Dict, ast.Subscript, MatchValue)):
         yield file.report(RULE, node, State.HAND, message, "add a case for `hccl`, the backend of NPUs")
     elif isinstance(parent, (ast.List, ast.Tuple, ast.Set)):
         known = any(isinstance(item, ast.Constant) and item.value == "hccl" for item in parent.elts)

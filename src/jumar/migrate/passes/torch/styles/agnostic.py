@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 
+from jumar.core.compat import MatchValue
 from jumar.core.edit import Edit
 from jumar.migrate import copied
 from jumar.migrate.document import Change
@@ -154,7 +155,7 @@ def type_string(file: PyFile, node: ast.Constant) -> Change | None:
         return None
     start, end = file.source.span(node)
     name = str(node.value).rpartition(".")[2]
-    if b"\n" in file.source.data[start:end] or isinstance(file.parent(node), (ast.FormattedValue, ast.MatchValue)):
+    if b"\n" in file.source.data[start:end] or isinstance(file.parent(node), (ast.FormattedValue, MatchValue)):
         return None
     return Change((Edit(start, end, f'{HELPER}.tensor_type("{name}")'.encode()),), needs(file))
 

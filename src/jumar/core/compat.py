@@ -1,0 +1,107 @@
+"""What Python 3.9 and 3.10 lack, in one place; with the last of them, this file goes.
+
+Import from here what is named below. Everything else of the package runs unchanged from 3.9 on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+__all__ = [
+    "UTC", "MatchAs", "MatchMapping", "MatchSingleton", "MatchStar", "MatchValue", "StrEnum", "Traversable",
+    "add_note", "dataclass", "pairwise", "stdlib_module_names", "tomllib", "zip",
+]  # fmt: skip
+
+if TYPE_CHECKING or sys.version_info >= (3, 11):
+    from datetime import UTC
+    from enum import StrEnum
+    from importlib.resources.abc import Traversable
+
+    import tomllib
+else:
+    from datetime import timezone
+    from enum import Enum
+    from importlib.abc import Traversable
+
+    import tomli as tomllib
+
+    UTC = timezone.utc
+
+    class StrEnum(str, Enum):
+        """Members are strings, and print as such."""
+
+        __str__ = str.__str__
+        __format__ = str.__format__
+
+        @staticmethod
+        def _generate_next_value_(name: str, *_: Any) -> str:
+            return name.lower()
+
+
+if TYPE_CHECKING or sys.version_info >= (3, 10):
+    from ast import MatchAs, MatchMapping, MatchSingleton, MatchStar, MatchValue
+    from builtins import zip  # noqa: UP029
+    from dataclasses import dataclass
+    from itertools import pairwise
+else:
+    import ast
+    import builtins
+    import dataclasses
+    import itertools
+
+    _T = TypeVar("_T")
+    _END = object()
+    # No tree of 3.9 has them.
+    MatchAs, MatchMapping, MatchSingleton, MatchStar, MatchValue = (
+        type(name, (ast.AST,), {}) for name in ("MatchAs", "MatchMapping", "MatchSingleton", "MatchStar", "MatchValue")
+    )
+
+    def zip(*columns: Iterable[Any], strict: bool = False) -> Iterator[tuple[Any, ...]]:
+        """As the built-in one, which has no `strict` yet."""
+        return _strictly(columns) if strict else builtins.zip(*columns)
+
+    def _strictly(columns: tuple[Iterable[Any], ...]) -> Iterator[tuple[Any, ...]]:
+        for row in itertools.zip_longest(*columns, fillvalue=_END):
+            if any(one is _END for one in row):
+                raise ValueError("zip() arguments have different lengths")
+            yield row
+
+    def pairwise(values: Iterable[_T]) -> Iterator[tuple[_T, _T]]:
+        """Each value with the next one."""
+        rest = list(values)
+        return builtins.zip(rest, rest[1:])
+
+    def dataclass(cls: type | None = None, *, slots: bool = False, kw_only: bool = False, **options: Any) -> Any:
+        """Without `slots`, which only save memory. Keywords have no order: `kw_only` puts required fields first."""
+
+        def wrap(cls: type) -> type:
+            if kw_only:
+                names = vars(cls).get("__annotations__", {})
+                cls.__annotations__ = dict(sorted(names.items(), key=lambda item: hasattr(cls, item[0])))
+            return dataclasses.dataclass(**options)(cls)
+
+        return wrap if cls is None else wrap(cls)
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """Add a line to what a traceback of this error ends with."""
+    if sys.version_info >= (3, 11):
+        error.add_note(note)
+    elif error.args and isinstance(error.args[0], str):
+        error.args = (f"{error.args[0]}\n{note}", *error.args[1:])
+        if isinstance(error, ImportError):
+            error.msg = error.args[0]
+
+
+def stdlib_module_names() -> frozenset[str]:
+    """Top-level modules that come with Python."""
+    if sys.version_info >= (3, 10):
+        return sys.stdlib_module_names
+    import os
+    import sysconfig
+
+    paths = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib") + "/lib-dynload")
+    files = (name for path in paths if os.path.isdir(path) for name in os.listdir(path))
+    return frozenset({*sys.builtin_module_names, *(name.partition(".")[0] for name in files)} - {"site-packages"})
