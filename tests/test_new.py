@@ -9,12 +9,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from jumar.core.compat import tomllib
 from jumar.emulate import env
 
 _ROOT = Path(__file__).resolve().parents[1]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from jumar.core.compat import tomllib
 
 DATA = sorted((Path(__file__).parents[1] / "docs" / "results" / "data").glob("*.toml"))
 

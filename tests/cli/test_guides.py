@@ -6,11 +6,11 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
+from jumar.core.compat import tomllib
 from jumar.migrate import config
 from jumar.migrate.project import migrate_bytes
 

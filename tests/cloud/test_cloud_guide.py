@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from jumar.cloud import target
+from jumar.core.compat import tomllib
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "cloud.md"
 

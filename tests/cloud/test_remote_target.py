@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from jumar.cloud.standin import service
+from jumar.core.compat import tomllib
 from program_files import program_text
 
 pytest.importorskip("obs", reason="esdk-obs-python is the official client of OBS")
@@ -101,7 +102,6 @@ def _login(endpoint: str, name: str, password: str) -> str:
 def test_a_token_is_enough_for_modelarts_and_not_for_obs(
     jumar: Jumar, pair: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import tomllib
     import urllib.error
 
     table = tomllib.loads(Path("jumar.toml").read_text())["cloud"]["targets"]["centre"]

@@ -48,7 +48,7 @@ def test_order_matters_and_layout_does_not() -> None:
 def test_statistics_are_those_of_the_tensor() -> None:
     a = torch.tensor([1.0, -2.0, 3.0])
     row = _rows(a)[0]
-    assert dict(zip(STATS, row.tolist(), strict=False)) == pytest.approx(
+    assert dict(zip(STATS, row.tolist())) == pytest.approx(
         {"min": -2, "max": 3, "sum": 2, "norm": 14**0.5, "nan": 0, "inf": 0}
     )
     bad = _rows(torch.tensor([float("nan"), float("inf"), 1.0, float("-inf")]))[0]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import tomllib
 from ctypes import byref, c_bool, c_double, c_float, c_int8, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from jumar.core.compat import tomllib
 from jumar.emulate import env
 
 TYPES = {"float32": 0, "float16": 1, "int32": 3, "uint8": 4, "int64": 9, "float64": 11, "bool": 12}

@@ -8,13 +8,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from importlib import util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from jumar.core.compat import tomllib
 from jumar.emulate import env
 
 _ROOT = Path(__file__).resolve().parents[2]

@@ -12,6 +12,7 @@ import numpy
 import pytest
 from onnx_models import tiny
 
+from jumar.core.compat import zip
 from jumar.export.standin import pyacl
 from jumar.export.standin.pyacl.pictures import BGR, NV12, NV21, RGB
 from jumar.export.standin.pyacl.state import INVALID_PARAM, NO_CALLBACK, REPORT_TIMEOUT, STATE

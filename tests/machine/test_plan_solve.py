@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.core.finding import Level
 from jumar.machine.plan import build, request

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from jumar.core.compat import pairwise
 from jumar.machine.parse import hccn_tool, install_log, pci, version_info
 from jumar.machine.parse.layout import UnknownLayout
 

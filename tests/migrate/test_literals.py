@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from jumar.core.compat import zip
 from jumar.core.source import Source
 from jumar.migrate.literals import Segment, pieces, relocate, segments
 from jumar.migrate.pyfile import PyFile

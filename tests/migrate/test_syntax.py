@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_module
 import shlex
-import tomllib
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ import yaml as yaml_module
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jumar.core.compat import tomllib
 from jumar.migrate import embedded
 from jumar.migrate.syntax import (
     dockerfile,

@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.parallel import balance, hardware, models
 from jumar.parallel.plan import Job

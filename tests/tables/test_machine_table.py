@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from importlib.resources import files
 
+from jumar.core.compat import tomllib
 from jumar.tables import chips
 from jumar.tables.load import table
 

@@ -7,13 +7,13 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import stamps
+from jumar.core.compat import tomllib
 from jumar.tables import mindspore_versions, tested, versions
 
 ROOT = Path(__file__).parents[2]
