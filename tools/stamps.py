@@ -33,21 +33,21 @@ class Stamp(NamedTuple):
 
 
 def stamps() -> list[Stamp]:
-    pair, mindspore, pythons = tested.pair(), tested.mindspore(), tested.pythons()
-    project, lowest, v = ("pyproject.toml",), pythons[0], f"({_VERSION})"
-    classifiers = "".join(f'    "Programming Language :: Python :: {version}",\n' for version in pythons)
+    pair, mindspore, supported = tested.pair(), tested.mindspore(), tested.supported()
+    project, lowest, own, v = ("pyproject.toml",), supported[0], tested.pythons()[0], f"({_VERSION})"
+    classifiers = "".join(f'    "Programming Language :: Python :: {version}",\n' for version in supported)
     numpy = table("tested.toml")["python"]["numpy"]
     return [
         Stamp(project, rf'requires-python = ">={v}"', (lowest,)),
-        Stamp(project, rf'(?<=\npython_version = "){v}', (lowest,)),
-        Stamp(project, r'target-version = "py(\d+)"', (lowest.replace(".", ""),)),
+        Stamp(project, rf'(?<=\npython_version = "){v}', (own,)),
+        Stamp(project, r'(?<=\ntarget-version = "py)(\d+)"', (lowest.replace(".", ""),)),
         Stamp(project, r'((?:    "Programming Language :: Python :: [\d.]+",\n)+)', (classifiers,)),
         Stamp(
             project,
             rf'emulator = \["torch=={v}", "torch_npu=={v}", "numpy([^"]*)"',
             (pair.torch, pair.torch_npu, numpy),
         ),
-        Stamp((".github/workflows/*.yml",), rf'python-version: "{v}"', (lowest,)),
+        Stamp((".github/workflows/*.yml",), rf'python-version: "{v}"', (own,)),
         Stamp(PAGES, rf"pip install torch=={v}", (pair.torch,)),
         Stamp(PAGES, rf"jumar-torch-{v}", (pair.torch,)),
         Stamp(PAGES, rf"torch {v} (?:and|与) torch_npu {v}(?=, the tested pair|。)", (pair.torch, pair.torch_npu)),

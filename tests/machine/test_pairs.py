@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
+from jumar.core.compat import pairwise
 from jumar.machine import pairs
 from jumar.machine.pairs import Fit
 from jumar.tables import cann as releases
@@ -45,7 +44,7 @@ def test_drivers_of_the_950_are_compared_by_product_only() -> None:
 
 def test_every_kit_runs_its_own_cann_and_no_kit_runs_a_much_newer_one() -> None:
     kits = sorted((kit for kit in releases.kits().values() if kit.hdk), key=lambda kit: releases.key(kit.cann))
-    for older, newer in itertools.pairwise(kits):
+    for older, newer in pairwise(kits):
         assert pairs.driver_and_cann(str(newer.hdk), newer.cann).fit is not Fit.DOES_NOT
         if releases.driver_key(str(older.hdk)) < releases.driver_key(str(newer.hdk)):
             assert pairs.driver_and_cann(str(older.hdk), newer.cann).fit is Fit.DOES_NOT

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from jumar.core.compat import stdlib_module_names
 from jumar.migrate import copied
 from jumar.tables.load import table
 from program_files import program_text
@@ -42,7 +43,7 @@ def test_helper_needs_no_package() -> None:
     tree = ast.parse(HELPER)
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(tree))
-    assert names - {"moxing"} <= sys.stdlib_module_names
+    assert names - {"moxing"} <= stdlib_module_names()
 
 
 def test_helper_knows_the_same_names_as_the_table() -> None:

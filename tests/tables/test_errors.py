@@ -79,7 +79,12 @@ def test_variables_of_an_npu_machine() -> None:
 
 
 def _texts(pattern: str) -> Iterator[str]:
-    import re._parser as parser
+    import sys
+
+    if sys.version_info >= (3, 11):
+        import re._parser as parser
+    else:
+        import sre_parse as parser
 
     return _sequence(list(parser.parse(pattern)))
 

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 __all__ = [
     "UTC", "MatchAs", "MatchMapping", "MatchSingleton", "MatchStar", "MatchValue", "StrEnum", "Traversable",
-    "add_note", "dataclass", "pairwise", "stdlib_module_names", "tomllib", "zip",
+    "add_note", "dataclass", "entry_points", "pairwise", "stdlib_module_names", "tomllib", "zip",
 ]  # fmt: skip
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 if TYPE_CHECKING or sys.version_info >= (3, 11):
     from datetime import UTC
@@ -93,6 +96,15 @@ def add_note(error: BaseException, note: str) -> None:
         error.args = (f"{error.args[0]}\n{note}", *error.args[1:])
         if isinstance(error, ImportError):
             error.msg = error.args[0]
+
+
+def entry_points(group: str) -> list[EntryPoint]:
+    """What installed packages offer under this name."""
+    from importlib import metadata
+
+    if sys.version_info >= (3, 10):
+        return list(metadata.entry_points(group=group))
+    return list(metadata.entry_points().get(group, ()))
 
 
 def stdlib_module_names() -> frozenset[str]:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import importlib.metadata
 import importlib.util
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +27,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from jumar.core import discover
-from jumar.core.compat import dataclass
+from jumar.core.compat import dataclass, entry_points
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Safety
 from jumar.core.source import Source
@@ -193,7 +192,7 @@ def _units(one: Pass, language: str, extra: tuple[str, ...]) -> tuple[Unit, ...]
     if importlib.util.find_spec(package) is not None:
         modules += discover.modules(package)
     if one.takes_plugins and language == "python":
-        modules += [point.load() for point in importlib.metadata.entry_points(group="jumar.rules")]
+        modules += [point.load() for point in entry_points("jumar.rules")]
         modules += [_load(path) for path in extra]
     return tuple(_unit(module, one.area or language, one) for module in modules if hasattr(module, "RULE"))
 

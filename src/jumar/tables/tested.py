@@ -65,5 +65,10 @@ def pair_hint() -> str:
 
 
 def pythons() -> tuple[str, ...]:
-    """Lowest first."""
+    """Of the whole suite with the default pair, lowest first."""
     return tuple(table("tested.toml")["python"]["versions"])
+
+
+def supported() -> tuple[str, ...]:
+    """Every Python that Jumar installs on, lowest first."""
+    return tuple(table("tested.toml")["python"]["supported"])
