@@ -133,6 +133,9 @@ PROFILE_STEPS = _row(
     INTERNAL)
 QUIET = _row("JUMAR_QUIET", _SWITCH, _on, False, "`1`: nothing says that cards are emulated")
 RECORD = _row("JUMAR_RECORD", _TEXT, str, "", "what `jumar compare record` asks of the program", INTERNAL)
+REFUSAL_FILE = _row(
+    "JUMAR_REFUSAL_FILE", _PATH, str, "", "file for refused calls and fallbacks to the CPU, one per line",
+    INTERNAL)
 REFUSALS: Variable[bool | None] = _row(
     "JUMAR_REFUSALS", _SWITCH, _on, None,
     "refused calls on stderr: not set, each function once; `1`, every call, operators too; `0`, none")

@@ -26,7 +26,7 @@ def connect() -> None:
     def start_with_glue(*args: Any, **kwargs: Any) -> Any:
         try:
             install()
-            if variables.OPS.read():
+            if variables.OPS.read() or variables.REFUSAL_FILE.read():
                 _record()
         except UserError as error:
             if error.hint:

@@ -8,6 +8,8 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from jumar.runtime import refusals
+from jumar.runtime.refusals import Kind
 from jumar.tables import operators
 
 Function = Callable[..., Any]
@@ -47,7 +49,7 @@ def load(name: str) -> None:
         return
     entry = find(name)
     if entry is None:
-        raise NotImplementedError(refusal(name))
+        raise not_implemented(name)
     space = "aten" if name.startswith("aten::") else "npu"
     if space not in _LIBRARIES:
         _LIBRARIES[space] = torch.library.Library(f"jumar_{space}", "FRAGMENT")
@@ -83,18 +85,19 @@ def implemented() -> dict[str, Entry]:
     return _TABLE
 
 
-def refusal(name: str) -> str:
-    """What a program is told that calls an operator without an implementation."""
+def not_implemented(name: str) -> NotImplementedError:
+    """The error for an operator without an implementation."""
     full = name if name.startswith("aten::") else f"npu::{name}"
+    refusals.note(Kind.OPERATOR, full)
     row = operators.carrier(full)
-    if row is not None and row.carried == "refused":
-        return f"{full} {row.why}; `jumar emulate coverage` lists what is"
-    return f"{full} is not implemented by the emulator; `jumar emulate coverage` lists what is"
+    why = row.why if row is not None and row.carried == "refused" else "is not implemented by the emulator"
+    return NotImplementedError(f"{full} {why}; `jumar emulate coverage` lists what is")
 
 
-def not_emulated(what: str) -> NotImplementedError:
-    """The error for an argument that an implemented operator does not handle."""
-    return NotImplementedError(f"{what} is not emulated; `jumar emulate coverage` lists what is")
+def not_emulated(name: str, what: str) -> NotImplementedError:
+    """The error for an argument that the operator `npu::NAME` does not handle: "NAME WHAT is not emulated"."""
+    refusals.note(Kind.ARGUMENTS, f"npu::{name}")
+    return NotImplementedError(f"{name} {what} is not emulated; `jumar emulate coverage` lists what is")
 
 
 def _in_place(function: Function) -> Function:
