@@ -1,4 +1,4 @@
-"""Runs a command on the emulated machine and says what really happened, as findings."""
+"""Runs a command on the emulated machine and turns what happened into findings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BEGIN = "Traceback (most recent call last)"
 
 
 class Trace(NamedTuple):
-    """What a traceback tells."""
+    """The parts of a traceback that matter here."""
 
     error: str
     """Its last line."""
@@ -76,7 +76,7 @@ def run(words: Sequence[str], folder: Path, environ: Mapping[str, str]) -> Outco
 
 
 def findings(outcome: Outcome, folder: Path, place: Callable[[str, int], Where]) -> list[Finding]:
-    """What to tell: `place` says where a line of the migrated project is for the user."""
+    """The findings; `place` maps a line of the migrated project to the user's file."""
     found = [_fallback(item, _where(item.site, folder, place)) for item in outcome.operators if item.how == "fallback"]
     if outcome.code != 0:
         return [*found, _failure(outcome, place(*outcome.site) if outcome.site else None)]

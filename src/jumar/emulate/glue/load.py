@@ -39,7 +39,7 @@ def connect() -> None:
 
 @functools.cache
 def install() -> int:
-    """Takes over torch_npu's operators; the number of them."""
+    """Takes over torch_npu's operators and returns how many."""
     library = _open(build.library())
     os.environ.update(probe.settings())
     soc = env.socs().get(variables.SOC.read(), {})
@@ -63,7 +63,7 @@ def install() -> int:
 
 
 def _chip(soc: dict[str, Any]) -> int:
-    """Its group among those that rows of the table of operators name."""
+    """The number of the chip's group in the table of operators."""
     if not soc.get("bf16", True):
         return operators.CHIPS.index("older")
     newest = variables.SOC.read().startswith(("Ascend950", "Ascend350"))

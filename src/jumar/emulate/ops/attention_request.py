@@ -19,7 +19,7 @@ from jumar.emulate.ops.registry import not_emulated
 
 
 class Request(NamedTuple):
-    """One call in the words all versions share."""
+    """The arguments of a call, under the names that all versions share."""
 
     name: str
     """Of the operator."""
