@@ -16,12 +16,15 @@ Function = Callable[..., Any]
 _F = TypeVar("_F", bound=Function)
 
 
-class Entry(NamedTuple):
+class Reference(NamedTuple):
+    """The implementation of an NPU-only operator on CPU tensors."""
+
     function: Function
     source: str
+    """The module that has it."""
 
 
-_TABLE: dict[str, Entry] = {}
+_TABLE: dict[str, Reference] = {}
 _LOADED: set[str] = set()
 _LIBRARIES: dict[str, Any] = {}
 
@@ -35,7 +38,7 @@ def operator(*names: str) -> Callable[[_F], _F]:
 
     def declare(function: _F) -> _F:
         for name in names or (function.__name__,):
-            _TABLE[name] = Entry(function, function.__module__.rsplit(".", 1)[-1])
+            _TABLE[name] = Reference(function, function.__module__.rsplit(".", 1)[-1])
         return function
 
     return declare
@@ -47,8 +50,8 @@ def load(name: str) -> None:
 
     if name in _LOADED:
         return
-    entry = find(name)
-    if entry is None:
+    found = find(name)
+    if found is None:
         raise not_implemented(name)
     space = "aten" if name.startswith("aten::") else "npu"
     if space not in _LIBRARIES:
@@ -57,11 +60,11 @@ def load(name: str) -> None:
     base, _, overload = short.partition(".")
     schema = str(torch._C._get_schema(f"{space}::{base}", overload)).removeprefix(f"{space}::")
     _LIBRARIES[space].define(schema)
-    _LIBRARIES[space].impl(short, entry.function, "CPU")
+    _LIBRARIES[space].impl(short, found.function, "CPU")
     _LOADED.add(name)
 
 
-def find(name: str) -> Entry | None:
+def find(name: str) -> Reference | None:
     """The implementation of an operator, its out= and in-place forms made from the plain one."""
     table = implemented()
     if name in table:
@@ -76,7 +79,7 @@ def find(name: str) -> Entry | None:
 
 
 @functools.cache
-def implemented() -> dict[str, Entry]:
+def implemented() -> dict[str, Reference]:
     """All declared operators. Importing the families takes some 50 ms, so it waits for the first one."""
     import jumar.emulate.ops as package
 
