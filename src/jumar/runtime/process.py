@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, Any, NamedTuple, NoReturn
@@ -132,6 +133,11 @@ def fork(then: Callable[[], NoReturn], stderr: int = -1) -> int:
         os.write(2, f"error: {error.message}\n".encode())
     finally:
         os._exit(EXIT_FAILED)
+
+
+def leave(process: Process) -> None:
+    """Let a process outlive us. While we live it is waited for, so that it does not stay as a zombie when it ends."""
+    threading.Thread(target=process.wait, daemon=True).start()
 
 
 def end(processes: Iterable[Process], grace: float) -> None:
