@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _OF_PYTEST = {"PYTEST_CURRENT_TEST"}
-_OF_TORCH = {"ASCEND_HOME_PATH", "ASCEND_OPP_PATH", "TASK_QUEUE_ENABLE", "TORCH_DEVICE_BACKEND_AUTOLOAD"}
-"""Set by the first `import torch` of a process, for as long as it lives."""
+_OF_TORCH = {"ASCEND_HOME_PATH", "ASCEND_OPP_PATH", "TASK_QUEUE_ENABLE", "TORCHINDUCTOR_CACHE_DIR"}
+_OF_TORCH |= {"TORCH_DEVICE_BACKEND_AUTOLOAD"}
+"""Set by the first `import torch` or the first compilation of a process, for as long as it lives."""
 
 
 @contextmanager
