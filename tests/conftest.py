@@ -6,12 +6,13 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+import leaks
 import mindspore_python
 from jumar import start
 from jumar.cli.main import main
@@ -57,7 +58,14 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _leaks_nothing() -> Iterator[None]:
+    """A test that changes the environment or the working directory for those after it fails."""
+    with leaks.none():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(_leaks_nothing: None, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes the user's cache; the workers of one run share one, so that the glue is built once."""
     base = tmp_path_factory.getbasetemp()
     monkeypatch.setenv("XDG_CACHE_HOME", str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"))

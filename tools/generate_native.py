@@ -105,7 +105,8 @@ def _operators(tables: Collection[dict[str, Any]]) -> str:
     for table in tables:
         for name in sorted({*table.get("operators", ())} - works):
             for symbol in (name, name + "GetWorkspaceSize"):
-                lines.append(f'int32_t {symbol}() {{ return jumar::refuse("{symbol}", jumar::{table["refusal"]}); }}')
+                call = f'jumar::refuse("{symbol}", jumar::{table["refusal"]}, "{name}")'
+                lines.append(f"int32_t {symbol}() {{ return {call}; }}")
     return "\n".join([*lines, _CLOSE, ""])
 
 

@@ -13,6 +13,7 @@
 #include "aclop/run.h"
 #include "api.h"
 #include "machine/error.h"
+#include "machine/refusals.h"
 
 using namespace jumar;
 
@@ -35,6 +36,7 @@ int32_t keep_list(void* attr, const char* name, int32_t count, const T* values) 
 
 int32_t refuse_operator(const char* function, const char* type) {
   const std::string name = type != nullptr ? type : "?";
+  note(Refusal::kOperator, name);
   return fail_aloud(ACL_ERROR_OP_NOT_FOUND, name.c_str(),
                     "jumar: operator `" + name + "` (" + function +
                         ") is not emulated (state: refused); `jumar emulate coverage` lists what is");

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "machine/error.h"
+#include "machine/refusals.h"
 
 namespace jumar {
 namespace {
@@ -63,6 +64,7 @@ void Queue::submit(Work work) {
     work.run = [run = std::move(work.run)]() -> Failure {
       Failure failure = run();  // other ranks wait for it
       if (failure.code != 0) return failure;
+      note(Refusal::kArguments, "collective");
       return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "a collective inside a captured graph is not emulated"};
     };
   }

@@ -33,6 +33,7 @@ int32_t execute(const char* name, void* handle, void* stream) {
     } catch (const kernels::Fault& fault) {
       code = fail(ACL_ERROR_RT_AICPU_EXCEPTION, "jumar: `%s`: %s", name, fault.what());
     } catch (const std::exception& problem) {
+      kernels::note_limit(name, problem);
       code = fail(ACL_ERROR_INVALID_PARAM, "jumar: `%s`: %s", name, problem.what());
     }
   }

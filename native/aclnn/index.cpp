@@ -51,5 +51,5 @@ OPERATOR(aclnnIndex, {
 OPERATOR(aclnnIndexPutImpl, put(add ? Write::kAdd : Write::kReplace, view(self), Indices(indices).chosen, view(source)))
 OPERATOR(aclnnEmbedding, select(view(weight), 0, view(index), view(out)))
 OPERATOR(aclnnEmbeddingDenseBackward,
-         if (by_frequency) throw Unsupported("scaling by frequency is not emulated");
+         if (by_frequency) throw NotEmulated("scaling by frequency is not emulated");
          embedding_gradient(view(grad), view(index), static_cast<int64_t>(rows), static_cast<int64_t>(ignored), view(out)))

@@ -34,7 +34,7 @@ Window window(Ints step, Ints padding, Ints gap) {
 }
 
 Window filter_window(In weight, Ints step, Ints padding, Ints gap) {
-  if (weight->dims.size() != 4) throw Unsupported("convolution with a kernel " + text(weight->dims) + " is not emulated");
+  if (weight->dims.size() != 4) throw NotEmulated("convolution with a kernel " + text(weight->dims) + " is not emulated");
   Window w = window(step, padding, gap);
   w.height = weight->dims[2];
   w.width = weight->dims[3];
@@ -98,8 +98,8 @@ OPERATOR(aclnnMaxPool2dWithIndices,
 OPERATOR(aclnnMaxPool2dWithIndicesBackward,
          max_pool_gradient(view(grad), view(self), reaching(pool_window(kernel, step, padding, gap), round_up), view(out)))
 OPERATOR(aclnnAvgPool2d,
-         if (round_up) throw Unsupported("average pooling with ceil_mode is not emulated");
+         if (round_up) throw NotEmulated("average pooling with ceil_mode is not emulated");
          average_pool(view(self), pool_window(kernel, step, padding, nullptr), count_padding, fixed, view(out)))
 OPERATOR(aclnnAvgPool2dBackward,
-         if (round_up) throw Unsupported("average pooling with ceil_mode is not emulated");
+         if (round_up) throw NotEmulated("average pooling with ceil_mode is not emulated");
          average_pool_gradient(view(grad), pool_window(kernel, step, padding, nullptr), count_padding, fixed, view(out)))

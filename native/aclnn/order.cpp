@@ -63,7 +63,7 @@ OPERATOR(aclnnMedian, {
   // The smaller one of the two in the middle.
   const View x = view(self);
   const View flat{x.type, {count(x.dims)}, {1}, x.data};
-  if (x.strides != packed_strides(x.dims)) throw Unsupported("the median of a view is not emulated");
+  if (x.strides != packed_strides(x.dims)) throw NotEmulated("the median of a view is not emulated");
   std::vector<double> sorted(static_cast<size_t>(count(x.dims)));
   const View all{kDouble, flat.dims, {1}, sorted.data()};
   sort(flat, 0, false, &all, nullptr);

@@ -16,7 +16,7 @@ int64_t axis_in(const Arguments& a, size_t input, const char* attribute, int64_t
 }
 
 void gather_slices(const Arguments& a) {
-  if (a.number("batch_dims", 0) != 0) throw Unsupported("GatherV2 with batch dimensions is not emulated");
+  if (a.number("batch_dims", 0) != 0) throw NotEmulated("GatherV2 with batch dimensions is not emulated");
   select(a.in(0), axis_in(a, 2, "axis", 0), a.in(1), a.out(0));
 }
 
@@ -58,7 +58,7 @@ void scatter_rows(const Arguments& a) {
 
 void scatter_elements(const Arguments& a) {
   const std::string how = a.text("reduction", "none");
-  if (how != "none" && how != "add" && how != "mul") throw Unsupported("reduction " + how + " is not emulated");
+  if (how != "none" && how != "add" && how != "mul") throw NotEmulated("reduction " + how + " is not emulated");
   scatter(how == "add" ? Write::kAdd : how == "mul" ? Write::kMultiply : Write::kReplace, a.in(0),
           static_cast<int64_t>(a.number("axis", 0)), a.in(1), a.in(2), a.out(0));
 }

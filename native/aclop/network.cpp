@@ -15,7 +15,7 @@ using namespace kernels;
 
 void only_nchw(const Arguments& a) {
   const std::string format = a.text("data_format", "NCHW");
-  if (format != "NCHW" && format != "ND") throw Unsupported("data format " + format + " is not emulated");
+  if (format != "NCHW" && format != "ND") throw NotEmulated("data format " + format + " is not emulated");
 }
 
 // Lists of four are (N, C, H, W), of two (H, W).
@@ -26,7 +26,7 @@ int64_t spatial(const Dims& list, size_t which) {
 
 Window convolution_window(const Arguments& a, const Dims& weight) {
   only_nchw(a);
-  if (weight.size() != 4) throw Unsupported("convolution with a kernel " + text(weight) + " is not emulated");
+  if (weight.size() != 4) throw NotEmulated("convolution with a kernel " + text(weight) + " is not emulated");
   Window w;
   const Dims step = a.list("strides"), gap = a.list("dilations"), padding = a.list("pads");
   w.height = weight[2], w.width = weight[3];
@@ -55,7 +55,7 @@ Window pool_window(const Arguments& a, const Dims& image) {
     share(image.at(2), w.height, w.step_y, &w.top, &w.bottom);
     share(image.at(3), w.width, w.step_x, &w.left, &w.right);
   } else if (padding != "VALID") {
-    throw Unsupported("padding " + padding + " is not emulated");
+    throw NotEmulated("padding " + padding + " is not emulated");
   }
   return w;
 }

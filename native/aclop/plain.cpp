@@ -57,7 +57,7 @@ void filled(const Arguments& a) {
 template <bool Logarithm>
 void softmax_of(const Arguments& a) {
   const Dims axes = a.list("axes");
-  if (axes.size() > 1) throw Unsupported("softmax over several axes is not emulated");
+  if (axes.size() > 1) throw NotEmulated("softmax over several axes is not emulated");
   softmax(a.in(0), axes.empty() ? -1 : axes[0], Logarithm, a.out(0));
 }
 

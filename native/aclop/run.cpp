@@ -71,6 +71,7 @@ int32_t run(const char* type, const Arguments& arguments, bool* known) {
     found->run(arguments);
     return ACL_SUCCESS;
   } catch (const std::exception& problem) {
+    kernels::note_limit(type, problem);
     return fail_aloud(ACL_ERROR_INVALID_PARAM, type, std::string("jumar: operator `") + type + "`: " + problem.what());
   }
 }

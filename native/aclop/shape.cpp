@@ -22,7 +22,7 @@ Padding padding_of(const Arguments& a) {
   if (how == "constant") return Padding::kConstant;
   if (how == "reflect" || how == "REFLECT") return Padding::kReflect;
   if (how == "edge") return Padding::kEdge;
-  throw Unsupported("padding mode " + how + " is not emulated");
+  throw NotEmulated("padding mode " + how + " is not emulated");
 }
 
 void pad_of(const Arguments& a) {
@@ -57,7 +57,7 @@ View strided(View x, const Arguments& a) {
   const auto step = a.has_in(3) ? load<int64_t>(a.in(3)) : Dims(begin.size(), 1);
   const auto mask = [&](const char* name, size_t axis) { return (static_cast<int64_t>(a.number(name, 0)) >> axis & 1) != 0; };
   for (const char* name : {"ellipsis_mask", "new_axis_mask"})
-    if (a.number(name, 0) != 0) throw Unsupported(std::string(name) + " is not emulated");
+    if (a.number(name, 0) != 0) throw NotEmulated(std::string(name) + " is not emulated");
   for (size_t axis = 0; axis < begin.size(); ++axis) {
     const int64_t from = mask("begin_mask", axis) ? 0 : begin[axis];
     const int64_t to = mask("shrink_axis_mask", axis) ? (from == -1 ? x.dims.at(axis) : from + 1)

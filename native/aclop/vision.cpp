@@ -26,7 +26,7 @@ void resize_gradient_of(const Arguments& a) {
 
 // A volume of depth one is an image.
 View flat(View x) {
-  if (x.dims.size() != 5 || x.dims[2] != 1) throw Unsupported("pooling of a volume " + text(x.dims) + " is not emulated");
+  if (x.dims.size() != 5 || x.dims[2] != 1) throw NotEmulated("pooling of a volume " + text(x.dims) + " is not emulated");
   x.dims.erase(x.dims.begin() + 2);
   x.strides.erase(x.strides.begin() + 2);
   return x;
@@ -60,7 +60,7 @@ void max_pool_with_places_gradient(const Arguments& a) {
 
 void average_pool_volume(const Arguments& a) {
   if (a.number("ceil_mode", 0) != 0 && a.number("count_include_pad", 1) != 0)
-    throw Unsupported("average pooling with ceil_mode is not emulated");
+    throw NotEmulated("average pooling with ceil_mode is not emulated");
   average_pool(flat(a.in(0)), volume_window(a), a.number("count_include_pad", 1) != 0,
                static_cast<int64_t>(a.number("divisor_override", 0)), flat(a.out(0)));
 }

@@ -10,6 +10,7 @@
 #include "hccl/setup.h"
 #include "hccl/table.h"
 #include "machine/error.h"
+#include "machine/refusals.h"
 
 namespace jumar::hccl {
 namespace {
@@ -38,6 +39,8 @@ int32_t attempt(const char* function, Body body) {
     body();
     return HCCL_SUCCESS;
   } catch (const Broken& broken) {
+    const bool several = broken.fault == Fault::kTableMachines || broken.fault == Fault::kOtherMachine;
+    if (several) note(Refusal::kArguments, function);
     return fail(code_of(broken.fault), "%s: %s", function, broken.text.c_str());
   } catch (const std::exception& error) {
     return fail(HCCL_E_INTERNAL, "%s: %s", function, error.what());

@@ -13,7 +13,7 @@ struct Shape {
 
 Shape shape_of(const Dims& x, const Dims& weight, const Dims& out, int64_t groups) {
   if (x.size() != 4 || weight.size() != 4 || out.size() != 4)
-    throw Unsupported("convolution of " + text(x) + " with " + text(weight) + ": only images (N, C, H, W) are emulated");
+    throw NotEmulated("convolution of " + text(x) + " with " + text(weight) + ": only images (N, C, H, W) are emulated");
   if (groups < 1 || x[1] != weight[1] * groups || out[1] != weight[0] || weight[0] % groups != 0)
     throw Unsupported("convolution of " + text(x) + " with " + text(weight) + ": channels and groups do not fit");
   return {x[0], x[1], x[2], x[3], weight[0], out[2], out[3], groups, weight[1], weight[0] / groups};

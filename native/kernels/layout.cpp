@@ -35,7 +35,7 @@ View along_channels(View x, size_t rank) {
 }
 
 View sliced(const View& x, int64_t axis, int64_t start, int64_t end, int64_t step) {
-  if (step < 1) throw Unsupported("a slice with step " + std::to_string(step) + " is not emulated");
+  if (step < 1) throw NotEmulated("a slice with step " + std::to_string(step) + " is not emulated");
   const size_t which = at(axis_of(axis, x.dims.size()));
   const int64_t size = x.dims[which];
   const auto inside = [size](int64_t place) { return std::clamp<int64_t>(place < 0 ? place + size : place, 0, size); };

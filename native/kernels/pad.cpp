@@ -84,7 +84,7 @@ void flip(const View& x, const Dims& axes, const View& out) {
 
 void roll(const View& x, const Dims& shifts, const Dims& axes, const View& out) {
   if (axes.empty()) {
-    if (x.strides != packed_strides(x.dims)) throw Unsupported("rolling all elements of a view is not emulated");
+    if (x.strides != packed_strides(x.dims)) throw NotEmulated("rolling all elements of a view is not emulated");
     const View flat{x.type, {count(x.dims)}, {1}, x.data}, to{out.type, flat.dims, {1}, out.data};
     return roll(flat, shifts, {0}, to);
   }

@@ -13,7 +13,7 @@ struct Frame {
 Frame frame_of(const Dims& image, const Dims& pooled) {
   const size_t rank = image.size();
   if ((rank != 3 && rank != 4) || pooled.size() != rank)
-    throw Unsupported("pooling of " + text(image) + " to " + text(pooled) + ": only images (N, C, H, W) are emulated");
+    throw NotEmulated("pooling of " + text(image) + " to " + text(pooled) + ": only images (N, C, H, W) are emulated");
   int64_t planes = 1;
   for (size_t axis = 0; axis + 2 < rank; ++axis) planes *= image[axis];
   return {planes, image[rank - 2], image[rank - 1], pooled[rank - 2], pooled[rank - 1]};
@@ -33,7 +33,7 @@ void each_window(const Frame& f, const Window& w, F&& visit) {
 }
 
 void check_gaps(const Window& w) {
-  if (w.gap_y != 1 || w.gap_x != 1) throw Unsupported("pooling with dilation is not emulated");
+  if (w.gap_y != 1 || w.gap_x != 1) throw NotEmulated("pooling with dilation is not emulated");
 }
 
 // Where the largest value of each window is, the first one of equals; a missing number is the largest.

@@ -53,7 +53,7 @@ Taps taps_of(const Resize& rule, int64_t size, int64_t results) {
 template <class F>
 void each_share(const Resize& rule, const Dims& image, const Dims& result, F&& visit) {
   const size_t rank = image.size();
-  if (rank < 3 || result.size() != rank) throw Unsupported("resizing " + text(image) + " to " + text(result) + " is not emulated");
+  if (rank < 3 || result.size() != rank) throw NotEmulated("resizing " + text(image) + " to " + text(result) + " is not emulated");
   const int64_t height = image[rank - 2], width = image[rank - 1], rows = result[rank - 2], columns = result[rank - 1];
   const Taps down = taps_of(rule, height, rows), across = taps_of(rule, width, columns);
   const int64_t planes = count(image) / std::max<int64_t>(height * width, 1);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "machine/half.h"
+#include "machine/refusals.h"
 
 namespace jumar::kernels {
 namespace {
@@ -50,7 +51,7 @@ void with_storage(int32_t type, F&& run) {
     case kInt64: return run(int64_t{});
     case kUint64: return run(uint64_t{});
     case kBool: return run(Bool{});
-    default: throw Unsupported("data type " + std::to_string(type) + " of aclDataType is not emulated");
+    default: throw NotEmulated("data type " + std::to_string(type) + " of aclDataType is not emulated");
   }
 }
 
@@ -87,6 +88,10 @@ Dims spread(const View& view, const Dims& as) {
 }
 
 }  // namespace
+
+void note_limit(const char* name, const std::exception& problem) {
+  if (dynamic_cast<const NotEmulated*>(&problem) != nullptr) note(Refusal::kArguments, name);
+}
 
 int64_t count(const Dims& dims) {
   int64_t total = 1;

@@ -39,10 +39,17 @@ struct Unsupported : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The same, where a device would do it: the record of refusals names the operator.
+struct NotEmulated : Unsupported {
+  using Unsupported::Unsupported;
+};
+
 // A kernel that stops the program on purpose, as one of the device's AI CPU does.
 struct Fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+void note_limit(const char* name, const std::exception& problem);  // in that record
 
 int64_t count(const Dims& dims);
 Dims packed_strides(const Dims& dims);

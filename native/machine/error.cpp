@@ -10,6 +10,7 @@
 #include <string>
 
 #include "api.h"
+#include "machine/refusals.h"
 
 namespace jumar {
 namespace {
@@ -50,7 +51,8 @@ int32_t fail(int32_t code, const char* format, ...) {
   return code;
 }
 
-int32_t refuse(const char* function, int32_t code) {
+int32_t refuse(const char* function, int32_t code, const char* operation) {
+  note(operation != nullptr ? Refusal::kOperator : Refusal::kFunction, operation != nullptr ? operation : function);
   fail(code, "jumar: `%s` is not emulated (state: refused); `jumar emulate coverage` lists what is", function);
   if (is_first(function)) std::fprintf(stderr, "%s\n", recent().text.c_str());
   return code;

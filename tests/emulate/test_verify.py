@@ -18,6 +18,7 @@ from jumar.core.finding import Where
 from jumar.emulate import verify
 from jumar.emulate.glue import record
 from jumar.emulate.operators import Operator
+from jumar.runtime.refusals import Kind, Refusal
 from jumar.tables import pages
 from program_files import program_text
 
@@ -25,7 +26,9 @@ Jumar = Callable[..., Any]
 _SCRIPT = program_text(__file__, "verified_script")
 
 
-def _outcome(code: int = 0, error: str = "", refused: str = "", operators: tuple[Operator, ...] = ()) -> verify.Outcome:
+def _outcome(
+    code: int = 0, error: str = "", refused: Refusal | None = None, operators: tuple[Operator, ...] = ()
+) -> verify.Outcome:
     return verify.Outcome(code, 1.5, error, ("a.py", 3) if code else None, refused, operators)
 
 
@@ -44,8 +47,17 @@ def _place(name: str, line: int) -> Where:
         (_outcome(1, "ValueError: x"), [("EM104", "the command ended with exit code 1: ValueError: x")]),
         (_outcome(-9), [("EM104", "the command ended with exit code -9: no traceback")]),
         (
-            _outcome(1, "RuntimeError: 561112", "aclnnFooGetWorkspaceSize"),
+            _outcome(1, "RuntimeError: 561112", Refusal(Kind.OPERATOR, "aclnnFoo")),
             [("EM103", "`aclnnFoo` is not emulated; the command ended there with exit code 1")],
+        ),
+        (
+            _outcome(1, "NotImplementedError: no", Refusal(Kind.ARGUMENTS, "npu::npu_lstm")),
+            [
+                (
+                    "EM103",
+                    "`npu::npu_lstm` is not emulated with these arguments; the command ended there with exit code 1",
+                )
+            ],
         ),
         (
             _outcome(1, "x", operators=(Operator("aten::foo", "int64", "fallback", 2, 0, ""),)),
@@ -74,13 +86,66 @@ def test_last_traceback_names_the_innermost_own_line(tmp_path: Path) -> None:
 [rank1]:   File "/usr/lib/python3/torch.py", line 9, in go
 [rank1]: RuntimeError: call aclnnFoo failed, error code is 561112
 [ERROR] 2026 ERR00100 PTA call acl api failed.
-jumar: `aclnnFoo` is not emulated (state: refused); `jumar emulate coverage` lists what is
 """
-    error, site, refused = verify.last_traceback(text.splitlines(keepends=True), tmp_path)
-    assert error == "RuntimeError: call aclnnFoo failed, error code is 561112"
-    assert site == ("a.py", 7)
-    assert refused == "aclnnFoo"
+    found = verify.last_traceback(text.splitlines(keepends=True), tmp_path)
+    assert found.error == "RuntimeError: call aclnnFoo failed, error code is 561112"
+    assert found.site == ("a.py", 7)
+    assert found.said.endswith("561112\n[ERROR] 2026 ERR00100 PTA call acl api failed.")
     assert verify.last_traceback(["all is well\n"], tmp_path) == ("", None, "")
+
+
+def test_the_launchers_own_traceback_does_not_hide_that_of_a_rank(tmp_path: Path) -> None:
+    (tmp_path / "a.py").touch()
+    text = f"""[rank1]: Traceback (most recent call last):
+[rank1]:   File "{tmp_path}/a.py", line 7, in <module>
+[rank1]: ValueError: seven
+Traceback (most recent call last):
+  File "/usr/bin/torchrun", line 9, in go
+ChildFailedError:
+"""
+    found = verify.last_traceback(text.splitlines(keepends=True), tmp_path)
+    assert (found.error, found.site) == ("ValueError: seven", ("a.py", 7))
+
+
+def test_an_error_keeps_the_words_of_the_one_it_was_raised_from(tmp_path: Path) -> None:
+    (tmp_path / "a.py").touch()
+    text = f"""Traceback (most recent call last):
+  File "{tmp_path}/a.py", line 7, in <module>
+RuntimeError: call aclnnFoo failed
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "{tmp_path}/a.py", line 9, in <module>
+ValueError: training failed
+"""
+    found = verify.last_traceback(text.splitlines(keepends=True), tmp_path)
+    assert (found.error, found.site) == ("ValueError: training failed", ("a.py", 9))
+    assert verify.reason([Refusal(Kind.OPERATOR, "aclnnFoo")], found) == Refusal(Kind.OPERATOR, "aclnnFoo")
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("RuntimeError: call aclnnFoo failed", "aclnnFoo"),
+        ("RuntimeError: aclnnFooGetWorkspaceSize call failed", "aclnnFoo"),
+        ("RuntimeError: call aclnnFooV2 failed", ""),
+        ("NotImplementedError: npu_lstm with `flag_seq` is beyond us", "npu::npu_lstm"),
+        ("RuntimeError: aclnnFoo after npu_lstm", "aclnnFoo"),
+        ("ValueError: seven", ""),
+        ("RuntimeError: aten::eig fell back", ""),
+        ("", "npu::npu_lstm"),
+    ],
+)
+def test_the_refusal_that_the_error_names_is_the_reason(said: str, name: str) -> None:
+    noted = [
+        Refusal(Kind.OPERATOR, "aclnnFoo"),
+        Refusal(Kind.ARGUMENTS, "npu::npu_lstm"),
+        Refusal(Kind.FUNCTION, "halGetDeviceInfo"),
+        Refusal(Kind.FALLBACK, "aten::eig"),
+    ]
+    found = verify.reason(noted, verify.Trace(said, None, said))
+    assert (found.name if found else "") == name
 
 
 @pytest.mark.parametrize("suffix", [".json", ".csv"])

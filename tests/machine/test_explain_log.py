@@ -289,7 +289,7 @@ def test_command_prints_what_why_and_what_to_do(jumar: Run) -> None:
     assert (done.code, done.err) == (1, "")
     assert done.out.startswith("error: the device's network process could not start (EJ0001)\n\n")
     assert f"  {path}:4: EJ0001: 2024-05-21-11:57:54.167.645 Failed to initialize the HCCP process." in done.out
-    assert "\nwhy: leftover process of the last job" in done.out
+    assert "\nwhy: a process of the last job is left over" in done.out
     assert "\nwhat to do:\n  - " in done.out
     assert f"  {path}:8: ACL_507899 error, the kind of failure: " in done.out
 

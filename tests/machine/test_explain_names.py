@@ -18,7 +18,7 @@ Run = Callable[..., Any]
         ("EI0006", "EI0006: Communication_Error_Get_Socket\nHCCL, ", "HCCL_EI0006: ranks could not connect"),
         ("ei0006", "EI0006: ", "HCCL_EI0006"),
         ("EZ9999", "EZ9999: ", "read the line after it"),
-        ("EI9999", "EI9999: a module of CANN reported an inner error", "E9999_INNER"),
+        ("EI9999", "EI9999: a module of CANN reported an internal error", "E9999_INNER"),
         ("ERR00100", "ERR00100: torch_npu reports that a call into CANN failed", "PTA_ERR00100"),
         ("561003", "561003: ACLNN_ERR_INNER_FIND_KERNEL_ERROR", "ACLNN_NO_KERNEL"),
         ("ACL_ERROR_RT_AICORE_EXCEPTION", "507015: ", "ACL_507015"),

@@ -199,7 +199,7 @@ def test_page_escapes_what_users_wrote() -> None:
 def test_page_shows_numbers_findings_and_marked_words() -> None:
     page = _page(sample.result())
     assert "<b>8</b><span>sites that depend on CUDA</span>" in page
-    assert "<b>4 sites</b> still need a person" in page
+    assert "<b>4 sites</b> still need work by hand" in page
     assert "torch.device(&#34;<mark>cuda</mark>:0&#34;)" in page
     assert "torch.device(&#34;<mark>npu</mark>:0&#34;)" in page
     assert 'data-state="unsupported" data-rule="PT102"' in page

@@ -70,6 +70,27 @@ def test_a_program_dies_with_the_process_that_started_it(tmp_path: Path) -> None
     assert _ends(int(done.out))
 
 
+def test_a_program_that_was_left_outlives_us_without_a_warning() -> None:
+    program = (
+        "from jumar.runtime import process\n"
+        "child = process.start(['sleep', '60'], stdout=process.DEVNULL, stderr=process.DEVNULL)\n"
+        "process.leave(child); print(child.pid)"
+    )
+    done = process.run([sys.executable, "-W", "always::ResourceWarning", "-c", program])
+    assert (done.code, done.err) == (0, "")
+    os.kill(int(done.out), signal.SIGKILL)  # still there
+    assert _ends(int(done.out))
+
+
+def test_a_program_that_was_left_is_no_zombie_when_it_ends() -> None:
+    child = process.start(["true"])
+    process.leave(child)
+    until = time.monotonic() + 60
+    while child.returncode is None and time.monotonic() < until:
+        time.sleep(0.01)
+    assert child.returncode == 0
+
+
 def test_a_forked_child_tells_why_it_could_not_become_a_program(capfd: pytest.CaptureFixture[str]) -> None:
     child = process.fork(lambda: process.become(["no-such-program"], os.environ))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == EXIT_FAILED

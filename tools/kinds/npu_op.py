@@ -55,7 +55,7 @@ from jumar.emulate.ops.registry import not_emulated, operator
 @operator()
 def {name}({parameters}) -> {returns}:
     """The formula, as the vendor's page has it."""
-    raise not_emulated("npu::{name} with these arguments")
+    raise not_emulated("{name}", "with these arguments")
 '''
 TEST = '''"""The operator `npu::{name}` against its formula, on the emulated card."""
 
@@ -75,7 +75,7 @@ except NotImplementedError as refused:
     print(refused)
 """
     # TODO: this goes when the formula is there
-    assert run(program).stdout.startswith("npu::{name} with")
+    assert run(program).stdout.startswith("{name} with")
 '''
 _WIDTH = 120
 

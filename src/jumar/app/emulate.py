@@ -34,7 +34,6 @@ class Shell:
         """Replace this process by the program, or run it and return its exit code."""
         from jumar.emulate import command
 
-        os.environ["PATH"] = self.variables["PATH"]
         return command.execute(command.Command(self.words, dict(self.variables), ""))
 
 

@@ -23,7 +23,7 @@ _WITH_VALUE = {"-W", "-X", "--check-hash-based-pycs"}
 
 
 class RunRequest(NamedTuple):
-    """What the user asked for beside the program itself."""
+    """The options of `jumar run`."""
 
     soc: str | None = None
     cards: int | None = None
@@ -35,7 +35,7 @@ class RunRequest(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A process to be: `execute` turns this one into it."""
+    """A process to start: `execute` turns this one into it."""
 
     argv: tuple[str, ...]
     variables: dict[str, str]
@@ -84,7 +84,7 @@ def _mindspore(words: Sequence[str], request: RunRequest, environ: Mapping[str, 
 
 
 def _only_framework(request: RunRequest) -> str | None:
-    """Where the program does not tell: MindSpore, in an environment that has it and not torch."""
+    """For a program that names none: MindSpore, if the environment has it and not torch."""
     asked = request.on is not None or request.python is not None
     return program.MINDSPORE if asked or (_has("mindspore") and not _has("torch")) else None
 
@@ -103,7 +103,7 @@ def _only_mindspore(request: RunRequest) -> None:
 
 
 def _emulates(environ: Mapping[str, str], real: Sequence[str]) -> bool:
-    """Whoever asked for emulation gets it; nobody did: emulated cards stand in for missing ones."""
+    """Yes where it was asked for; otherwise only if the machine has no NPUs."""
     asked = activation.decide(environ)
     return asked.on or (asked.by == "nothing" and not real)
 
@@ -128,7 +128,7 @@ def shown(command: Command) -> list[str]:
 
 
 def prepare(command: Command, request: RunRequest) -> None:
-    """Make what an emulated run needs, here: a missing compiler or a full disk is no error of the program."""
+    """Make what an emulated run needs, before it starts: a missing compiler is not the program's error."""
     if not variables.EMULATE.read(command.variables):
         return
     from jumar.emulate.glue import build, record
@@ -192,7 +192,7 @@ def _is_binary(path: Path) -> bool:
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The interpreter's own flags (`-u`, `-W error`), and what it shall run."""
+    """The interpreter's own flags (`-u`, `-W error`), and what it runs."""
     at = 0
     while at < len(words) and words[at].startswith("-") and words[at] != "-" and words[at][:2] not in ("-m", "-c"):
         at += 2 if words[at] in _WITH_VALUE else 1

@@ -95,7 +95,7 @@ def counts(found: Coverage) -> Iterator[str]:
 
 
 def about(found: Coverage, name: str) -> list[str]:
-    """What the list says about a function or an operator; nothing when it is not in it."""
+    """The lines about a function or an operator; empty if it is not in the list."""
     lines = []
     for item in found.functions:
         if name in (item.name, item.symbol):

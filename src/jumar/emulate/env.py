@@ -35,7 +35,7 @@ def environment(
 
 
 def memory_mib(values: Mapping[str, str]) -> int:
-    """Memory per card that an environment means."""
+    """Memory per card, in MiB, in an environment."""
     return variables.MEMORY.read(values) or int(socs()[variables.SOC.read(values)]["memory_mib"])
 
 

@@ -56,7 +56,7 @@ def uncollected() -> Iterator[None]:
 
 @contextmanager
 def telling_mismatch() -> Iterator[None]:
-    """Wheels of two versions fail in many ways at import; this is the one thing worth saying about it."""
+    """Wheels of two versions fail in many ways at import: the error gets one line that names the cause."""
     try:
         with uncollected():
             yield

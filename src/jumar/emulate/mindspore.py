@@ -51,7 +51,7 @@ def installed(python: str) -> Installed:
 
 
 def check(python: str) -> Installed:
-    """The same, refusing an interpreter without MindSpore."""
+    """The same; raises an error for an interpreter without MindSpore."""
     found = installed(python)
     if not found.mindspore:
         hint = f"`{tested.mindspore().install}`, or name another with `--python`"
@@ -60,7 +60,7 @@ def check(python: str) -> Installed:
 
 
 def warning(found: Installed) -> str:
-    """What is known to go wrong with these versions; empty for nothing."""
+    """The known problem of these versions; empty if there is none."""
     if found.numpy and not found.numpy.startswith(("0.", "1.")):
         works = tested.mindspore().numpy
         return f"jumar: numpy {found.numpy} breaks MindSpore's PyNative mode: pip install 'numpy{works}'"
@@ -68,7 +68,7 @@ def warning(found: Installed) -> str:
 
 
 def cann_for(mindspore: str) -> str:
-    """The release of CANN that belongs to one of MindSpore, which warns about others when it starts."""
+    """The CANN release for a MindSpore release, which warns about any other when it starts."""
     rows = mindspore_versions.releases()
     return next((row.cann for row in rows if row.mindspore == mindspore), tested.mindspore().cann)
 

@@ -109,7 +109,7 @@ def prepare(values: Mapping[str, str]) -> None:
 
 
 def write(prefix: Path, entries: Mapping[str, PrefixFile]) -> None:
-    """Write the directory; a new one appears when it is complete, one of ours is brought up to date."""
+    """Write the directory; a new one appears only when complete, an existing one of ours is updated."""
     prefix = Path(os.path.abspath(prefix))
     if prefix.exists() and not (prefix / MARK).exists() and (not prefix.is_dir() or any(prefix.iterdir())):
         raise UserError(f"`{prefix}` exists and was not written by Jumar", "name a new folder")

@@ -16,7 +16,7 @@ _MOST_FILES = 200
 
 
 def framework(words: Sequence[str], folder: Path) -> str | None:
-    """The framework that the words of `jumar run` ask for; None where the text does not tell."""
+    """The framework that the words of `jumar run` ask for; None if the text names none."""
     rest = [word for word in words if not word.startswith("-") or word in ("-m", "-c")]
     if not rest:
         return None

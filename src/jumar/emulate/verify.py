@@ -1,4 +1,4 @@
-"""Runs a command on the emulated machine and says what really happened, as findings."""
+"""Runs a command on the emulated machine and turns what happened into findings."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from jumar.core.finding import Finding, Level, State, Where
 from jumar.emulate import command as commands
 from jumar.emulate.operators import Operator
-from jumar.runtime import process, variables
+from jumar.runtime import process, refusals, variables
+from jumar.runtime.refusals import Kind, Refusal
 
 IDS = {
     "EM101": "verify-finished",
@@ -27,7 +29,19 @@ IDS = {
 _KEPT = 400
 _FRAME = re.compile(r'\s*File "(.+?)", line (\d+)')
 _RANK = re.compile(r"^\[rank\d+\]:\s?")
-_REFUSED = re.compile(r"`(\S+?)` is not emulated|(\S+) is not implemented by the emulator|(npu::\S+) exchanges data")
+_CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+_BEGIN = "Traceback (most recent call last)"
+
+
+class Trace(NamedTuple):
+    """The parts of a traceback that matter here."""
+
+    error: str
+    """Its last line."""
+    site: tuple[str, int] | None
+    """The innermost frame inside the project."""
+    said: str
+    """The error with all that follows it."""
 
 
 class Outcome(NamedTuple):
@@ -37,8 +51,8 @@ class Outcome(NamedTuple):
     """The last line of the traceback, if there was one."""
     site: tuple[str, int] | None
     """File and line of the failed call inside the project."""
-    refused: str
-    """The function or operator that the emulator refused, if that was the reason."""
+    refused: Refusal | None
+    """What the emulator refused, if that was the reason."""
     operators: tuple[Operator, ...]
 
 
@@ -51,14 +65,18 @@ def run(words: Sequence[str], folder: Path, environ: Mapping[str, str]) -> Outco
         built = commands.build(words, request, {**environ, variables.EMULATE.name: "1"}, folder)
         commands.prepare(built, request)
         started = time.monotonic()
-        code, last = _watch(built, folder, environ)
+        noted = Path(scratch) / "refusals"
+        code, last = _watch(built, folder, {**environ, variables.REFUSAL_FILE.name: str(noted)})
+        seconds = time.monotonic() - started
         text = (Path(scratch) / "operators.json").read_text(encoding="utf-8")
         operators = tuple(record.parse(text, ".json"))
-    return Outcome(code, time.monotonic() - started, *last_traceback(last, folder), operators)
+        end = last_traceback(last, folder)
+        refused = reason(refusals.read(noted), end)
+    return Outcome(code, seconds, end.error, end.site, refused, operators)
 
 
 def findings(outcome: Outcome, folder: Path, place: Callable[[str, int], Where]) -> list[Finding]:
-    """What to tell: `place` says where a line of the migrated project is for the user."""
+    """The findings; `place` maps a line of the migrated project to the user's file."""
     found = [_fallback(item, _where(item.site, folder, place)) for item in outcome.operators if item.how == "fallback"]
     if outcome.code != 0:
         return [*found, _failure(outcome, place(*outcome.site) if outcome.site else None)]
@@ -72,23 +90,52 @@ def findings(outcome: Outcome, folder: Path, place: Callable[[str, int], Where])
     return [*found, _finding("EM101", Level.NOTE, message, None, None, None, "")]
 
 
-def last_traceback(lines: Sequence[str], folder: Path) -> tuple[str, tuple[str, int] | None, str]:
-    """The error line of the last traceback, its innermost frame inside `folder`, and what was refused."""
-    plain = [_RANK.sub("", line.rstrip("\n")) for line in lines]
-    starts = [at for at, line in enumerate(plain) if line.startswith("Traceback (most recent call last)")]
-    if not starts:
-        return "", None, ""
-    site, error = None, ""
-    for line in plain[starts[-1] + 1 :]:
+def last_traceback(lines: Sequence[str], folder: Path) -> Trace:
+    """The last traceback with a frame inside `folder`, else the last one, with those that it was raised from."""
+    found = _tracebacks([_RANK.sub("", line.rstrip("\n")) for line in lines], folder)
+    return next((trace for trace in reversed(found) if trace.site), found[-1] if found else Trace("", None, ""))
+
+
+def reason(noted: Sequence[Refusal], end: Trace) -> Refusal | None:
+    """Which refusal ended the command: the first that its error names.
+
+    Programs go on after some refusals, so the record alone does not tell. Without a traceback, it is the last operator.
+    """
+    refused = [item for item in noted if item.kind is not Kind.FALLBACK]
+    if not end.error:
+        return next((item for item in reversed(refused) if item.kind is not Kind.FUNCTION), None)
+    places = {item: found.start() for item in refused if (found := _named(item.name).search(end.said))}
+    return min(places, key=places.__getitem__, default=None)
+
+
+def _named(name: str) -> re.Pattern[str]:
+    """The name in an error, where torch_npu may leave out the namespace and call the first half of an operator."""
+    return re.compile(rf"(?<!\w){re.escape(name.removeprefix('npu::'))}(?:GetWorkspaceSize)?(?!\w)")
+
+
+def _tracebacks(lines: Sequence[str], folder: Path) -> list[Trace]:
+    """All of them; one that was raised from another takes the words of that one, too."""
+    starts = [at for at, line in enumerate(lines) if line.startswith(_BEGIN)]
+    found: list[Trace] = []
+    for start, end in pairwise([*starts, len(lines)]):
+        trace = _trace(lines[start + 1 : end], folder)
+        if found and any(line.startswith(_CHAINED) for line in lines[max(start - 3, 0) : start]):
+            cause = found.pop()
+            trace = trace._replace(site=trace.site or cause.site, said=f"{trace.said}\n{cause.said}")
+        found.append(trace)
+    return found
+
+
+def _trace(lines: Sequence[str], folder: Path) -> Trace:
+    site = None
+    for at, line in enumerate(lines):
         frame = _FRAME.match(line)
         if frame:
             inside = relative(frame[1], folder)
             site = (inside, int(frame[2])) if inside else site
         elif line and not line.startswith((" ", "\t")):
-            error = line
-            break
-    named = _REFUSED.search("\n".join(plain[starts[-1] :]))
-    return error, site, next(group for group in named.groups() if group) if named else ""
+            return Trace(line, site, "\n".join(lines[at:]))
+    return Trace("", site, "")
 
 
 def relative(name: str, folder: Path) -> str | None:
@@ -117,8 +164,9 @@ def _watch(built: commands.Command, folder: Path, environ: Mapping[str, str]) ->
 
 def _failure(outcome: Outcome, where: Where | None) -> Finding:
     if outcome.refused:
-        name = outcome.refused.removesuffix("GetWorkspaceSize")
-        message = f"`{name}` is not emulated; the command ended there with exit code {outcome.code}"
+        name = outcome.refused.name
+        limit = " with these arguments" if outcome.refused.kind is Kind.ARGUMENTS else ""
+        message = f"`{name}` is not emulated{limit}; the command ended there with exit code {outcome.code}"
         return _finding("EM103", Level.ERROR, message, where, f"jumar emulate coverage {name}", State.UNSUPPORTED, name)
     message = f"the command ended with exit code {outcome.code}: {outcome.error or 'no traceback'}"
     return _finding("EM104", Level.ERROR, message, where, None, State.HAND, "")

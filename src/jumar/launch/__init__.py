@@ -1,1 +1,1 @@
-"""Many cards, many machines, on engines that exist: torch elastic, msrun, Slurm, Volcano; rank tables and addresses."""
+"""Many cards and machines, on existing engines: torch elastic, msrun, Slurm, Volcano; rank tables and addresses."""

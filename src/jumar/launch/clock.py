@@ -9,7 +9,7 @@ from jumar.core.errors import UserError
 
 
 def moment(text: str, grace: int, now: datetime) -> float:
-    """Seconds since the epoch of the next `HH:MM`; refused when a job would be told to stop at once."""
+    """Seconds since the epoch of the next `HH:MM`; raises an error if the job would have to stop at once."""
     found = re.fullmatch(r"(\d{1,2}):(\d{2})(?::(\d{2}))?", text)
     if found is None or int(found[1]) > 23 or int(found[2]) > 59 or int(found[3] or 0) > 59:
         raise UserError(f"`--until`: `{text}` is not a time of day", "write it as `22:50`")

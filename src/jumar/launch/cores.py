@@ -1,7 +1,7 @@
 """Which cores each card's rank runs on: computed from /sys, NUMA node by NUMA node.
 
-The usual scripts for an Atlas 800 with 8 cards and 192 Kunpeng cores bind 24 cores to each card; that is what comes
-out of it there.
+The usual scripts for an Atlas 800 with 8 cards and 192 Kunpeng cores bind 24 cores to each card; the result is
+the same there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FORM = "`auto`, `none`, or cores such as `0-23:24-47`, one group per card"
 
 
 class Topology(NamedTuple):
-    """What a machine's cores look like."""
+    """The cores of a machine."""
 
     nodes: tuple[tuple[tuple[int, ...], ...], ...]
     """NUMA nodes, each a row of physical cores, each the numbers of its threads."""
@@ -75,7 +75,7 @@ def spell(cores: Sequence[int]) -> str:
 
 
 def _auto(cards: Sequence[int], topology: Topology) -> tuple[tuple[int, ...], ...]:
-    """Cards share the cores of their own node; where /sys does not tell it, all cores in the order of the cards."""
+    """Cards share the cores of their own node; where /sys does not say, all cores in the order of the cards."""
     known = topology.cards
     if known and max(cards) < len(known):
         found: dict[int, tuple[int, ...]] = {}

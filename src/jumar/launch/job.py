@@ -1,4 +1,4 @@
-"""What shall be started, as one plain value that every engine reads."""
+"""What to start, as one plain value that every engine reads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Local:
-    """The ranks of one machine: what torch elastic's agent is told."""
+    """The ranks of one machine: the input of torch elastic's agent."""
 
     argv: tuple[str, ...]
     variables: dict[str, str]

@@ -31,7 +31,7 @@ class Tail:
         self.rest: dict[int, bytes] = {}
 
     def lines(self, *, last: bool = False) -> Iterator[Line]:
-        """The new complete lines; with `last`, also one without an end."""
+        """The new complete lines; with `last`, also an unfinished one."""
         for path in sorted(self.folder.glob("rank_*.log"), key=number):
             rank = number(path)
             yield from (Line(rank, text) for text in self._new(path, rank, last))
@@ -58,7 +58,7 @@ def _visible(raw: bytes) -> str:
 
 
 def rate(text: str) -> str | None:
-    """The throughput that a line tells, as it tells it."""
+    """The throughput in a line, as the line has it."""
     found = RATE.search(text)
     if found is None:
         return None

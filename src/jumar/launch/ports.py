@@ -1,4 +1,4 @@
-"""Is a port free on this machine, and which one is."""
+"""Free ports on this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from jumar.core.errors import UserError
 
 
 def check(port: int) -> None:
-    """Refuse a port that somebody else listens on; 0 means that the system picks one."""
+    """Raise an error if another process listens on the port; 0 lets the system choose."""
     if not 0 <= port <= 65535:
         raise UserError(f"`--port`: {port} is not a port", "take 1024 to 65535, or leave it out for a free one")
     with socket.socket() as one:
@@ -22,7 +22,7 @@ def check(port: int) -> None:
 
 
 def free() -> int:
-    """A port that nobody listens on just now."""
+    """A port that is free now."""
     with socket.socket() as one:
         one.bind(("", 0))
         return int(one.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Will this script make a process group: asked before N cards train the same thing N times.
+"""Whether a script makes a process group: without one, N cards train the same thing N times.
 
 Only a clear case is refused: a script that uses torch, whose own files all parse, that neither makes a group nor
 looks at its rank, and that imports nothing which might do so for it.
@@ -40,7 +40,7 @@ def check(words: Sequence[str], folder: Path, cards: int) -> None:
 
 
 def alone(script: Path) -> bool:
-    """Does the script, with the files it imports from its folder, surely know nothing of other ranks?"""
+    """Is it certain that the script, with the files it imports from its folder, does not know about other ranks?"""
     waiting, seen, packages = [script], {script}, set()
     while waiting:
         raw = waiting.pop().read_bytes()

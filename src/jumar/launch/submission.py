@@ -43,7 +43,7 @@ def shown(submission: Submission) -> list[str]:
 
 
 def write_files(submission: Submission) -> None:
-    """Write what the engine reads, where the engine is there to read it."""
+    """Write the files that the engine reads, on the machine that has the engine."""
     tools.require(submission.commands[0][0])
     for path, text in submission.files:
         try:
@@ -54,7 +54,7 @@ def write_files(submission: Submission) -> None:
 
 
 def check_settings(given: Mapping[str, str], known: Mapping[str, str], engine: str) -> None:
-    """Refuse a `--set` that this engine does not have."""
+    """Raise an error for a `--set` that this engine does not know."""
     for name in given:
         if name not in known:
             listed = ", ".join(f"`{one}`" for one in known)

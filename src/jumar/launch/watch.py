@@ -34,7 +34,7 @@ class View(Protocol):
 
 
 def run(local: Local, view: View, with_parent: bool = False) -> Outcome:
-    """Run the ranks of this machine to their end; nothing of them is left when it returns."""
+    """Run the ranks of this machine to their end; none of their processes is left when it returns."""
     folder = Path(local.logs)
     path = folder / "job.json"
     path.write_text(json.dumps(asdict(local), indent=1) + "\n", encoding="utf-8")
@@ -48,7 +48,7 @@ def run(local: Local, view: View, with_parent: bool = False) -> Outcome:
 
 
 def shown(local: Local) -> list[str]:
-    """The whole value as lines for a person."""
+    """The whole value as lines of text."""
     import shlex
 
     from jumar.launch import cores
@@ -95,7 +95,7 @@ def _kill(engine: process.Process) -> None:
 
 
 def _end(engine: process.Process) -> None:
-    """Whatever happened above: no process of the job stays."""
+    """End every process of the job, whatever happened before."""
     if engine.poll() is None:
         _kill(engine)
         engine.wait()

@@ -30,7 +30,7 @@ class Activation(NamedTuple):
 
 
 def decide(environ: Mapping[str, str], prefix: str = sys.prefix) -> Activation:
-    """Who asked, if anybody."""
+    """Whether emulation is on, and what switched it on."""
     choice = variables.EMULATE.read(environ)
     if choice is not None:
         return Activation(choice, "variable")
@@ -40,12 +40,12 @@ def decide(environ: Mapping[str, str], prefix: str = sys.prefix) -> Activation:
 
 
 def marker(prefix: str = sys.prefix) -> str:
-    """Where the file is, or would be."""
+    """The path of the marker, whether or not it exists."""
     return os.path.join(prefix, "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages", MARKER)
 
 
 def machine(prefix: str = sys.prefix) -> dict[str, str]:
-    """The variables of the machine that `jumar emulate on` was told; nothing without a marker."""
+    """The variables of the machine that `jumar emulate on` described; empty without a marker."""
     try:
         with open(marker(prefix), encoding="utf-8") as file:
             rows = [line[len(_FACT) : -1].partition("=") for line in file if line.startswith(_FACT)]

@@ -1,4 +1,4 @@
-"""Whether this machine has NPUs and CANN of its own."""
+"""Whether this machine has real NPUs and a real CANN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one place that starts processes: to their end, beside us, or in our place; and that ends them.
+"""The one place that starts processes (to their end, in the background, or in our place) and ends them.
 
 Linux ties a process to the *thread* that started it (PR_SET_PDEATHSIG, prctl(2)): a thread that starts one with
 `dies_with_us` must outlive it. Between fork and exec only system calls are safe when other threads run, so libc is
@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, Any, NamedTuple, NoReturn, Union
@@ -37,7 +38,7 @@ class NotStarted(UserError):
 
 
 class Done(NamedTuple):
-    """How a process ended, and what it said."""
+    """Exit code and output of a process."""
 
     code: int
     out: str
@@ -45,7 +46,7 @@ class Done(NamedTuple):
 
     @property
     def last(self) -> str:
-        """The last line that it said, errors first; empty if it printed nothing."""
+        """The last line of stderr, else of stdout; empty if there is none."""
         return ((self.err or self.out).strip().splitlines() or [""])[-1]
 
 
@@ -57,7 +58,7 @@ def run(
     text: str = "",
     timeout: float | None = None,
 ) -> Done:
-    """Run a program to its end and keep what it says; `text` is its standard input. Raises `NotStarted` and `Late`."""
+    """Run a program to its end and return its output; `text` is its standard input. Raises `NotStarted` and `Late`."""
     try:
         done = subprocess.run(
             list(words), env=env, cwd=cwd, input=text, capture_output=True, text=True, errors="replace",
@@ -96,7 +97,7 @@ def start(
     own_session: bool = True,
     dies_with_us: signal.Signals | None = None,
 ) -> Process:
-    """Start a program beside us; in a session of its own, so that `end` and `kill` reach all that it starts.
+    """Start a program in the background, in a session of its own, so that `end` and `kill` reach all that it starts.
 
     `dies_with_us` is the signal that it gets when this thread is gone.
     """
@@ -118,7 +119,7 @@ def become(words: Sequence[str], env: Mapping[str, str]) -> NoReturn:
 
 
 def fork(then: Callable[[], NoReturn], stderr: int = -1) -> int:
-    """A child that dies with us and does `then`, which becomes a program; errors are told there. Returns its id."""
+    """A child that dies with us and does `then`, which becomes a program; it prints errors itself. Returns its id."""
     tie = _tie(os.getpid(), signal.SIGKILL)
     child = os.fork()
     if child:
@@ -134,8 +135,13 @@ def fork(then: Callable[[], NoReturn], stderr: int = -1) -> int:
         os._exit(EXIT_FAILED)
 
 
+def leave(process: Process) -> None:
+    """Let a process outlive us. While we live it is waited for, so that it does not stay as a zombie when it ends."""
+    threading.Thread(target=process.wait, daemon=True).start()
+
+
 def end(processes: Iterable[Process], grace: float) -> None:
-    """Ask the processes and all they started to end, wait, then kill what is left; none of them is left after it."""
+    """Ask the processes and all they started to end, wait, then kill the rest; none of them is left afterwards."""
     running = [process for process in processes if process.poll() is None]
     for process in running:
         _signal_group(process, signal.SIGTERM)
@@ -161,7 +167,7 @@ def _signal_group(process: Process, number: signal.Signals) -> None:
 
 
 def _tie(parent: int, number: signal.Signals) -> Callable[[], None]:
-    """What a child calls to die with `parent`, even when that one is gone already."""
+    """What a child calls to die with `parent`, even if that is already gone."""
     prctl = _prctl()
 
     def tie() -> None:

@@ -22,7 +22,7 @@ class Table(NamedTuple):
     """The whole file, for the lines of keys."""
 
     def origin(self, key: str) -> str:
-        """`path:line: ` of a key, as messages begin."""
+        """`path:line: ` of a key, the beginning of a message about it."""
         return f"{self.path}:{_line_of(self.text, key)}: " if self.path else ""
 
 

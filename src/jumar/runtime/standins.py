@@ -1,4 +1,4 @@
-"""Whether this process uses the stand-in libraries of CANN, or would."""
+"""Whether this process uses the stand-in libraries of CANN, or will when it imports torch_npu."""
 
 from __future__ import annotations
 

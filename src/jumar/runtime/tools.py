@@ -1,4 +1,4 @@
-"""Programs of others on this machine (sbatch, kubectl, ssh, hccn_tool): a missing or failing one is told clearly."""
+"""External programs (sbatch, kubectl, ssh, hccn_tool), with a clear error when one is missing or fails."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ TIMEOUT = 60.0
 
 
 def require(program: str) -> None:
-    """Refuse to go on without a program."""
+    """Raise an error if a program is missing."""
     if shutil.which(program) is None:
         raise UserError(f"`{program}` is not installed here", "`--print` shows what would be started")
 
 
 def ask(words: Sequence[str], timeout: float = TIMEOUT) -> process.Done:
-    """What a program says; the caller judges its exit code."""
+    """The output of a program; the caller checks its exit code."""
     require(words[0])
     try:
         return process.run(words, timeout=timeout)

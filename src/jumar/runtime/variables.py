@@ -18,7 +18,7 @@ USER, INTERNAL = "you", "Jumar"
 
 
 class Kind(NamedTuple):
-    """What a value looks like, in words, and how it is told from others."""
+    """A type of values: its name in messages, a hint, and the test that a value must pass."""
 
     words: str
     hint: str
@@ -26,23 +26,23 @@ class Kind(NamedTuple):
 
 
 class Variable(Generic[T]):
-    """A row; `read` gives the typed value, `text` what is there."""
+    """A row; `read` returns the typed value, `text` the string."""
 
     def __init__(self, name: str, kind: Kind, parse: Callable[[str], T], default: T, setter: str, does: str) -> None:
         self.name, self.kind, self.default, self.setter, self.does = name, kind, default, setter, does
         self._parse = parse
 
     def read(self, environ: Mapping[str, str] | None = None) -> T:
-        """The value; the default where it is not set or empty. A value that cannot be read is the user's mistake."""
+        """The value; the default where it is not set or empty. Raises `UserError` for a value of another kind."""
         text = self.text(environ)
         return self._parse(self.checked(text)) if text else self.default
 
     def text(self, environ: Mapping[str, str] | None = None) -> str:
-        """As it is written; empty where it is not set."""
+        """The value as a string; empty if it is not set."""
         return (os.environ if environ is None else environ).get(self.name, "")
 
     def checked(self, text: str) -> str:
-        """The text, if it is a value of this variable."""
+        """The text itself; raises `UserError` if it is not a value of this variable."""
         if not self.kind.accepts(text):
             raise UserError(f"`{self.name}={text}` is not {self.kind.words}", self.kind.hint)
         return text
@@ -133,6 +133,9 @@ PROFILE_STEPS = _row(
     INTERNAL)
 QUIET = _row("JUMAR_QUIET", _SWITCH, _on, False, "`1`: nothing says that cards are emulated")
 RECORD = _row("JUMAR_RECORD", _TEXT, str, "", "what `jumar compare record` asks of the program", INTERNAL)
+REFUSAL_FILE = _row(
+    "JUMAR_REFUSAL_FILE", _PATH, str, "", "file for refused calls and fallbacks to the CPU, one per line",
+    INTERNAL)
 REFUSALS: Variable[bool | None] = _row(
     "JUMAR_REFUSALS", _SWITCH, _on, None,
     "refused calls on stderr: not set, each function once; `1`, every call, operators too; `0`, none")

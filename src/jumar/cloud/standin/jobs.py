@@ -66,7 +66,7 @@ class Jobs:
                 stdout=log, stderr=processes.STDOUT,
             )  # fmt: skip
         (folder / "pid").write_text(str(process.pid), encoding="ascii")
-        _children.append(process)
+        processes.leave(process)
         return self.get(id_)
 
     def machine(self, id_: str) -> Machine:
@@ -156,8 +156,6 @@ class Jobs:
         return int((self.folder(id_) / "pid").read_text(encoding="ascii"))
 
     def _alive(self, id_: str) -> bool:
-        for process in _children:
-            process.poll()
         try:
             pid = self._pid(id_)
             os.kill(pid, 0)
@@ -170,10 +168,6 @@ class Jobs:
         except OSError:
             # The process is being started, or the system has no /proc.
             return not (self.folder(id_) / "pid").exists()
-
-
-_children: list[processes.Process] = []
-"""Runners started here: they must be waited for, or they stay as zombies."""
 
 
 def _encode(job: Job) -> dict[str, Any]:

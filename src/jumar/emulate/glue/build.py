@@ -24,7 +24,7 @@ _NAME = "libjumar_glue.so"
 
 @functools.cache
 def library() -> Path:
-    """The glue for this torch, torch_npu and compiler; builds it when nobody did before."""
+    """The glue for this torch, torch_npu and compiler; builds it if the cache has none."""
     compiler = _compiler()
     folder = cache_dir() / "glue" / _key(compiler)
     built = folder / _NAME
@@ -99,7 +99,7 @@ def _build(compiler: str, folder: Path, built: Path) -> None:
 
 
 def _compile(command: list[str], scratch: str) -> tuple[int, str]:
-    """The compiler's end and words; it ends with this process, even when that one is killed."""
+    """Exit code and stderr of the compiler, which ends with this process even if that is killed."""
     held, ours = os.pipe()
     with process.start(
         [sys.executable, "-I", "-S", str(_HERE / "compiler.py"), *command],

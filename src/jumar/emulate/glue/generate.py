@@ -14,11 +14,11 @@ _NAMES = ("index", "written", "host")
 _MASKS = ("float32_results", "host_results")
 _TYPES = {"refuses": "refused", "warns_for": "warned"}
 _TEXTS = {"refusal": "refusal", "error": "error", "warns": "warning", "source": "source"}
-_FLAGS = ("index_result", "statistics", "random")
+_FLAGS = ("index_result", "statistics")
 
 
 def sources() -> tuple[bytes, ...]:
-    """What the text depends on, unread: part of the glue's name in the cache."""
+    """The bytes that the text depends on: part of the glue's name in the cache."""
     return (load.text("operators.toml"), Path(operators.__file__).read_bytes(), Path(__file__).read_bytes())
 
 
@@ -46,18 +46,24 @@ def _row(row: Row) -> str:
     cells += [
         f".{column} = {{{', '.join(map(json.dumps, value))}}}" for column in _NAMES if (value := getattr(row, column))
     ]
-    cells += [
-        f".{column} = {sum(1 << item for item in value)}u" for column in _MASKS if (value := getattr(row, column))
-    ]
+    if row.random:
+        cells.append(".random = true")
+    for field, inner in (("computing", _computing(row)), ("strictness", _strictness(row))):
+        if inner:
+            cells.append(f".{field} = {{{', '.join(inner)}}}")
+    return f"{{{', '.join(cells)}}}"
+
+
+def _computing(row: Row) -> list[str]:
+    """Where a chip computes differently from the CPU."""
+    cells = [f".{column} = {sum(1 << item for item in value)}u" for column in _MASKS if (value := getattr(row, column))]
     cells += [f".wide_{kind} = true" for kind in ("float16", "bfloat16") if kind in row.rounding]
     cells += [f".{column} = true" for column in _FLAGS if getattr(row, column)]
-    if row.devices:
-        cells.append(".mixes_devices = true")
-    return f"{{{', '.join([*cells, *_words(row)])}}}"
+    return [*cells, ".mixes_devices = true"] if row.devices else cells
 
 
-def _words(row: Row) -> list[str]:
-    """What torch_npu's own code says and narrows, by its source."""
+def _strictness(row: Row) -> list[str]:
+    """What torch_npu's own code refuses, says and narrows, by its source."""
     cells = [
         f".{field} = {' | '.join(f'1ull << {operators.TYPES.index(kind)}' for kind in kinds)}"
         for column, field in _TYPES.items()

@@ -75,7 +75,7 @@ class Call {
           break;
       }
     }
-    if (host_tensor_ && device_.has_value() && plan_.same_device) refuse_other(c10::Device(c10::kCPU));
+    if (host_tensor_ && device_.has_value() && !plan_.computing.mixes_devices) refuse_other(c10::Device(c10::kCPU));
   }
 
   // After the other arguments: a generator that is not given is that of the card the operator runs on.
@@ -92,7 +92,7 @@ class Call {
     const size_t count = op_.schema().returns().size();
     for (size_t i = stack_.size() - count; i < stack_.size(); ++i) {
       c10::IValue& value = stack_[i];
-      if ((plan_.host_results >> (i - (stack_.size() - count)) & 1u) != 0) continue;
+      if ((plan_.computing.host_results >> (i - (stack_.size() - count)) & 1u) != 0) continue;
       if (value.isTensor()) {
         value = result(std::move(value).toTensor());
       } else if (value.isTensorList()) {
@@ -133,7 +133,7 @@ class Call {
     }
     if (!device_.has_value() || to_host_) {
       device_ = tensor.device();
-    } else if (*device_ != tensor.device() && plan_.same_device) {
+    } else if (*device_ != tensor.device() && !plan_.computing.mixes_devices) {
       refuse_other(tensor.device());
     }
     if (!tensor.has_storage()) return tensor;
@@ -199,7 +199,7 @@ void set_bfloat16(bool supported) { has_bfloat16 = supported; }
 void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
   refuse_or_warn(plan_, *stack);
   run(op, stack);
-  if (plan_.int32_results != 0) shorten_indices(plan_, *stack, op.schema().returns().size());
+  if (plan_.strictness.int32_results != 0) shorten_indices(plan_, *stack, op.schema().returns().size());
 }
 
 void Kernel::run(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
@@ -218,13 +218,13 @@ void Kernel::run(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     stack->resize(below);
     wider.run(op, kCard, stack);
   }
-  if (plan_.statistics) complete_statistics(*stack);
+  if (plan_.computing.statistics) complete_statistics(*stack);
 }
 
 void Decomposed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
   refuse_or_warn(plan_, *stack);
   const bool lengthened = plan_.has_index && lengthen_indices(plan_, *stack);
-  if (plan_.wide) {
+  if (plan_.computing.wide_float16) {
     Wider wider(plan_, *stack);
     if (wider.needed()) {
       stack->resize(stack->size() - plan_.arguments.size());
@@ -234,7 +234,7 @@ void Decomposed::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, 
   }
   op.redispatchBoxed(keys_, stack);
   // The chip answers in the type it was asked in.
-  if (lengthened && plan_.index_result) stack->back() = stack->back().toTensor().to(at::kInt);
+  if (lengthened && plan_.computing.index_result) stack->back() = stack->back().toTensor().to(at::kInt);
 }
 
 void execute(const Plan& plan, const c10::OperatorHandle& op, const c10::OperatorHandle& target,

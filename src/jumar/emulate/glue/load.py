@@ -27,7 +27,7 @@ def connect() -> None:
     def start_with_glue(*args: Any, **kwargs: Any) -> Any:
         try:
             install()
-            if variables.OPS.read():
+            if variables.OPS.read() or variables.REFUSAL_FILE.read():
                 _record()
         except UserError as error:
             if error.hint:
@@ -40,7 +40,7 @@ def connect() -> None:
 
 @functools.cache
 def install() -> int:
-    """Takes over torch_npu's operators; the number of them."""
+    """Takes over torch_npu's operators and returns how many."""
     library = _open(build.library())
     os.environ.update(probe.settings())
     soc = env.socs().get(variables.SOC.read(), {})
@@ -64,7 +64,7 @@ def install() -> int:
 
 
 def _chip(soc: dict[str, Any]) -> int:
-    """Its group among those that rows of the table of operators name."""
+    """The number of the chip's group in the table of operators."""
     if not soc.get("bf16", True):
         return operators.CHIPS.index("older")
     newest = variables.SOC.read().startswith(("Ascend950", "Ascend350"))

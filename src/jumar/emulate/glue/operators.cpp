@@ -32,6 +32,16 @@ void add(Names& all, const Names& more) {
   }
 }
 
+void add(Computing& all, const Computing& more) {
+  all.float32_results |= more.float32_results;
+  all.host_results |= more.host_results;
+  all.wide_float16 |= more.wide_float16;
+  all.wide_bfloat16 |= more.wide_bfloat16;
+  all.index_result |= more.index_result;
+  all.statistics |= more.statistics;
+  all.mixes_devices |= more.mixes_devices;
+}
+
 // The first row that names a carrier wins: rows come before patterns.
 void add(Facts& all, const Facts& row) {
   if (all.carried == Carried::kDefault) all.carried = row.carried;
@@ -39,24 +49,12 @@ void add(Facts& all, const Facts& row) {
   add(all.index, row.index);
   add(all.written, row.written);
   add(all.host, row.host);
-  all.float32_results |= row.float32_results;
-  all.host_results |= row.host_results;
-  all.wide_float16 |= row.wide_float16;
-  all.wide_bfloat16 |= row.wide_bfloat16;
-  all.index_result |= row.index_result;
-  all.statistics |= row.statistics;
   all.random |= row.random;
-  all.mixes_devices |= row.mixes_devices;
-  if (row.source.empty()) return;
-  TORCH_CHECK(all.source.empty(), "two rows say what torch_npu does: ", all.source, " and ", row.source);
-  all.refused = row.refused;
-  all.warned = row.warned;
-  all.int32_results = row.int32_results;
-  all.chips = row.chips;
-  all.refusal = row.refusal;
-  all.error = row.error;
-  all.warning = row.warning;
-  all.source = row.source;
+  add(all.computing, row.computing);
+  if (row.strictness.source.empty()) return;
+  TORCH_CHECK(all.strictness.source.empty(), "two rows say what torch_npu does: ", all.strictness.source, " and ",
+              row.strictness.source);
+  all.strictness = row.strictness;
 }
 
 void add_named(Facts& all, const std::string& name) {

@@ -15,19 +15,33 @@ enum class Chip : uint8_t { kOlder, k910B, k950 };
 
 using Names = std::array<std::string_view, 4>;  // of arguments; unused ones are empty
 
+// How a chip computes where the CPU does otherwise.
+struct Computing {
+  uint32_t float32_results = 0;  // by result, one bit each: not rounded back
+  uint32_t host_results = 0;     // by result, one bit each: stays a CPU tensor
+  bool wide_float16 = false;     // computed in float32 and rounded once
+  bool wide_bfloat16 = false;    // the same
+  bool index_result = false;     // the result is as wide as the number given
+  bool statistics = false;       // the chip returns a row of them also where the CPU returns none
+  bool mixes_devices = false;    // a tensor of another device is no error
+};
+
+// What torch_npu's own code does around the kernel.
+struct Strictness {
+  uint64_t refused = 0, warned = 0;  // by data type of the first tensor, one bit each
+  uint32_t int32_results = 0;        // by result, one bit each: allocated as int32
+  uint8_t chips = 0;                 // the chips that this is about, one bit each; none: all of them
+  std::string_view refusal, error, warning, source;  // its words, and where it says them
+};
+
 struct Facts {
   std::string_view name;  // of a row; empty in what `facts_of` returns
   Carried carried = Carried::kDefault;
   bool keeps_autograd = false;
   Names index{}, written{}, host{};
-  uint32_t float32_results = 0, host_results = 0;  // one bit per result
-  bool wide_float16 = false, wide_bfloat16 = false;
-  bool index_result = false, statistics = false, random = false;
-  bool mixes_devices = false;
-  uint64_t refused = 0, warned = 0;  // one bit per data type
-  uint32_t int32_results = 0;        // one bit per result
-  uint8_t chips = 0;                 // one bit per chip that these last facts are about; none: all of them
-  std::string_view refusal, error, warning, source;
+  bool random = false;
+  Computing computing;
+  Strictness strictness;
 };
 
 // All rows that match, as one. Asked once per operator, when it is taken over.

@@ -40,21 +40,9 @@ Plan make_plan(const c10::OperatorHandle& op) {
     plan.has_generator |= kind == Kind::kGenerator;
   }
   plan.random = facts.random || plan.has_generator || op.hasTag(at::Tag::nondeterministic_seeded);
-  plan.index_result = facts.index_result;
-  plan.wide = facts.wide_float16;
-  plan.wide_bfloat16 = facts.wide_bfloat16;
-  plan.float32_results = facts.float32_results;
-  plan.host_results = facts.host_results;
-  plan.statistics = facts.statistics;
-  plan.same_device = !facts.mixes_devices;
-  if (facts.chips != 0 && (facts.chips >> static_cast<int>(emulated_chip()) & 1u) == 0) return plan;
-  plan.int32_results = facts.int32_results;
-  plan.refused = facts.refused;
-  plan.warned = facts.warned;
-  plan.refusal = facts.refusal;
-  plan.error = facts.error;
-  plan.warning = facts.warning;
-  plan.source = facts.source;
+  plan.computing = facts.computing;
+  const unsigned chips = facts.strictness.chips;
+  if (chips == 0 || (chips >> static_cast<int>(emulated_chip()) & 1u) != 0) plan.strictness = facts.strictness;
   return plan;
 }
 

@@ -33,7 +33,7 @@ for size in (8, 64, 300):
 
 
 def settings() -> dict[str, str]:
-    """The variable to set, or nothing where the processor is as it says or the user chose already."""
+    """The variable to set, or nothing if the processor keeps its promise or the user has set it."""
     if _VARIABLE in os.environ:
         return {}
     record = cache_dir() / f"onednn-{_machine()}"

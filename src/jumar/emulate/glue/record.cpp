@@ -1,4 +1,5 @@
-// Which operators ran on the card, for `jumar run --ops`: an observer of the dispatcher counts them.
+// Which operators ran on the card, for `jumar run --ops`: an observer of the dispatcher counts them. Those that
+// torch_npu takes to the CPU are noted in the record of refusals, too.
 //
 // An operator is counted where the device would start a kernel: it has an NPU kernel, or torch_npu's fallback takes
 // it. Compositions are not counted, their parts are; what a kernel calls inside is not counted.
@@ -14,10 +15,15 @@
 #include <string>
 #include <unordered_map>
 
-extern "C" const char* jumar_glue_report();
+extern "C" {
+const char* jumar_glue_report();
+void jumar_note_fallback(const char* name);  // of the stand-ins
+}
 
 namespace jumar {
 namespace {
+
+constexpr char kFallback[] = "fallback";
 
 using Site = int (*)(char* text, int room);
 
@@ -56,7 +62,7 @@ std::string how_of(const c10::OperatorName& name) {
   for (auto key : {c10::DispatchKey::CompositeImplicitAutograd, c10::DispatchKey::CompositeExplicitAutograd,
                    c10::DispatchKey::CompositeExplicitAutogradNonFunctional})
     if (op->hasKernelForDispatchKey(key)) return "";
-  return "fallback";
+  return kFallback;
 }
 
 const std::string& how(const c10::OperatorName& name) {
@@ -121,6 +127,7 @@ std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& call) {
   bool on_card = false;
   for (const c10::IValue& value : call.inputs()) on_card |= look(value, types);
   if (!on_card) return nullptr;
+  if (kind == kFallback) jumar_note_fallback(c10::toString(*name).c_str());
   auto running = std::make_unique<Running>();
   running->row = row_of(c10::toString(*name) + "\t" + kind + "\t" + types);
   running->exceptions = std::uncaught_exceptions();

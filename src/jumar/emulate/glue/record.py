@@ -35,8 +35,8 @@ def begin(path: Path) -> None:
 
 
 def start(library: ctypes.CDLL) -> None:
-    """Count from here on, and write when the process ends."""
-    path = Path(variables.OPS.text())
+    """Count from here on, and write what `--ops` asks for when the process ends."""
+    path = variables.OPS.read()
     callback = _SITE(_site)
     library.jumar_record_stop.restype = ctypes.c_char_p
     library.jumar_record_start(callback)
@@ -44,8 +44,8 @@ def start(library: ctypes.CDLL) -> None:
 
     def finish() -> None:
         text = library.jumar_record_stop().decode(errors="replace")
-        if os.getpid() == process and callback:  # a forked child has its parent's counts
-            add(path, [_operator(line) for line in text.splitlines()])
+        if path and os.getpid() == process and callback:  # a forked child has its parent's counts
+            add(Path(path), [_operator(line) for line in text.splitlines()])
 
     atexit.register(finish)
 

@@ -53,16 +53,16 @@ long number(const char* name) {
 }
 
 // In torch_npu's words, with the line that it adds to errors that have a code.
-[[noreturn]] void refuse(const Plan& plan, const at::Tensor& tensor) {
+[[noreturn]] void refuse(const Strictness& strict, const at::Tensor& tensor) {
   std::ostringstream text;
-  const size_t gap = plan.refusal.find("{}");
-  text << plan.refusal.substr(0, gap);
-  if (gap != std::string_view::npos) text << tensor.dtype() << plan.refusal.substr(gap + 2);
-  if (!plan.error.empty()) {
+  const size_t gap = strict.refusal.find("{}");
+  text << strict.refusal.substr(0, gap);
+  if (gap != std::string_view::npos) text << tensor.dtype() << strict.refusal.substr(gap + 2);
+  if (!strict.error.empty()) {
     const std::time_t now = std::time(nullptr);
     std::tm local{};
     text << "\n[ERROR] " << std::put_time(localtime_r(&now, &local), "%Y-%m-%d-%H:%M:%S") << " (PID:" << getpid()
-         << ", Device:" << int{tensor.device().index()} << ", RankID:" << number("RANK") << ") " << plan.error;
+         << ", Device:" << int{tensor.device().index()} << ", RankID:" << number("RANK") << ") " << strict.error;
   }
   TORCH_CHECK(false, text.str());
 }
@@ -73,19 +73,19 @@ bool is_quiet() {
   return number(renamed ? "TORCH_NPU_WARNING_DISABLE" : "TORCH_NPU_DISABLED_WARNING") == 1 || number("RANK") > 0;
 }
 
-void warn_once(const Plan& plan) {
+void warn_once(const Strictness& strict) {
   static std::mutex lock;
   static auto* const given = new std::set<std::string_view>;
   static const bool quiet = is_quiet();
   const std::lock_guard<std::mutex> guard(lock);
-  if (!given->insert(plan.warning).second || quiet) return;
-  const std::string place(plan.source);
+  if (!given->insert(strict.warning).second || quiet) return;
+  const std::string place(strict.source);
   const size_t colon = place.rfind(':');
   const std::string file = place.substr(0, colon);
   c10::WarningHandler().process(c10::Warning(
       c10::UserWarning(),
       {"operator()", file.c_str(), static_cast<uint32_t>(std::strtoul(place.c_str() + colon + 1, nullptr, 10))},
-      std::string(plan.warning), false));
+      std::string(strict.warning), false));
 }
 
 }  // namespace
@@ -94,19 +94,21 @@ void set_chip(Chip emulated) { chip = emulated; }
 Chip emulated_chip() { return chip; }
 
 void refuse_or_warn(const Plan& plan, const torch::jit::Stack& stack) {
-  if (plan.refusal.empty() && plan.warning.empty()) return;
+  const Strictness& strict = plan.strictness;
+  if (strict.refusal.empty() && strict.warning.empty()) return;
   const std::optional<at::Tensor> tensor = first_tensor(plan, stack);
   if (!tensor.has_value()) return;
   const at::ScalarType type = tensor->scalar_type();
-  if (!plan.refusal.empty() && has(plan.refused, type) && !takes_loop(plan, stack)) refuse(plan, *tensor);
-  if (!plan.warning.empty() && (plan.warned == 0 || has(plan.warned, type))) warn_once(plan);
+  if (!strict.refusal.empty() && has(strict.refused, type) && !takes_loop(plan, stack)) refuse(strict, *tensor);
+  if (!strict.warning.empty() && (strict.warned == 0 || has(strict.warned, type))) warn_once(strict);
 }
 
 void shorten_indices(const Plan& plan, torch::jit::Stack& stack, size_t results) {
   const size_t first = stack.size() - results;
+  const uint32_t wanted = plan.strictness.int32_results;
   for (size_t i = 0; i < results; ++i) {
     c10::IValue& value = stack[first + i];
-    if ((plan.int32_results >> i & 1u) != 0 && value.isTensor() && value.toTensor().scalar_type() == at::kLong)
+    if ((wanted >> i & 1u) != 0 && value.isTensor() && value.toTensor().scalar_type() == at::kLong)
       value = value.toTensor().to(at::kInt);
   }
 }

@@ -72,7 +72,7 @@ void Wider::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::
   }
   size_t index = 0;
   for (c10::IValue& value : call) {
-    const bool narrow = (plan_.float32_results >> index++ & 1u) == 0;
+    const bool narrow = (plan_.computing.float32_results >> index++ & 1u) == 0;
     if (value.isTensor()) {
       stack->emplace_back(narrow ? narrowed(value.toTensor(), *narrow_, pairs) : value.toTensor());
     } else if (value.isTensorList()) {

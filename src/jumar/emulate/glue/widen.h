@@ -15,7 +15,8 @@ class Wider {
 
   // True for an operator that the chip always computes so.
   bool needed() const {
-    return (plan_.wide && narrow_ == at::kHalf) || (plan_.wide_bfloat16 && narrow_ == at::kBFloat16);
+    const Computing& computing = plan_.computing;
+    return (computing.wide_float16 && narrow_ == at::kHalf) || (computing.wide_bfloat16 && narrow_ == at::kBFloat16);
   }
 
   // True when there are half-precision tensors, so that the CPU may have a kernel for wider ones.

@@ -139,9 +139,7 @@ def _pse_part(pse: Tensor, piece: Piece, product: Tensor) -> Tensor:
         index = piece.place[0] if piece.place[1] > 1 else piece.batch
         part = part[index if part.shape[0] > 1 else 0]
     if part.shape[-2] not in (1, rows):
-        raise not_emulated(
-            "npu_fusion_attention: a compressed position encoding (`pse` with fewer rows than the query)"
-        )
+        raise not_emulated("npu_fusion_attention", "with a `pse` that has fewer rows than the query")
     return part[..., :columns].to(product.dtype)
 
 

@@ -28,13 +28,13 @@ def paged(cache: Tensor, table: Tensor, lengths: list[int], heads: int, block: i
     return out
 
 
-def dequantised(x: Tensor, scale: Tensor | None, offset: Tensor | None, mode: int) -> Tensor:
+def dequantised(name: str, x: Tensor, scale: Tensor | None, offset: Tensor | None, mode: int) -> Tensor:
     """(x + offset) * scale on (batch, heads, positions, size), per channel (mode 0) or per token (mode 1)."""
     if scale is None:
         return x
     values = (unpack_int4(x) if x.dtype == torch.int32 else x).float()
     if mode not in (0, 1):
-        raise not_emulated(f"attention with an antiquant mode of {mode}")
+        raise not_emulated(name, f"with an antiquant mode of {mode}")
     shaped = _per_token if mode == 1 else _per_channel
     if offset is not None:
         values = values + shaped(wide(offset), values)

@@ -1,4 +1,4 @@
-"""What capturing attention into an NPU graph asks first: scratch memory, and results to write into.
+"""What capturing attention into an NPU graph needs first: scratch memory, and results to write into.
 
 torch_npu/npu/_npugraph_handlers: each attention is replaced by its out= form.
 """
@@ -22,7 +22,7 @@ from jumar.emulate.ops.registry import operator
     "_npu_fusion_attention_grad_v3_get_max_workspace",
 )
 def no_workspace(*args: Any, **kwargs: Any) -> Tensor:
-    """The CPU needs no scratch memory that the caller would have to bring along."""
+    """The CPU needs no scratch memory from the caller."""
     return torch.empty(0, dtype=torch.uint8)
 
 

@@ -44,6 +44,7 @@ def npu_prompt_flash_attention(
 ) -> Tensor:
     refuse_given("npu_prompt_flash_attention", deq_scale1=deq_scale1, quant_scale1=quant_scale1, deq_scale2=deq_scale2)
     request = Request(
+        "npu_prompt_flash_attention",
         query,
         key,
         value,
@@ -97,6 +98,7 @@ def npu_incre_flash_attention(
     )
     scales, offsets = _both(antiquant_scale), _both(antiquant_offset)
     request = Request(
+        "npu_incre_flash_attention",
         query,
         key,
         value,
@@ -181,6 +183,7 @@ def npu_fused_infer_attention_score(
     scales, offsets = _both(antiquant_scale), _both(antiquant_offset)
     separate = key_antiquant_scale is not None
     request = Request(
+        "npu_fused_infer_attention_score",
         query,
         key,
         value,
@@ -246,6 +249,7 @@ def npu_fused_infer_attention_score_v2(
 ) -> tuple[Tensor, Tensor]:
     refuse_given("npu_fused_infer_attention_score_v2", **{k: v for k, v in others.items() if v != 0})
     request = Request(
+        "npu_fused_infer_attention_score_v2",
         query,
         key,
         value,

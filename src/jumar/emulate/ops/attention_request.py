@@ -20,8 +20,10 @@ from jumar.emulate.ops.registry import not_emulated
 
 
 class Request(NamedTuple):
-    """One call in the words all versions share."""
+    """The arguments of a call, under the names that all versions share."""
 
+    name: str
+    """Of the operator."""
     query: Tensor
     key: Tensor
     value: Tensor
@@ -116,14 +118,14 @@ def _cached(
         parts = cache.paged(x, r.table, counts, heads, r.block)
     elif scale is not None and layout not in ("TND", "NTD", "NSD"):
         values = to_heads(x, heads, layout)
-        values = cache.dequantised(values, scale, offset, mode)
+        values = cache.dequantised(r.name, values, scale, offset, mode)
         counts = lengths or [values.shape[2]]
         return [b[:, : counts[i if len(counts) > 1 else 0]] for i, b in enumerate(values)]
     else:
         parts = _sequences(x, heads, layout, lengths, True)
     if scale is None:
         return parts
-    return [cache.dequantised(p.unsqueeze(0), scale, offset, mode)[0] for p in parts]
+    return [cache.dequantised(r.name, p.unsqueeze(0), scale, offset, mode)[0] for p in parts]
 
 
 def _joined(outs: list[Tensor], r: Request, source: str, target: str) -> Tensor:
@@ -165,4 +167,4 @@ def _joined_sums(sums: list[Tensor], r: Request, source: str) -> Tensor:
 def refuse_given(name: str, **given: Any) -> None:
     used = [key for key, value in given.items() if value is not None and value is not False]
     if used:
-        raise not_emulated(f"{name} with `{used[0]}`")
+        raise not_emulated(name, f"with `{used[0]}`")

@@ -313,7 +313,7 @@ def _forward(
     if keep_prob < 1 and seed == 0 and (given is None or not given.numel()):
         if torch.npu.is_current_stream_capturing():
             # A replay would draw another seed than the one that the backward operator was captured with.
-            raise not_emulated("npu_fusion_attention with `keep_prob` below 1 inside a captured graph")
+            raise not_emulated("npu_fusion_attention", "with `keep_prob` below 1 inside a captured graph")
         seed, offset = random_bits.next_seed()
     e = e._replace(dropout=core.make_dropout(keep_prob, count, seed, offset, given))
     out, top, total = core.forward(p, e)

@@ -49,7 +49,7 @@ def npu_grouped_matmul(
     per_token_scale_dtype: int | None = None,
 ) -> _Tensors:
     if any((x_dtype, weight_dtype, scale_dtype, per_token_scale_dtype)):
-        raise not_emulated("npu_grouped_matmul with a given data type of an operand")
+        raise not_emulated("npu_grouped_matmul", "with a given data type of an operand")
     if group_type is None:
         raise RuntimeError("Requires manual passing group_type, current is None.")
     if group_type not in (-1, 0, 2):

@@ -162,7 +162,7 @@ def npu_scatter_pa_kv_cache(
     cache_mode: str | None = "PA_NZ",
 ) -> None:
     if compress_lens is not None:
-        raise not_emulated("npu_scatter_pa_kv_cache with `compress_lens`")
+        raise not_emulated("npu_scatter_pa_kv_cache", "with `compress_lens`")
     for rows, cache in ((key, key_cache), (value, value_cache)):
         _scatter_rows(rows, cache, slot_mapping.reshape(-1).long(), cache_mode)
 
@@ -198,6 +198,6 @@ def npu_scatter_pa_cache(
     key_cache: Tensor,
 ) -> Tensor:
     if compress_lens is not None:
-        raise not_emulated("npu_scatter_pa_cache with `compress_lens`")
+        raise not_emulated("npu_scatter_pa_cache", "with `compress_lens`")
     _scatter_rows(key, key_cache, slot_mapping.reshape(-1).long(), None)
     return key_cache

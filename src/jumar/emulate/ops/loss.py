@@ -24,7 +24,7 @@ def npu_cross_entropy_loss(
     return_zloss: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     if return_zloss or lse_square_scale_for_zloss:
-        raise not_emulated("npu_cross_entropy_loss with z-loss")
+        raise not_emulated("npu_cross_entropy_loss", "with z-loss")
     log_prob = torch.log_softmax(wide(input), -1)
     loss = _from_log_prob(log_prob, target, weight, reduction, ignore_index, label_smoothing)
     lse = torch.logsumexp(wide(input), -1)

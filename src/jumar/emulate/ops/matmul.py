@@ -119,7 +119,7 @@ def npu_ffn(
     """activation(x @ weight1 + bias1) @ weight2 + bias2, each expert on its own rows."""
     if deq_scale1 is not None:
         if expert_tokens or expert_tokens_index or deq_scale2 is None or scale is None:
-            raise not_emulated("npu_ffn on quantised input with experts or without all its scales")
+            raise not_emulated("npu_ffn", "on quantised input with experts or without all its scales")
         half = _dequantised_product(x, weight1, bias1, deq_scale1).half()
         y = activate(wide(half), activation).half() * scale.half()
         inner = to_integers(y if offset is None else y + offset.half(), torch.int8)

@@ -116,11 +116,11 @@ def _query(
 def _check(name: str, weights: Weights, options: dict[str, Any]) -> None:
     mode = options.get("cache_mode", "PA_BSND")
     if mode not in _SLOT_MODES:
-        raise not_emulated(f"{name} with `cache_mode` {mode}")
+        raise not_emulated(name, f"with `cache_mode` {mode}")
     if options.get("kv_cache_quant_mode", 0) == 3:
-        raise not_emulated(f"{name} with `kv_cache_quant_mode` 3")
+        raise not_emulated(name, "with `kv_cache_quant_mode` 3")
     if any(w.dtype not in (torch.int8, torch.float16, torch.bfloat16, torch.float32) for w in weights):
-        raise not_emulated(f"{name} with weights of {weights.up.dtype}")
+        raise not_emulated(name, f"with weights of {weights.up.dtype}")
 
 
 def _projected(x: Tensor, weight: Tensor, x_scale: Tensor | None, weight_scale: Tensor | None) -> Tensor:

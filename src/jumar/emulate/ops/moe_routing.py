@@ -126,7 +126,7 @@ def npu_moe_gating_top_k_backward(
     elif norm_type == 1:
         dx = dp * p * (1 - p)
     else:
-        raise not_emulated(f"npu_moe_gating_top_k_backward with norm_type {norm_type}")
+        raise not_emulated("npu_moe_gating_top_k_backward", f"with norm_type {norm_type}")
     return dx.to(grad_y.dtype)
 
 
@@ -168,7 +168,7 @@ def npu_moe_init_routing_v2(
     x_dtype: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     if quant_mode not in (-1, 0, 1) or x_dtype is not None:
-        raise not_emulated(f"npu_moe_init_routing_v2 with quant_mode {quant_mode}")
+        raise not_emulated("npu_moe_init_routing_v2", f"with quant_mode {quant_mode}")
     first, last = (active_expert_range or [0, expert_num])[:2]
     k = expert_idx.shape[-1]
     experts = expert_idx.reshape(-1).long()

@@ -61,7 +61,7 @@ def npu_batch_nms(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Each class on its own, then the best of all classes; boxes as (batch, anchors, 1 or classes, 4)."""
     if change_coordinate_frame:
-        raise not_emulated("npu_batch_nms with `change_coordinate_frame`")
+        raise not_emulated("npu_batch_nms", "with `change_coordinate_frame`")
     boxes = (input.transpose(1, 3) if transpose_box else input).float()
     batch, classes = scores.shape[0], scores.shape[2]
     out = torch.zeros(batch, max_total_size, 6)

@@ -222,7 +222,7 @@ def npu_grouped_matmul_swiglu_quant(
     offset: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if weight.dtype != torch.int8:
-        raise not_emulated("npu_grouped_matmul_swiglu_quant with a weight that is not int8")
+        raise not_emulated("npu_grouped_matmul_swiglu_quant", "with a weight that is not int8")
     if weight.dim() == 5:  # the 16 x 32 tiles of a private format, seen as such
         weight = weight.permute(0, 2, 3, 1, 4).flatten(3).flatten(1, 2)
     out = torch.zeros(x.shape[0], weight_scale.shape[-1] // 2, dtype=torch.int8)
@@ -261,7 +261,7 @@ def npu_grouped_matmul_swiglu_quant_v2(
     x_scale_dtype: int | None = None,
 ) -> tuple[Tensor, Tensor]:
     if dequant_mode or quant_mode or weight_assist_matrix or smooth_scale is not None or bias is not None:
-        raise not_emulated("npu_grouped_matmul_swiglu_quant_v2 other than eight bits per channel and token")
+        raise not_emulated("npu_grouped_matmul_swiglu_quant_v2", "other than eight bits per channel and token")
     ends = torch.tensor(group_ends(group_list, group_list_type))
     whole = [t[0] if len(t) == 1 else torch.stack(list(t)) for t in (weight, weight_scale)]
     return npu_grouped_matmul_swiglu_quant(x, whole[0], ends, whole[1], x_scale)[:2]

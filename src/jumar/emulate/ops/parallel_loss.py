@@ -47,7 +47,7 @@ def npu_fused_cross_entropy_loss_with_max_sum(
     vocab_parallel_logits: Tensor | None = None,
 ) -> tuple[Tensor, Tensor | None]:
     if label_smoothing or input is not None or weight is not None:
-        raise not_emulated("npu_fused_cross_entropy_loss_with_max_sum with `label_smoothing`, `input` or `weight`")
+        raise not_emulated("npu_fused_cross_entropy_loss_with_max_sum", "with `label_smoothing`, `input` or `weight`")
     loss = sum_exp_logits.log() - predicted_logits
     if vocab_parallel_logits is None:
         return loss, None
@@ -67,7 +67,7 @@ def npu_fused_linear_cross_entropy_loss_with_max_sum_backward(
     softmax: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     if label_smoothing:
-        raise not_emulated("npu_fused_linear_cross_entropy_loss_with_max_sum_backward with `label_smoothing`")
+        raise not_emulated("npu_fused_linear_cross_entropy_loss_with_max_sum_backward", "with `label_smoothing`")
     if softmax is not None:
         slope = wide(softmax).clone()
     elif logits_max is not None and sum_exp_logits is not None:

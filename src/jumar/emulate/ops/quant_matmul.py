@@ -31,7 +31,7 @@ def npu_quant_matmul(
     y_scale: Tensor | None = None,
 ) -> Tensor:
     if y_scale is not None or any((x1_dtype, x2_dtype, scale_dtype, pertoken_scale_dtype)):
-        raise not_emulated("npu_quant_matmul with `y_scale` or a given data type of an operand")
+        raise not_emulated("npu_quant_matmul", "with `y_scale` or a given data type of an operand")
     if any(group_sizes or []):
         return _by_groups(x1, x2, scale, offset, pertoken_scale, group_sizes or [], plain_type(output_dtype))
     y = product(x1, x2)
@@ -64,7 +64,7 @@ def _by_groups(
     The device takes x apart into two nibbles, the lower one less 8; the caller's offset makes up for that 8.
     """
     if x1.dtype != torch.int8 or x2.dtype != torch.int32 or len(sizes) != 3 or any(sizes[:2]):
-        raise not_emulated("npu_quant_matmul with `group_sizes` other than for int8 by packed int4")
+        raise not_emulated("npu_quant_matmul", "with `group_sizes` other than for int8 by packed int4")
     weight = unpack_int4(x2)
     y = torch.zeros(x1.shape[0], weight.shape[1])
     for i, start in enumerate(range(0, x1.shape[1], sizes[2])):

@@ -32,7 +32,7 @@ def npu_lstm(
     direction: bool,
 ) -> tuple[Tensor, ...]:
     if flag_seq:
-        raise not_emulated("npu_lstm with `flag_seq`")
+        raise not_emulated("npu_lstm", "with `flag_seq`")
     steps = input.flip(0) if direction else input
     results = _lstm(*(wide(t) for t in (steps, weight, bias, h, c)))
     return tuple((t.flip(0) if direction else t).to(input.dtype) for t in results)

@@ -8,18 +8,23 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from jumar.runtime import refusals
+from jumar.runtime.refusals import Kind
 from jumar.tables import operators
 
 Function = Callable[..., Any]
 _F = TypeVar("_F", bound=Function)
 
 
-class Entry(NamedTuple):
+class Reference(NamedTuple):
+    """The implementation of an NPU-only operator on CPU tensors."""
+
     function: Function
     source: str
+    """The module that has it."""
 
 
-_TABLE: dict[str, Entry] = {}
+_TABLE: dict[str, Reference] = {}
 _LOADED: set[str] = set()
 _LIBRARIES: dict[str, Any] = {}
 
@@ -33,7 +38,7 @@ def operator(*names: str) -> Callable[[_F], _F]:
 
     def declare(function: _F) -> _F:
         for name in names or (function.__name__,):
-            _TABLE[name] = Entry(function, function.__module__.rsplit(".", 1)[-1])
+            _TABLE[name] = Reference(function, function.__module__.rsplit(".", 1)[-1])
         return function
 
     return declare
@@ -45,9 +50,9 @@ def load(name: str) -> None:
 
     if name in _LOADED:
         return
-    entry = find(name)
-    if entry is None:
-        raise NotImplementedError(refusal(name))
+    found = find(name)
+    if found is None:
+        raise not_implemented(name)
     space = "aten" if name.startswith("aten::") else "npu"
     if space not in _LIBRARIES:
         _LIBRARIES[space] = torch.library.Library(f"jumar_{space}", "FRAGMENT")
@@ -55,11 +60,11 @@ def load(name: str) -> None:
     base, _, overload = short.partition(".")
     schema = str(torch._C._get_schema(f"{space}::{base}", overload)).removeprefix(f"{space}::")
     _LIBRARIES[space].define(schema)
-    _LIBRARIES[space].impl(short, entry.function, "CPU")
+    _LIBRARIES[space].impl(short, found.function, "CPU")
     _LOADED.add(name)
 
 
-def find(name: str) -> Entry | None:
+def find(name: str) -> Reference | None:
     """The implementation of an operator, its out= and in-place forms made from the plain one."""
     table = implemented()
     if name in table:
@@ -74,7 +79,7 @@ def find(name: str) -> Entry | None:
 
 
 @functools.cache
-def implemented() -> dict[str, Entry]:
+def implemented() -> dict[str, Reference]:
     """All declared operators. Importing the families takes some 50 ms, so it waits for the first one."""
     import jumar.emulate.ops as package
 
@@ -83,18 +88,19 @@ def implemented() -> dict[str, Entry]:
     return _TABLE
 
 
-def refusal(name: str) -> str:
-    """What a program is told that calls an operator without an implementation."""
+def not_implemented(name: str) -> NotImplementedError:
+    """The error for an operator without an implementation."""
     full = name if name.startswith("aten::") else f"npu::{name}"
+    refusals.note(Kind.OPERATOR, full)
     row = operators.carrier(full)
-    if row is not None and row.carried == "refused":
-        return f"{full} {row.why}; `jumar emulate coverage` lists what is"
-    return f"{full} is not implemented by the emulator; `jumar emulate coverage` lists what is"
+    why = row.why if row is not None and row.carried == "refused" else "is not implemented by the emulator"
+    return NotImplementedError(f"{full} {why}; `jumar emulate coverage` lists what is")
 
 
-def not_emulated(what: str) -> NotImplementedError:
-    """The error for an argument that an implemented operator does not handle."""
-    return NotImplementedError(f"{what} is not emulated; `jumar emulate coverage` lists what is")
+def not_emulated(name: str, what: str) -> NotImplementedError:
+    """The error for an argument that the operator `npu::NAME` does not handle: "NAME WHAT is not emulated"."""
+    refusals.note(Kind.ARGUMENTS, f"npu::{name}")
+    return NotImplementedError(f"{name} {what} is not emulated; `jumar emulate coverage` lists what is")
 
 
 def _in_place(function: Function) -> Function:

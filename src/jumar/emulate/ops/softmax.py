@@ -12,7 +12,7 @@ from jumar.emulate.ops.registry import operator
 
 @operator()
 def npu_scaled_masked_softmax(x: Tensor, mask: Tensor, scale: float = 1, fixed_triu_mask: bool = False) -> Tensor:
-    """Masked positions get -10000, as the device has it; a row without any other then is uniform."""
+    """Masked positions get -10000, as on the device, so a row that is all masked becomes uniform."""
     values = wide(x) * scale
     return torch.softmax(values.masked_fill(_hidden(x, mask, fixed_triu_mask), -10000.0), -1).to(x.dtype)
 

@@ -34,4 +34,4 @@ def _amp_foreach_non_finite_check(scaled_grads: list[Tensor]) -> bool:
 
 @operator()
 def npu_prefetch(input: Tensor, dependency: Tensor | None, max_size: int, offset: int = 0) -> None:
-    """Brings a weight near the cores ahead of time: nothing to see but the time it takes."""
+    """Brings a weight near the cores ahead of time, which only affects speed."""

@@ -34,7 +34,7 @@ class Machine(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As in the table: an A3 says only that it is a 910."""
+        """As in the table, where an A3 is only called 910."""
         if self.facts["family"] == "A3":
             return "Ascend910"
         return self.soc if self.layout["columns"][0] == 8 else self.soc.removeprefix("Ascend")
@@ -43,7 +43,7 @@ class Machine(NamedTuple):
         return sum(row.used for row in self.rows if row.card == card) >> 20
 
     def busy(self, card: int) -> int:
-        """The emulator computes on the host: shown is what the card's processes take of its processors."""
+        """The emulator computes on the host, so this is the share of its processors that the card's processes use."""
         return round(min(100.0, sum(ledger.busy(row.pid) for row in self.rows if row.card == card)))
 
     def rate(self, card: int) -> int:

@@ -1,4 +1,4 @@
-"""The process that keeps the ranks of one machine: torch elastic's own agent, which reads from a file what to start.
+"""The process that runs the ranks of one machine: torch elastic's own agent, which reads from a file what to start.
 
 Started as a program by `launch.watch`; reads the job from the file named on its command line and answers with one
 JSON line per event on standard output. API: torch.distributed.elastic of torch 2.13.
@@ -48,7 +48,7 @@ def tell(**event: Any) -> None:
 
 
 def run(spec: dict[str, Any], path: str) -> dict[str, Any]:
-    """Run the ranks to their end: the event that says how it went."""
+    """Run the ranks to their end; returns the event with the outcome."""
     from torch.distributed.elastic.agent.server.api import WorkerSpec, WorkerState
     from torch.distributed.elastic.multiprocessing import SignalException
 
@@ -122,7 +122,7 @@ def _agent(workers: Any, grace: int) -> Any:
             )
 
     class Agent(LocalElasticAgent):  # type: ignore[misc]
-        """Tells which processes it started, and ends them as `stop` does."""
+        """Reports the processes that it starts, and ends them as `stop` does."""
 
         def _start_workers(self, worker_group: Any) -> Any:
             started = super()._start_workers(worker_group)
@@ -152,13 +152,13 @@ def _agent(workers: Any, grace: int) -> Any:
 
 
 def _deaf() -> None:
-    """A scheduler tells every process of a job; the second time must not break the stopping of the first."""
+    """A scheduler signals every process of a job: a second signal must not interrupt the stop that the first began."""
     for name in SIGNALS.split(","):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
 def _stop(handlers: Any, number: int, grace: int) -> None:
-    """Only the ranks themselves get the signal: one that still wants to save needs its own children for it."""
+    """Only the ranks get the signal: a rank that still saves a checkpoint needs its own children."""
     running = [handler.proc for handler in handlers if handler.proc.poll() is None]
     for process in running:
         process.send_signal(number)
@@ -168,7 +168,7 @@ def _stop(handlers: Any, number: int, grace: int) -> None:
 
 
 def sweep() -> None:
-    """Kill whatever is left below this process; ranks may have started more that outlives them."""
+    """Kill all remaining descendants; what a rank started may outlive it."""
     for _ in range(100):
         left = descendants(os.getpid())
         if not left:

@@ -1,4 +1,4 @@
-"""msrun: MindSpore's own launcher; one command per machine, which this one becomes.
+"""msrun: MindSpore's own launcher; one command per machine; this process becomes its own.
 
 Options: mindspore.parallel.cluster.run of MindSpore 2.6 to 2.10 (tutorials/parallel/msrun_launcher.md).
 """
@@ -21,7 +21,7 @@ NOT_HERE = (("restarts", 0), ("until", ""))
 
 
 def build(job: Job) -> Submission:
-    """One msrun command per machine; on other machines it is started there."""
+    """One msrun command per machine, to be started on that machine."""
     submission.check_settings(job.settings, SETTINGS, "msrun")
     for name, usual in NOT_HERE:
         if getattr(job, name) != usual:

@@ -36,7 +36,7 @@ TICK = 0.1
 
 
 def build(job: Job, environ: Mapping[str, str] | None = None) -> Submission:
-    """One command per machine, and one before that tells whether it can work there."""
+    """One command per machine, and one that checks the machine first."""
     submission.check_settings(job.settings, SETTINGS, "ssh")
     if not job.nodes or len(set(job.nodes)) != len(job.nodes):
         raise UserError("`--nodes` names no machine, or one twice", "write it as `--nodes host1,host2`")
@@ -62,7 +62,7 @@ def build(job: Job, environ: Mapping[str, str] | None = None) -> Submission:
 
 
 def check(plan: Submission, job: Job) -> None:
-    """Every machine can be reached, and has what it needs; otherwise nothing is started anywhere."""
+    """Check that every machine can be reached and has what it needs; if not, nothing is started anywhere."""
     for node, command in zip(job.nodes, plan.checks, strict=True):
         done = tools.ask(command, timeout=30)
         said = (done.err.strip().splitlines() or [""])[-1]

@@ -72,7 +72,7 @@ def _collisions(found: Mapping[str, Mapping[int, str]]) -> Iterator[tuple[str, L
 
 
 def _unreachable(known: Mapping[int, str], tool: Tool) -> Iterator[tuple[str, Level, str, str]]:
-    """Cards of one network must reach each other; those of other networks need a router and are not asked."""
+    """Cards of one network must reach each other; those of other networks need a router and are not pinged."""
     for card, address in known.items():
         for other in known:
             if other == card or other % GROUP != card % GROUP:

@@ -13,7 +13,7 @@ DOC = "docs/findings/launch.md"
 
 
 def check(table: RankTable, path: str) -> list[Finding]:
-    """Every fault, errors first; none for a table that HCCL takes."""
+    """Every fault, errors first; none for a table that HCCL accepts."""
     found = [*_shape(table), *_ranks(table), *_devices(table), *_addresses(table), *_counts(table)]
     where = Where(path)
     rows = [Finding(id=name, level=level, message=message, where=where, doc=DOC) for name, level, message in found]

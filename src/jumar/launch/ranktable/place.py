@@ -1,4 +1,4 @@
-"""Is a rank table about this machine, and does it fit a job?"""
+"""Whether a rank table is for this machine and suits a job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a rank table in any layout; what cannot be one is refused, what is wrong with one is `check`'s business."""
+"""Reads a rank table in any layout; other files are an error; `check` finds what is wrong inside a table."""
 
 from __future__ import annotations
 

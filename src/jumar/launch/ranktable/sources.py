@@ -61,7 +61,7 @@ def table(found: Mapping[str, Mapping[int, str]], cards: Sequence[int] | None) -
 
 
 def text_of(path: str) -> str:
-    """A file's text, for people's files."""
+    """The text of a file that a user named."""
     return read.content(path).decode("utf-8", "replace")
 
 

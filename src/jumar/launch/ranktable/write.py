@@ -14,7 +14,7 @@ _PORTS = ("device_port", "backup_device_ip", "backup_device_port", "host_port")
 
 
 def layout(name: str) -> str:
-    """The layout that a user's spelling means."""
+    """The layout for a user's spelling of it."""
     if name not in LAYOUTS:
         listed = ", ".join(f"`{one}`" for one in LAYOUTS)
         raise UserError(f"no such layout: `{name}`", did_you_mean(name, LAYOUTS, f"these are: {listed}"))

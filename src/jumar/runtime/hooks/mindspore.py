@@ -1,4 +1,4 @@
-"""What MindSpore programs must be spared, unedited, on a machine without an NPU: the whole list.
+"""Everything that is changed in MindSpore so that unedited programs run on a machine without an NPU.
 
 On its CPU target, programs that name Ascend or GPU get the CPU: the device of `set_context` and `set_device`; `init()`,
 which on the platform reads a rank table and here meets at MindSpore's own scheduler; mixed precision, which the CPU
@@ -47,7 +47,7 @@ def changes(target: str) -> dict[str, Change]:
 
 
 def _accept_workers(module: Any) -> None:
-    """`num_parallel_workers=8` is right on the platform; MindSpore refuses more than this machine has cores."""
+    """`num_parallel_workers=8` suits the platform; MindSpore rejects more workers than this machine has cores."""
     real = module.check_num_parallel_workers
 
     @functools.wraps(real)
@@ -70,7 +70,7 @@ def _fewer_workers(module: Any) -> None:
 
 
 def _no_compiler(module: Any) -> None:
-    """The words come while MindSpore is imported, before anything of it could be changed."""
+    """MindSpore prints the message during its import, before it could be changed."""
     missed = ("No module named 'te'", 'relies on whl package "te"')
     module._get_logger().addFilter(lambda record: not any(text in record.getMessage() for text in missed))
 
@@ -130,7 +130,7 @@ def _device(module: Any) -> None:
 
 
 def _single_precision_network(module: Any) -> None:
-    """`amp_level="O2"` is right on the platform; the CPU device computes in float32 and cannot skip steps."""
+    """`amp_level="O2"` suits the platform; the CPU device computes in float32 and cannot skip steps."""
     real = module.build_train_network
 
     @functools.wraps(real)
