@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from jumar.core.errors import UserError
+from jumar.core.errors import cannot
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def serve(port: int, modelarts_port: int) -> Iterator[Served]:
     try:
         running = service.start(home, port, modelarts_port)
     except OSError as error:
-        raise UserError(f"cannot listen: {error.strerror}", "choose another port") from error
+        raise cannot("listen", error) from error
     with contextlib.closing(running):
         yield Served(running.obs.port, running.modelarts.port, service.PROJECT, home / "keys.json")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 
 if TYPE_CHECKING:
     from jumar.perf.result import Report
@@ -75,7 +75,7 @@ def _command(request: LintRequest, folder: Path) -> tuple[tuple[str, ...], dict[
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"cannot make the folder `{folder}`: {error.strerror}") from error
+        raise cannot(f"make the folder `{folder}`", error) from error
     return argv, {**values, **profiling.variables(folder, request.steps)}
 
 

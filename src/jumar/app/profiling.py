@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.runtime import variables as rows
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def recorded(built: Command, folder: Path) -> Command:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"cannot make the folder `{folder}`: {error.strerror}") from error
+        raise cannot(f"make the folder `{folder}`", error) from error
     return built._replace(variables={**built.variables, **variables(folder)})
 
 

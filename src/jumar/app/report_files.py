@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jumar.core.errors import UserError
+from jumar.core.errors import cannot
 
 if TYPE_CHECKING:
     from jumar.core.finding import Finding
@@ -57,5 +57,5 @@ def write(files: Mapping[Path, bytes]) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UserError(f"cannot make the folder `{path.parent}`: {error.strerror}") from error
+            raise cannot(f"make the folder `{path.parent}`", error) from error
         write.replace(path, data)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.runtime import variables
 
 VARIABLES = {
@@ -71,7 +71,7 @@ def _from_file(path: Path, target: str) -> Credentials | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+        raise cannot(f"read `{path}`", error) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         # The parser's own message may quote the line, and the line may hold the key.
         raise UserError(f"`{path}` is not valid TOML") from None

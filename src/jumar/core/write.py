@@ -7,7 +7,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from jumar.core.errors import UserError, meaning
+from jumar.core.errors import cannot
 
 
 def replace(path: Path, data: bytes) -> None:
@@ -19,9 +19,7 @@ def replace(path: Path, data: bytes) -> None:
         else:
             _put_into(path, data)
     except OSError as error:
-        reason, hint = meaning(error)
-        kept = "; the file is unchanged" if os.path.isfile(path) else ""
-        raise UserError(f"cannot write `{path}`: {reason}", f"{hint}{kept}") from error
+        raise cannot(f"write `{path}`", error, "the file is unchanged" if os.path.isfile(path) else None) from error
 
 
 def _dangles(path: Path) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.core.nearest import did_you_mean
 from jumar.export import execute, graph, half, model, shapes
 from jumar.export.graph import View
@@ -94,7 +94,7 @@ def save(folder: Path, result: Result) -> None:
             numpy.save(folder / f"{number}_rounded.npy", result.rounded[number])
             (folder / f"{number}_name.txt").write_text(f"{row.name}\n", encoding="utf-8")
     except OSError as error:
-        raise UserError(f"cannot write `{folder}`: {error.strerror}") from error
+        raise cannot(f"write `{folder}`", error) from error
 
 
 def _policy(mode: str | None, soc: str | None, kept: list[str], proto: Any) -> half.Policy:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.launch import clock, cores, ports
 from jumar.launch.job import SIGNALS, Job, Local
 
@@ -98,6 +98,4 @@ def make_folder(path: Path) -> None:
         for old in path.glob("rank_*.log"):
             old.unlink()
     except OSError as error:
-        raise UserError(
-            f"cannot write logs to `{path}`: {error.strerror}", "name another folder with `--logs`"
-        ) from error
+        raise cannot(f"write logs to `{path}`", error, "`--logs` names the folder") from error

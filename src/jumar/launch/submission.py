@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jumar.core import write
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.core.nearest import did_you_mean
 from jumar.launch.job import Job
 from jumar.runtime import tools
@@ -49,7 +49,7 @@ def write_files(submission: Submission) -> None:
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UserError(f"cannot write `{path}`: {error.strerror}", "name a folder with `--logs`") from error
+            raise cannot(f"write `{path}`", error, "`--logs` names the folder") from error
         write.replace(Path(path), text.encode())
 
 

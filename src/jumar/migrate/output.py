@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jumar.core import write
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.migrate.result import ProjectResult
 
 NOT_COPIED = {"__pycache__", ".venv", "venv", "node_modules", ".tox", ".nox", ".mypy_cache", ".ruff_cache",
@@ -106,17 +106,15 @@ def copy(result: ProjectResult, paths: Sequence[Path], out: Path, *, force: bool
         out.parent.mkdir(parents=True, exist_ok=True)
         place = Path(tempfile.mkdtemp(prefix=f".{out.name[:80]}.", suffix=".jumar", dir=out.parent)) if fresh else out
     except OSError as error:
-        raise UserError(f"cannot write `{out}`: {error.strerror}") from error
+        raise cannot(f"write `{out}`", error) from error
     try:
         left = [step.source for step in steps(result, paths) if not _carry_out(step, place)]
         if fresh:
             os.chmod(place, stat.S_IMODE(os.stat(result.root).st_mode) | stat.S_IRWXU)
             os.rename(place, out)
     except OSError as error:
-        raise UserError(
-            f"cannot write `{out}`: {error.strerror or error}",
-            "nothing was written" if fresh else "each file is either old or new",
-        ) from error
+        kept = "nothing was written" if fresh else "each file is either old or new"
+        raise cannot(f"write `{out}`", error, kept) from error
     finally:
         if fresh and place.exists():
             shutil.rmtree(place, ignore_errors=True)
@@ -128,7 +126,7 @@ def _copy_file(result: ProjectResult, path: Path, out: Path) -> list[str]:
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"cannot write `{out}`: {error.strerror}", "nothing was written") from error
+        raise cannot(f"write `{out}`", error, "nothing was written") from error
     for name, data in result.new_files().items():
         write.replace(out.parent / os.path.relpath(name, result.root), data)
     write.replace(out, _read(str(path)) if changed is None else changed)
@@ -175,4 +173,4 @@ def _read(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}", "nothing was written") from error
+        raise cannot(f"read `{path}`", error, "nothing was written") from error

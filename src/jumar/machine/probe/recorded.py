@@ -11,7 +11,7 @@ from typing import Any
 
 from jumar import __version__
 from jumar.core import read, write
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.machine.probe import NOT_COLLECTED, TIMEOUT, Probe, Ran, Read, over
 from jumar.machine.python_facts import SCRIPT
 
@@ -73,7 +73,7 @@ class Recorder:
             folder.mkdir(parents=True, exist_ok=True)
             write.replace(path, (json.dumps(over(kept, scrub), indent=1, ensure_ascii=False) + "\n").encode())
         except OSError as error:
-            raise UserError(f"cannot write `{path}`: {error.strerror}", "name another folder") from error
+            raise cannot(f"write `{path}`", error) from error
         return path
 
 

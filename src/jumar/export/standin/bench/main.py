@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, reason
 from jumar.export.standin.bench import files, options
 from jumar.export.standin.session import InferSession
 
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         _say("ERROR", error.message)
     except (RuntimeError, OSError) as error:
-        _say("ERROR", str(error))
+        _say("ERROR", reason(error))
     return 1
 
 
