@@ -49,15 +49,15 @@ def serve(port: int, modelarts_port: int) -> Iterator[Served]:
 def ssh_config(address: str, key: Path, name: str, config: Path, *, write: bool = False) -> SshEntry:
     """Build the Remote-SSH entry of a notebook; with `write` put it into the config."""
     from jumar.cloud import ssh
-    from jumar.core.write import replace
+    from jumar.core.write import inside, replace
 
     path = config.expanduser()
     host = ssh.parse(name, address, key, path.absolute().parent)
     text = ssh.merge(path.read_text(encoding="utf-8") if path.exists() else "", host)
     if write:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = not path.exists()
-        replace(path, text.encode())
+        with inside(path.parent, mode=0o700):
+            replace(path, text.encode())
         if new:
             path.chmod(0o600)
     return SshEntry(name, path, ssh.entry(host), ssh.pin_command(host), write)

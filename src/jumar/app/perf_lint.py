@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jumar.core.errors import UserError, cannot
+from jumar.core.errors import UserError
+from jumar.core.write import make_folder
 
 if TYPE_CHECKING:
     from jumar.perf.result import Report
@@ -72,10 +73,7 @@ def _command(request: LintRequest, folder: Path) -> tuple[tuple[str, ...], dict[
         built = command.build(own, wish, {**os.environ, rows.EMULATE.name: "1"})
         command.prepare(built, wish)
         argv, values = built.argv, built.variables
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot(f"make the folder `{folder}`", error) from error
+    make_folder(folder)
     return argv, {**values, **profiling.variables(folder, request.steps)}
 
 

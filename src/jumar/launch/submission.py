@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jumar.core import write
-from jumar.core.errors import UserError, cannot
+from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.launch.job import Job
 from jumar.runtime import tools
@@ -46,11 +46,8 @@ def write_files(submission: Submission) -> None:
     """Write what the engine reads, where the engine is there to read it."""
     tools.require(submission.commands[0][0])
     for path, text in submission.files:
-        try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise cannot(f"write `{path}`", error, "`--logs` names the folder") from error
-        write.replace(Path(path), text.encode())
+        with write.inside(Path(path).parent, "`--logs` names the folder"):
+            write.replace(Path(path), text.encode())
 
 
 def check_settings(given: Mapping[str, str], known: Mapping[str, str], engine: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -71,7 +72,8 @@ def check_out(paths: Sequence[Path], out: Path, *, force: bool) -> None:
     if not parent.is_dir():
         raise UserError(f"cannot make `{out}`: `{parent}` is not a folder", "name another folder")
     if not os.access(parent, os.W_OK | os.X_OK):
-        raise UserError(f"cannot write to `{parent}`: no permission", "name a folder that you may write to")
+        fixed = os.statvfs(parent).f_flag & os.ST_RDONLY
+        raise cannot(f"write to `{parent}`", OSError(errno.EROFS if fixed else errno.EACCES, ""))
 
 
 def is_file(paths: Sequence[Path], out: Path) -> bool:
@@ -102,8 +104,8 @@ def copy(result: ProjectResult, paths: Sequence[Path], out: Path, *, force: bool
     if is_file(paths, out):
         return _copy_file(result, paths[0], out)
     fresh = not (out.is_dir() and any(out.iterdir()))
+    write.make_folder(out.parent, "nothing was written")
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
         place = Path(tempfile.mkdtemp(prefix=f".{out.name[:80]}.", suffix=".jumar", dir=out.parent)) if fresh else out
     except OSError as error:
         raise cannot(f"write `{out}`", error) from error
@@ -123,10 +125,7 @@ def copy(result: ProjectResult, paths: Sequence[Path], out: Path, *, force: bool
 
 def _copy_file(result: ProjectResult, path: Path, out: Path) -> list[str]:
     changed = next((file.after for file in result.files if file.changed), None)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot(f"write `{out}`", error, "nothing was written") from error
+    write.make_folder(out.parent, "nothing was written")
     for name, data in result.new_files().items():
         write.replace(out.parent / os.path.relpath(name, result.root), data)
     write.replace(out, _read(str(path)) if changed is None else changed)

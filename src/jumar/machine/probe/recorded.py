@@ -11,7 +11,7 @@ from typing import Any
 
 from jumar import __version__
 from jumar.core import read, write
-from jumar.core.errors import UserError, cannot
+from jumar.core.errors import UserError
 from jumar.machine.probe import NOT_COLLECTED, TIMEOUT, Probe, Ran, Read, over
 from jumar.machine.python_facts import SCRIPT
 
@@ -67,13 +67,8 @@ class Recorder:
             "paths": dict(sorted(self._paths.items())),
         }
         path = folder / FILE
-        if folder.exists() and not folder.is_dir():
-            raise UserError(f"`{folder}` is not a folder", "name a new one")
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
+        with write.inside(folder):
             write.replace(path, (json.dumps(over(kept, scrub), indent=1, ensure_ascii=False) + "\n").encode())
-        except OSError as error:
-            raise cannot(f"write `{path}`", error) from error
         return path
 
 
