@@ -232,10 +232,13 @@ def test_mindspore_against_cann(server: Snapshot) -> None:
 @pytest.mark.parametrize(
     ("driver", "cann", "status", "said"),
     [
-        ("23.0.0", "9.1.0", Status.ERROR, "driver 23.0.0 does not run CANN 9.1.0: CANN 9.1.0 needs driver 26.1.0 or"),
-        ("23.0.3", "9.2.0", Status.ERROR, "CANN 9.1.0 already needs driver 26.1.0 or newer, and CANN 9.2.0 is newer"),
+        ("23.0.0", "9.1.0", Status.ERROR, "driver 23.0.0 does not run CANN 9.1.0: CANN 9.1.0 lists the drivers 25.2.X"),
+        ("23.0.3", "9.2.0", Status.ERROR, "23.0.3 is older than all of them, and CANN 9.2.0 is newer"),
+        ("25.0.rc1", "9.1.0", Status.ERROR, "and excludes 25.0.X"),
+        ("25.2.0", "9.1.0", Status.OK, ""),
+        ("24.1.0", "8.1.RC1", Status.UNKNOWN, "CANN 8.1.RC1 was released with driver 25.0.RC1; no public page says"),
         ("26.1.0", "9.2.0", Status.UNKNOWN, "it is not known whether driver 26.1.0 runs CANN 9.2.0"),
-        ("24.1.rc2.2", "8.0.0", Status.ERROR, "driver 24.1.rc2.2 lists CANN 7.0.RC1 to 8.0.RC2"),
+        ("24.1.rc2.2", "8.0.0", Status.UNKNOWN, "driver 24.1.rc2.2 lists CANN 7.0.RC1 to 8.0.RC2; 8.0.0 came later"),
         ("26.1.0", "9.1.0", Status.OK, ""),
     ],
 )
