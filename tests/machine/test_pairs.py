@@ -57,6 +57,11 @@ def test_drivers_of_the_950_are_compared_by_product_only() -> None:
     assert pairs.driver_and_cann("23.0.3", "9.1.0", "950").fit is Fit.DOES_NOT
 
 
+def test_a_driver_from_before_the_chip_is_not_known_to_run_it() -> None:
+    assert pairs.driver_and_cann("24.1.0", "8.2.RC1", "A2").fit is Fit.FITS
+    assert pairs.driver_and_cann("24.1.0", "8.2.RC1", "A3").fit is Fit.UNKNOWN
+
+
 def test_every_kit_runs_its_own_cann_and_no_kit_runs_a_much_newer_one() -> None:
     kits = sorted((kit for kit in releases.kits().values() if kit.hdk), key=lambda kit: releases.key(kit.cann))
     for older, newer in itertools.pairwise(kits):

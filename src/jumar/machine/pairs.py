@@ -19,7 +19,7 @@ from packaging.version import InvalidVersion, Version
 from jumar.machine.parse import version_info
 from jumar.machine.parse.layout import UnknownLayout
 from jumar.tables import cann as releases
-from jumar.tables import mindspore_versions, versions
+from jumar.tables import installation, mindspore_versions, versions
 from jumar.tables.load import table
 
 
@@ -76,6 +76,11 @@ def driver_and_cann(driver: str, cann: str, family: str = "") -> Answer:
     found = releases.find(cann) or cann
     if family == "950":
         return _per_product(driver, found)
+    answer = _by_release(driver, found)
+    return (answer.fit is Fit.FITS and _before_the_chip(driver, family)) or answer
+
+
+def _by_release(driver: str, found: str) -> Answer:
     listed = _in_list(driver, found) or _excluded_before(driver, found)
     if listed is not None:
         return listed
@@ -178,6 +183,16 @@ def base(version: str) -> str:
         return Version(version).base_version
     except InvalidVersion:
         return version
+
+
+def _before_the_chip(driver: str, family: str) -> Answer | None:
+    """Pages that list drivers do not name chips: one that is older than all CANN for a chip may not know it."""
+    known = installation.families().get(family)
+    kit = releases.kit_for(known.first) if known else None
+    if known is None or kit is None or kit.hdk is None or not _older(driver, kit.hdk):
+        return None
+    why = f"the first CANN for the {family}, {known.first}, was released with driver {kit.hdk}"
+    return Answer(Fit.UNKNOWN, f"{why}; no public page says whether the older {driver} knows the chip", kit.source)
 
 
 def _windows() -> list[dict[str, Any]]:
