@@ -251,6 +251,14 @@ def test_driver_and_cann_without_lists(server: Snapshot, driver: str, cann: str,
     assert [said in item.message for item in found.findings] == [True] * bool(said)
 
 
+def test_a_framework_is_not_fine_where_cann_cannot_be_read(server: Snapshot) -> None:
+    for key in [key for key in server.kept["files"] if "ascend_toolkit_install.info" in key]:
+        server.kept["files"][key][0] = "package_name=Ascend-cann-toolkit\nversion=\n"
+    found = server.doctor("torch-pair")["torch-pair"]
+    assert found.status is Status.UNKNOWN
+    assert "which one is installed is not known" in found.findings[0].message
+
+
 def test_firmware_without_a_range_or_a_verdict_is_not_known(server: Snapshot) -> None:
     server.change("files", "driver/version.info", "compatible_version_fw=[7.0.0,8.9.9]\n", "")
     for key in [key for key in server.kept["runs"] if '"board"' in key]:

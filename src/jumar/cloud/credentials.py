@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar.core.errors import UserError, cannot
+from jumar.runtime import home as account
 from jumar.runtime import variables
 
 VARIABLES = {
@@ -57,7 +58,7 @@ def find(target: str, environ: Mapping[str, str] | None = None, *, s3: bool = Fa
 def file_path(environ: Mapping[str, str]) -> Path:
     if named := variables.CREDENTIALS.read(environ):
         return Path(named)
-    config = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".config")
+    config = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME") or account.path(), ".config")
     return Path(config) / "jumar" / "credentials.toml"
 
 

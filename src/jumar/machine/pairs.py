@@ -74,6 +74,9 @@ def torch_npu_for(torch: str) -> str | None:
 def driver_and_cann(driver: str, cann: str, family: str = "") -> Answer:
     """From CANN's own list, the driver's version file where one was seen, or the driver it was released with."""
     found = releases.find(cann) or cann
+    for name in (driver, found):
+        if not re.match(r"\d+\.", name):
+            return Answer(Fit.UNKNOWN, f"`{name}` is not a version that can be compared")
     if family == "950":
         return _per_product(driver, found)
     answer = _by_release(driver, found)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from jumar.core.errors import UserError, cannot
 from jumar.emulate.glue import generate
-from jumar.runtime import process, variables
+from jumar.runtime import home, process, variables
 from jumar.tables import tested
 
 _HERE = Path(__file__).parent
@@ -47,7 +47,7 @@ def library() -> Path:
 def cache_dir() -> Path:
     if own := variables.CACHE.read():
         return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jumar"
+    return Path(os.environ.get("XDG_CACHE_HOME") or f"{home.path()}/.cache") / "jumar"
 
 
 def _compiler() -> str:
