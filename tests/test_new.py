@@ -38,7 +38,13 @@ def new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     """`new("rule", "cuda-thing")` in a copy of the repository; the copy."""
     for part in _PARTS:
         shutil.copytree(_ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "tests/conftest.py", "tests/mindspore_python.py", "tests/program_files.py"):
+    for name in (
+        "pyproject.toml",
+        "tests/conftest.py",
+        "tests/leaks.py",
+        "tests/mindspore_python.py",
+        "tests/program_files.py",
+    ):
         shutil.copy(_ROOT / name, tmp_path / name)
     for name in _LINKED:  # what the build has made
         if (built := env.library_dir().parent / name).is_dir():

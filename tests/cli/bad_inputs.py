@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,10 @@ from jumar.cli import main as cli
 _PLACES = ("FILE", "DIR", "FOLDER", "PATH", "REC", "OUT", "MODEL", "SCRIPT", "TRACE", "BEFORE", "AFTER")
 _FILLED = {"A": "file.txt", "B": "file.txt", "IN": "file.txt", "-- PROGRAM ARGS...": "file.txt"}
 """Words for arguments whose names do not say that they are places."""
+
+
+NO_NUMBERS = ("nan", "-nan", "inf", "-inf", "1e999", "0x10", "no-such-value")
+"""What Python reads as a number and nobody can count with, and what it does not."""
 
 
 class Case(NamedTuple):
@@ -44,6 +49,10 @@ def is_place(param: click.Parameter) -> bool:
     return isinstance(param.type, click.Path) or any(word.strip(".") in _PLACES for word in words)
 
 
+def is_number(param: click.Parameter) -> bool:
+    return isinstance(param.type, (click.types.IntParamType, click.types.FloatParamType))
+
+
 def wrong_places(folder: Path) -> dict[str, str]:
     """Files that cannot be used, by what is wrong with them."""
     (folder / "folder").mkdir()
@@ -58,10 +67,24 @@ def wrong_places(folder: Path) -> dict[str, str]:
     (folder / "nest/loop").symlink_to("loop")
     (folder / "nest/circle").symlink_to(".")
     os.mkfifo(folder / "nest/pipe.py")
+    for name in ("garbage.json", "garbage.onnx", "garbage.py"):
+        (folder / name).write_bytes(bytes(range(256)) * 64)
+    (folder / "empty.json").touch()
+    (folder / "denied").write_text("secret\n")
+    (folder / "denied-folder").mkdir()
+    for name in ("denied", "denied-folder"):
+        (folder / name).chmod(0)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(folder / "socket"))
+    (folder / "endless").symlink_to("/dev/zero")
     if os.geteuid() == 0:
         os.mknod(folder / "device", 0o666 | stat.S_IFCHR, os.makedev(1, 7))  # as /dev/full
-    names = ("empty", "folder", "garbage", "loop", "missing", "nest", "not-\udcff-utf-8", "pipe", "two\nlines")
-    return {**{name: name for name in names}, "below-a-file": "file.txt/x", "too-long": "x" * 300, "device": "device"}
+    names = (
+        "denied", "denied-folder", "device", "empty", "empty.json", "endless", "folder", "garbage", "garbage.json",
+        "garbage.onnx", "garbage.py", "loop", "missing", "nest", "not-\udcff-utf-8", "pipe", "socket", "two\nlines",
+    )  # fmt: skip
+    return {**{name: name for name in names}, "below-a-file": "file.txt/x", "too-long": "x" * 300,
+            "below-a-denied-folder": "denied-folder/x"}  # fmt: skip
 
 
 def cases(path: tuple[str, ...], command: click.Command, places: dict[str, str]) -> Iterator[Case]:
@@ -77,7 +100,7 @@ def cases(path: tuple[str, ...], command: click.Command, places: dict[str, str])
                            (*path, param.opts[0], word, *rest, *_arguments(command, "file.txt")))  # fmt: skip
     for param in command.params:
         if isinstance(param, click.Option) and not param.is_flag and not is_place(param):
-            for word in ("no-such-value", "-1", "99999999999999999999", "nan", ""):
+            for word in (*(NO_NUMBERS if is_number(param) else ("nan",)), "-1", "99999999999999999999", ""):
                 words = (*path, *_required(command), param.opts[0], word, *_arguments(command, "file.txt"))
                 yield Case(f"{param.opts[-1]}-{word}", words)
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socketserver
 import stat
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import bad_inputs
+import hostile
 import pytest
-
-from jumar.runtime import activation
 
 LIMIT = 30
 """Seconds after which a call counts as waiting for something; none takes a tenth of one."""
@@ -23,34 +20,7 @@ COMMANDS = dict(bad_inputs.commands())
 Run = Callable[..., Any]
 
 
-class Late(BaseException):
-    """The command waits for something."""
-
-
-@pytest.fixture(autouse=True)
-def _harmless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing is started, served or switched on; everything that is kept lies in the folder of the test."""
-
-    def refuse(*words: object, **options: object) -> NoReturn:
-        raise FileNotFoundError(2, os.strerror(2), "program")
-
-    def late(*_: object) -> NoReturn:
-        raise Late
-
-    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "HOME"):
-        monkeypatch.setenv(name, str(tmp_path / "home"))
-    for owner, name in ((subprocess.Popen, "__init__"), (os, "execvpe"), (os, "execvp"), (os, "fork")):
-        monkeypatch.setattr(owner, name, refuse)
-    monkeypatch.setattr(subprocess.Popen, "__del__", lambda _: None)
-    monkeypatch.setattr(socketserver.BaseServer, "serve_forever", lambda *_, **__: None)
-    monkeypatch.setattr(activation.marker, "__defaults__", (str(tmp_path),))
-    monkeypatch.setattr(activation.switch_on, "__defaults__", (str(tmp_path),))
-    monkeypatch.setattr(activation.switch_off, "__defaults__", (str(tmp_path),))
-    monkeypatch.chdir(tmp_path)
-    before = signal.signal(signal.SIGALRM, late)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+pytestmark = pytest.mark.usefixtures("harmless")
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
@@ -61,7 +31,8 @@ def test_bad_input_gets_a_message(path: tuple[str, ...], jumar: Run, tmp_path: P
     for case in bad_inputs.cases(path, COMMANDS[path], places):
         signal.alarm(LIMIT)
         try:
-            done = jumar(*case.words)
+            with hostile.without_override():
+                done = jumar(*case.words)
         except BaseException as error:
             wrong.append(f"{case.name}: {type(error).__name__}: {error}")
             continue
@@ -73,6 +44,23 @@ def test_bad_input_gets_a_message(path: tuple[str, ...], jumar: Run, tmp_path: P
             wrong.append(f"{case.name}: it destroyed something\n  {case.words}")
             kinds = _kinds(places)
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_what_is_no_number_is_refused_by_name(path: tuple[str, ...], jumar: Run, tmp_path: Path) -> None:
+    (tmp_path / "file.txt").write_text("plain text\n")
+    for param in filter(bad_inputs.is_number, COMMANDS[path].params):
+        option = param.opts[-1]
+        below = () if option == "--seed" else ("-1",)
+        for word in (*bad_inputs.NO_NUMBERS, *below):
+            words = next(
+                case.words for case in bad_inputs.cases(path, COMMANDS[path], {}) if case.name == f"{option}-{word}"
+            )
+            signal.alarm(LIMIT)
+            done = jumar(*words)
+            signal.alarm(0)
+            assert done.code == 2, words
+            assert f"`{option}`: " in done.err or word == "-1", f"{words}: {done.err}"
 
 
 def _kinds(places: dict[str, str]) -> dict[str, int]:

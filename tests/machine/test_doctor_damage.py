@@ -15,6 +15,7 @@ from jumar.emulate import env, prefix
 from jumar.machine import check, host
 from jumar.machine.check import Status
 from jumar.machine.probe.local import Local
+from jumar.runtime import variables
 
 SMI = "answers/npu-smi info"
 HOME = "Ascend/ascend-toolkit/latest"
@@ -37,7 +38,8 @@ def test_emulated_machine_as_it_is_installed(tmp_path: Path) -> None:
     """With its own npu-smi, hccn_tool and libraries; the rest of this file gives their recorded answers."""
     if not list(env.library_dir().glob("lib*.so")):
         pytest.skip("the stand-ins are not built: pip install .")
-    place, values = tmp_path / "Ascend", env.environment(cards=2, base={})
+    place, own = tmp_path / "Ascend", {variables.MACHINE.name: f"test-{os.getpid()}-{tmp_path.name}"}
+    values = {**env.environment(cards=2, base={}), **own}
     prefix.write(place, prefix.build(place, values))
     environ = {**values, **prefix.environment(place, values, os.environ)}
     found = check.run(host.Host(Local(environ)), check.units())

@@ -232,10 +232,13 @@ def test_mindspore_against_cann(server: Snapshot) -> None:
 @pytest.mark.parametrize(
     ("driver", "cann", "status", "said"),
     [
-        ("23.0.0", "9.1.0", Status.ERROR, "driver 23.0.0 does not run CANN 9.1.0: CANN 9.1.0 needs driver 26.1.0 or"),
-        ("23.0.3", "9.2.0", Status.ERROR, "CANN 9.1.0 already needs driver 26.1.0 or newer, and CANN 9.2.0 is newer"),
+        ("23.0.0", "9.1.0", Status.ERROR, "driver 23.0.0 does not run CANN 9.1.0: CANN 9.1.0 lists the drivers 25.2.X"),
+        ("23.0.3", "9.2.0", Status.ERROR, "23.0.3 is older than all of them, and CANN 9.2.0 is newer"),
+        ("25.0.rc1", "9.1.0", Status.ERROR, "and excludes 25.0.X"),
+        ("25.2.0", "9.1.0", Status.OK, ""),
+        ("24.1.0", "8.1.RC1", Status.UNKNOWN, "CANN 8.1.RC1 was released with driver 25.0.RC1; no public page says"),
         ("26.1.0", "9.2.0", Status.UNKNOWN, "it is not known whether driver 26.1.0 runs CANN 9.2.0"),
-        ("24.1.rc2.2", "8.0.0", Status.ERROR, "driver 24.1.rc2.2 lists CANN 7.0.RC1 to 8.0.RC2"),
+        ("24.1.rc2.2", "8.0.0", Status.UNKNOWN, "driver 24.1.rc2.2 lists CANN 7.0.RC1 to 8.0.RC2; 8.0.0 came later"),
         ("26.1.0", "9.1.0", Status.OK, ""),
     ],
 )
@@ -246,6 +249,14 @@ def test_driver_and_cann_without_lists(server: Snapshot, driver: str, cann: str,
     found = server.doctor("driver-and-cann")["driver-and-cann"]
     assert found.status is status
     assert [said in item.message for item in found.findings] == [True] * bool(said)
+
+
+def test_a_framework_is_not_fine_where_cann_cannot_be_read(server: Snapshot) -> None:
+    for key in [key for key in server.kept["files"] if "ascend_toolkit_install.info" in key]:
+        server.kept["files"][key][0] = "package_name=Ascend-cann-toolkit\nversion=\n"
+    found = server.doctor("torch-pair")["torch-pair"]
+    assert found.status is Status.UNKNOWN
+    assert "which one is installed is not known" in found.findings[0].message
 
 
 def test_firmware_without_a_range_or_a_verdict_is_not_known(server: Snapshot) -> None:

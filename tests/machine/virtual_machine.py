@@ -19,6 +19,7 @@ from jumar.machine import check
 from jumar.machine.host import Host
 from jumar.machine.probe.local import Local
 from jumar.machine.probe.recorded import Recorded, Recorder
+from jumar.runtime import variables
 from jumar.tables import tested
 from jumar.tables.load import table
 
@@ -40,7 +41,9 @@ class Machine:
 
     def __init__(self, place: Path, soc: str = "910B3", cards: int = 2, **more: str) -> None:
         self.root, self.answers = place / "Ascend", place / "answers"
-        values = {**env.environment(soc=soc, cards=cards, base={}), **more}
+        # A name of its own: without one, every emulated program of this host is a process of this machine too.
+        own = {variables.MACHINE.name: f"test-{os.getpid()}-{place.name}"}
+        values = {**env.environment(soc=soc, cards=cards, base={}), **own, **more}
         prefix.write(self.root, prefix.build(self.root, values))
         self.home = self.root / "ascend-toolkit" / "latest"
         self.environ = prefix.environment(self.root, values, {"PATH": os.defpath, "HOME": str(place)})

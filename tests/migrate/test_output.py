@@ -125,8 +125,8 @@ def test_full_disk_leaves_no_copy(tree: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(shutil, "copy2", full)
     with pytest.raises(UserError) as raised:
         output.copy(_result(CHANGE), [tree], Path("out"))
-    assert raised.value.message == "cannot write `out`: No space left on device"
-    assert raised.value.hint == "nothing was written"
+    assert raised.value.message == "cannot write `out`: no space is left"
+    assert raised.value.hint == "free some space, or name a place on another disk; nothing was written"
     assert [path.name for path in Path().iterdir()] == ["p"]
 
 
@@ -179,7 +179,7 @@ def test_no_place_for_the_copy(tree: Path, monkeypatch: pytest.MonkeyPatch) -> N
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(output.tempfile, "mkdtemp", full)
-    with pytest.raises(UserError, match="cannot write `out`: No space left on device"):
+    with pytest.raises(UserError, match="cannot write `out`: no space is left"):
         output.copy(_result(CHANGE), [tree], Path("out"))
 
 

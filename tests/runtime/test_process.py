@@ -24,7 +24,7 @@ def test_what_a_program_says_is_kept() -> None:
 
 
 def test_a_missing_program_is_told_with_its_reason() -> None:
-    with pytest.raises(process.NotStarted, match="cannot start `no-such-program`: No such file") as told:
+    with pytest.raises(process.NotStarted, match="cannot start `no-such-program`: no such file") as told:
         process.run(["no-such-program"])
     assert isinstance(told.value.error, FileNotFoundError)
     for start in (process.call, process.start):
@@ -94,7 +94,7 @@ def test_a_program_that_was_left_is_no_zombie_when_it_ends() -> None:
 def test_a_forked_child_tells_why_it_could_not_become_a_program(capfd: pytest.CaptureFixture[str]) -> None:
     child = process.fork(lambda: process.become(["no-such-program"], os.environ))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == EXIT_FAILED
-    assert capfd.readouterr().err == "error: cannot start `no-such-program`: No such file or directory\n"
+    assert capfd.readouterr().err == "error: cannot start `no-such-program`: no such file or folder\n"
 
 
 def test_tools_of_others_must_be_there_and_succeed() -> None:

@@ -34,6 +34,23 @@ def test_every_table_says_where_it_is_from() -> None:
         assert head["source"] and re.fullmatch(r"\d{4}-\d\d-\d\d", head["date"]) and head["tool"].startswith("tools/")
 
 
+def test_lists_of_drivers() -> None:
+    rows = table("driver_support.toml")["drivers"]
+    assert all(row["source"].startswith("https://") and row["fits"] for row in rows)
+    for row in rows:
+        names = [*row["fits"], *row.get("does_not", ())]
+        assert len(set(names)) == len(names)
+        assert row["fits"] == sorted(row["fits"], key=lambda name: cann.driver_key(name.lower().removesuffix(".x")))
+
+
+@pytest.mark.parametrize(
+    ("release", "row"), [("9.1.3", "9.1.X"), ("8.5.2", "8.5.2"), ("8.5.1", "8.5.X"), ("8.5.0.alpha001", None)]
+)
+def test_the_list_of_a_release(release: str, row: str | None) -> None:
+    found = cann.drivers_for(release)
+    assert (found.cann if found else None) == row
+
+
 def test_kits() -> None:
     rows = table("cann.json")["kits"]
     assert len({row["cann"] for row in rows}) == len(rows)

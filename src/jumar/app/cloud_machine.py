@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jumar.core.compat import dataclass
-from jumar.core.errors import UserError
+from jumar.core.errors import cannot
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def serve(port: int, modelarts_port: int) -> Iterator[Served]:
     try:
         running = service.start(home, port, modelarts_port)
     except OSError as error:
-        raise UserError(f"cannot listen: {error.strerror}", "choose another port") from error
+        raise cannot("listen", error) from error
     with contextlib.closing(running):
         yield Served(running.obs.port, running.modelarts.port, service.PROJECT, home / "keys.json")
 
@@ -49,15 +49,15 @@ def serve(port: int, modelarts_port: int) -> Iterator[Served]:
 def ssh_config(address: str, key: Path, name: str, config: Path, *, write: bool = False) -> SshEntry:
     """Build the Remote-SSH entry of a notebook; with `write` put it into the config."""
     from jumar.cloud import ssh
-    from jumar.core.write import replace
+    from jumar.core.write import inside, replace
 
     path = config.expanduser()
     host = ssh.parse(name, address, key, path.absolute().parent)
     text = ssh.merge(path.read_text(encoding="utf-8") if path.exists() else "", host)
     if write:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = not path.exists()
-        replace(path, text.encode())
+        with inside(path.parent, mode=0o700):
+            replace(path, text.encode())
         if new:
             path.chmod(0o600)
     return SshEntry(name, path, ssh.entry(host), ssh.pin_command(host), write)

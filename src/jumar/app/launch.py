@@ -180,6 +180,7 @@ def _rank_table(wanted: Job, cards: tuple[int, ...], nodes: int, variables: Mapp
     """The path of the table that the ranks are told: the one that was named, checked, or one made for this machine."""
     import socket
 
+    from jumar.core.write import make_folder, replace
     from jumar.launch.ranktable import place, read, sources, write
 
     conf = _addresses(variables)
@@ -191,8 +192,8 @@ def _rank_table(wanted: Job, cards: tuple[int, ...], nodes: int, variables: Mapp
             if not conf:
                 raise UserError(f"cannot read `{sources.CONF}`", "`jumar net plan` shows how to set addresses")
             known = sources.addresses(conf, sources.CONF)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(write.render(sources.table({socket.gethostname(): known}, cards), "1.0"), encoding="utf-8")
+            make_folder(path.parent, "`--logs` names the folder")
+            replace(path, write.render(sources.table({socket.gethostname(): known}, cards), "1.0").encode())
         return str(path)
     given = os.path.abspath(wanted.rank_table)
     own = sources.addresses(conf, sources.CONF) if conf else {}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
+from jumar.core.write import make_folder
 
 if TYPE_CHECKING:
     from jumar.perf.result import Report
@@ -72,10 +73,7 @@ def _command(request: LintRequest, folder: Path) -> tuple[tuple[str, ...], dict[
         built = command.build(own, wish, {**os.environ, rows.EMULATE.name: "1"})
         command.prepare(built, wish)
         argv, values = built.argv, built.variables
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot make the folder `{folder}`: {error.strerror}") from error
+    make_folder(folder)
     return argv, {**values, **profiling.variables(folder, request.steps)}
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumar.core.errors import UserError
+from jumar.core.write import make_folder
 from jumar.runtime import variables as rows
 
 if TYPE_CHECKING:
@@ -26,10 +27,7 @@ def recorded(built: Command, folder: Path) -> Command:
             "`--profile` is for emulated NPUs, but this run uses real ones",
             "profile with torch_npu.profiler; `jumar perf read` reads its folder",
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot make the folder `{folder}`: {error.strerror}") from error
+    make_folder(folder)
     return built._replace(variables={**built.variables, **variables(folder)})
 
 

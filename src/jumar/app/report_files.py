@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jumar.core.errors import UserError
-
 if TYPE_CHECKING:
     from jumar.core.finding import Finding
     from jumar.migrate.result import ProjectResult
@@ -54,8 +52,5 @@ def write(files: Mapping[Path, bytes]) -> None:
     from jumar.core import write
 
     for path, data in files.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(f"cannot make the folder `{path.parent}`: {error.strerror}") from error
-        write.replace(path, data)
+        with write.inside(path.parent):
+            write.replace(path, data)

@@ -11,6 +11,7 @@ from jumar.app import cloud_jobs as app
 from jumar.app.cloud_place import Place, opened_place
 from jumar.cli import show as printing
 from jumar.cli.cloud_common import options, show
+from jumar.cli.options import Number
 from jumar.cli.progress import Transfer
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
 from jumar.report import cloud as report
@@ -36,13 +37,13 @@ _JOB = (
     click.option("--name", metavar="NAME", help="Name of the job."),
     click.option("--engine", metavar="VERSION", help="Engine; by default chosen from the script's imports."),
     click.option("--flavor", metavar="ID", help="Flavour; by default chosen by the number of devices."),
-    click.option("--auto-stop", type=click.FloatRange(min=0, min_open=True), metavar="HOURS", help="Default 4."),
+    click.option("--auto-stop", type=Number(1), metavar="HOURS", help="Default 4."),
     click.option("--python", metavar="PATH", help="Interpreter for jobs on this machine; by default Jumar's own."),
     click.option(
         "--on", type=click.Choice(["cpu"]), help="MindSpore on this machine: its CPU target, not emulated NPUs."
     ),
     click.option("--contract", type=click.Choice(["v1", "v2"]), help="v2 (the default): the platform copies the data."),
-    click.option("--price", type=click.FloatRange(min=0), metavar="SUM", help="Price of an hour, for the cost bound."),
+    click.option("--price", type=Number(), metavar="SUM", help="Price of an hour, for the cost bound."),
     click.option("--allow-secrets", is_flag=True, help="Upload the code even if it seems to contain keys."),
 )
 _WHICH = (

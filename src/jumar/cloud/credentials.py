@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from jumar.core.compat import tomllib
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
+from jumar.runtime import home as account
 from jumar.runtime import variables
 
 VARIABLES = {
@@ -57,7 +58,7 @@ def find(target: str, environ: Mapping[str, str] | None = None, *, s3: bool = Fa
 def file_path(environ: Mapping[str, str]) -> Path:
     if named := variables.CREDENTIALS.read(environ):
         return Path(named)
-    config = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".config")
+    config = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME") or account.path(), ".config")
     return Path(config) / "jumar" / "credentials.toml"
 
 
@@ -71,7 +72,7 @@ def _from_file(path: Path, target: str) -> Credentials | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+        raise cannot(f"read `{path}`", error) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         # The parser's own message may quote the line, and the line may hold the key.
         raise UserError(f"`{path}` is not valid TOML") from None

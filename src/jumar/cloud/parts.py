@@ -20,6 +20,7 @@ from jumar.cloud.store.folder import multipart_etag
 from jumar.cloud.verify import part_length, part_size, retried, verified
 from jumar.core.compat import zip
 from jumar.core.errors import UserError
+from jumar.runtime import home as account
 
 Count = Callable[[int], None]
 """Told of bytes that have arrived."""
@@ -253,7 +254,7 @@ class LargeDownload(Work):
 
 
 def cache_dir() -> Path:
-    top = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    top = os.environ.get("XDG_CACHE_HOME") or f"{account.path()}/.cache"
     return Path(top) / "jumar" / "cloud"
 
 

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 from jumar.cloud import modelarts_v2, signing
 from jumar.cloud.credentials import Credentials
 from jumar.cloud.job import Engine, Flavor, Job, JobSpec, LogEnd, Refused
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, reason
 
 TIMEOUT = 60
 Value = TypeVar("Value")
@@ -84,7 +84,8 @@ class Rest:
             with error:
                 raise _refused(error.code, error.read()) from None
         except (OSError, ValueError) as error:
-            raise UserError(f"cannot reach ModelArts at `{self.endpoint}`: {error}", "check the endpoint") from None
+            what = f"cannot reach ModelArts at `{self.endpoint}`: {reason(error)}"
+            raise UserError(what, "check the endpoint") from None
         return found if isinstance(found, dict) else {}
 
 

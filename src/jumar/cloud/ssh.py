@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jumar.core import read
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 
 USER = "ma-user"
 BEGIN, END = "# jumar {name}: begin", "# jumar {name}: end"
@@ -41,7 +41,7 @@ def check_key(path: Path) -> Path:
         mode = stat.S_IMODE(os.stat(full).st_mode)
         head = full.read_bytes()[:200]
     except OSError as error:
-        raise UserError(f"cannot read the key `{path}`: {error.strerror}") from error
+        raise cannot(f"read the key `{path}`", error) from error
     if mode & 0o077 and os.name == "posix":
         raise UserError(f"`{path}` can be read by others (mode {mode:04o})", f"chmod 600 {path}")
     if b"PRIVATE KEY" not in head:

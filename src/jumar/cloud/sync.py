@@ -21,7 +21,7 @@ from jumar.cloud.parts import cache_dir
 from jumar.cloud.store import ObjectEntry, Store
 from jumar.cloud.store.folder import FolderStore
 from jumar.core import write
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 
 WORKERS = 32
 LOCAL_WORKERS = 4
@@ -240,7 +240,7 @@ def _make_folder(folder: str) -> None:
     try:
         os.makedirs(folder or ".", exist_ok=True)
     except OSError as error:
-        raise UserError(f"cannot make the folder `{folder}`: {error.strerror}") from error
+        raise cannot(f"make the folder `{folder}`", error) from error
 
 
 def _local(path: str, name: str) -> ignore.Local | None:

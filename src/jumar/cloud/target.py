@@ -11,6 +11,7 @@ from jumar.cloud import credentials
 from jumar.cloud.store import Store
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
+from jumar.runtime import home as account
 from jumar.runtime import settings, variables
 
 LOCAL = "local"
@@ -68,7 +69,7 @@ def home(environ: Mapping[str, str] | None = None) -> Path:
     values = os.environ if environ is None else environ
     if named := variables.CLOUD_HOME.read(values):
         return Path(named).absolute()
-    data = values.get("XDG_DATA_HOME") or os.path.join(values.get("HOME") or os.path.expanduser("~"), ".local/share")
+    data = values.get("XDG_DATA_HOME") or os.path.join(values.get("HOME") or account.path(), ".local/share")
     return Path(data).absolute() / "jumar" / "cloud"
 
 

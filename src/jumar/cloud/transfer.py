@@ -18,7 +18,7 @@ from jumar.cloud.parts import Count, LargeDownload, LargeUpload
 from jumar.cloud.store import ObjectEntry, Store
 from jumar.cloud.store.folder import FolderStore
 from jumar.cloud.verify import MIB, etag_of, read, retried, verified
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 
 LARGE = 16 * MIB
 
@@ -107,6 +107,4 @@ class Beside:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.name)
         if isinstance(error, OSError):
-            raise UserError(
-                f"cannot write `{self.target}`: {error.strerror}", "free some space and run it again"
-            ) from error
+            raise cannot(f"write `{self.target}`", error) from error

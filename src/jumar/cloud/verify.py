@@ -11,7 +11,7 @@ from typing import TypeVar
 from jumar.cloud import disk
 from jumar.cloud.store import Transient
 from jumar.cloud.store.folder import multipart_etag
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 
 MIB = 1 << 20
 PART = 8 * MIB
@@ -73,7 +73,7 @@ def read(path: str, start: int, size: int | None) -> bytes:
             file.seek(start)
             data = file.read(wanted)
     except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+        raise cannot(f"read `{path}`", error) from error
     if data is None or len(data) != wanted:
         raise UserError(f"`{path}` became shorter while it was read", "send it again when no program writes to it")
     return data

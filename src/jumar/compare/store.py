@@ -18,7 +18,7 @@ import numpy as np
 from jumar.compare.folding import WIDTH, fold
 from jumar.compare.result import STATS, Curve, Out, RecordEntry
 from jumar.core import read
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.core.write import replace
 
 MAGIC = b"JREC1\n"
@@ -72,7 +72,7 @@ def read_step(path: Path) -> RecordedStep:
         read.check(path)
         data = path.read_bytes() if path.stat().st_size <= 2 * _MOST else b""
     except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+        raise cannot(f"read `{path}`", error) from error
     if not data.startswith(MAGIC):
         raise UserError(f"`{path}` is not a step of a record", AGAIN)
     try:
@@ -171,7 +171,7 @@ def _rank(folder: Path) -> Rank:
         for key in ("torch", "device", "dtype"):
             str(meta[key])
     except OSError as error:
-        raise UserError(f"cannot read `{folder / 'meta.json'}`: {error.strerror}") from error
+        raise cannot(f"read `{folder / 'meta.json'}`", error) from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(f"`{folder / 'meta.json'}` is damaged or not of a record", AGAIN) from error
     steps = {_number(path): path for path in sorted(folder.glob("step-*.jrec"))}
@@ -194,7 +194,7 @@ def _curve(path: Path) -> list[Curve]:
             row = json.loads(line)
             rows.append(Curve(int(row["step"]), _float(row.get("loss")), _float(row.get("grad_norm"))))
     except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+        raise cannot(f"read `{path}`", error) from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"`{path}` is damaged or truncated: line {len(rows) + 1}", AGAIN) from error
     return rows

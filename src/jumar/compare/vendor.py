@@ -18,7 +18,7 @@ from jumar.compare.result import STATS
 from jumar.compare.store import Rank, RecordedStep
 from jumar.compare.vendor_calls import Calls
 from jumar.core import read
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 
 DUMP = "dump.json"
 _MOST = 1 << 29
@@ -68,7 +68,7 @@ def _load(file: Path) -> dict[str, Any]:
             raise UserError(f"`{file}` is larger than {_MOST >> 20} MiB", "dump fewer steps, or statistics only")
         value = json.loads(file.read_bytes())
     except OSError as error:
-        raise UserError(f"cannot read `{file}`: {error.strerror}") from error
+        raise cannot(f"read `{file}`", error) from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"`{file}` is damaged or truncated: {error}", "dump it again") from error
     if not isinstance(value, dict):

@@ -11,7 +11,7 @@ from typing import Any
 from jumar.compare.result import Out
 from jumar.compare.store import Rank, RecordedStep
 from jumar.compare.vendor import DUMP
-from jumar.core.write import replace
+from jumar.core.write import make_folder, replace
 
 
 def write(rank: Rank, folder: Path, read: Any) -> list[Path]:
@@ -19,7 +19,7 @@ def write(rank: Rank, folder: Path, read: Any) -> list[Path]:
     written = []
     for number, path in rank.steps.items():
         place = folder / f"step{number}" / f"rank{rank.number}"
-        place.mkdir(parents=True, exist_ok=True)
+        make_folder(place)
         for name, value in _documents(read(path)).items():
             replace(place / name, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
         written.append(place)

@@ -31,6 +31,9 @@ class Meaning(NamedTuple):
 
 _SPACE = Meaning("no space is left", "free some space, or name a place on another disk")
 _PERMISSION = Meaning("no permission", "use an account that may, or name another place")
+_LATE = Meaning("no answer in time", "check the address and the network, then try again")
+_NO_WAY = Meaning("the network has no way there", "check the address, the network and the proxy settings")
+_NO_HOST = Meaning("the name of the host is not known", "check the spelling and the network")
 _FILES = Meaning("too many files are open", "raise the limit with `ulimit -n 4096` and try again")
 MEANINGS = {
     errno.ENOENT: Meaning("no such file or folder", "check the spelling"),
@@ -54,7 +57,23 @@ MEANINGS = {
     errno.ESTALE: Meaning("the network file system lost it", "mount it again, then try again"),
     errno.ENOMEM: Meaning("there is not enough memory", "stop other programs, or use a smaller input"),
     errno.EADDRINUSE: Meaning("another program uses the port", "choose another port"),
+    errno.EADDRNOTAVAIL: Meaning("this machine does not have the address", "name an address of this machine"),
     errno.ECONNREFUSED: Meaning("nobody answers there", "check host and port, and that the server runs"),
+    errno.ECONNRESET: Meaning("the other side ended the connection", "try again; the log of the server says more"),
+    errno.EPIPE: Meaning("nobody reads it any more", "try again; whoever read it says why it ended"),
+    errno.ETIMEDOUT: _LATE,
+    errno.ENETUNREACH: _NO_WAY,
+    errno.EHOSTUNREACH: _NO_WAY,
+    errno.ENOEXEC: Meaning("it is not a program that this machine can run", "`file` shows what it is made for"),
+    errno.E2BIG: Meaning("the command line is too long", "name a folder instead of its files"),
+    errno.EBUSY: Meaning("something else uses it", "end what uses it (`fuser` shows it), then try again"),
+    errno.EINVAL: Meaning("the file system does not accept the name or the operation", "name another place"),
+    errno.EILSEQ: Meaning("the file system does not accept the name", "name another path"),
+    errno.EXDEV: Meaning("it lies on another file system", "name a place on the same disk"),
+    errno.EMLINK: Meaning("it has too many links", "name another place"),
+    errno.ENODEV: Meaning("the device is not there", "check the path"),
+    errno.ENODATA: Meaning("the disk reports an error", "the system's log (`dmesg`) says more"),
+    errno.EOVERFLOW: Meaning("the file is too large for this system", "use a smaller file"),
 }
 """The errors that a user meets; all others keep the words of the system."""
 _ONLY_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -62,8 +81,28 @@ _ONLY_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 def meaning(error: OSError) -> Meaning:
     """Why it failed and what to do, in the same words for every command."""
+    inner = getattr(error, "reason", None)
+    if isinstance(inner, OSError):  # urllib packs the error of the system into its own
+        return meaning(inner)
+    if (error.errno or 0) < 0:  # socket.gaierror, the only one with such numbers
+        return _NO_HOST
+    if isinstance(error, TimeoutError):
+        return _LATE
     known = MEANINGS.get(error.errno or 0)
     return known or Meaning(_lower(error.strerror or str(error) or type(error).__name__), "check the path")
+
+
+def reason(error: Exception) -> str:
+    """Why it failed, where errors of the system and others are caught together."""
+    if isinstance(error, OSError):
+        return meaning(error).reason
+    return str(error) or type(error).__name__
+
+
+def cannot(doing: str, error: OSError, note: str | None = None) -> UserError:
+    """`cannot read …: why`, with what to do; `note` is what only this command knows."""
+    known = meaning(error)
+    return UserError(f"cannot {doing}: {known.reason}", f"{known.hint}; {note}" if note else known.hint)
 
 
 def from_os(error: OSError) -> UserError:

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from jumar.core.errors import UserError, meaning
+from jumar.core.errors import UserError, cannot
 
 _OPEN_ALREADY = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 """What the shell opened for us, such as `<(command)`: it has a writer."""
@@ -19,8 +19,7 @@ def content(path: str | Path, hint: str | None = None) -> bytes:
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:
-        reason, known = meaning(error)
-        raise UserError(f"cannot read `{path}`: {reason}", hint or known) from error
+        raise cannot(f"read `{path}`", error, hint) from error
 
 
 def check(path: str | Path) -> None:

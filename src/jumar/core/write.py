@@ -1,13 +1,16 @@
-"""Atomic writing: after a crash or a full disk a file is either the old one or the new one."""
+"""Atomic writing: after a crash or a full disk a file is the old one or the new one, and no empty folder stays."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-from jumar.core.errors import UserError, meaning
+from jumar.core.errors import cannot
 
 
 def replace(path: Path, data: bytes) -> None:
@@ -19,9 +22,34 @@ def replace(path: Path, data: bytes) -> None:
         else:
             _put_into(path, data)
     except OSError as error:
-        reason, hint = meaning(error)
-        kept = "; the file is unchanged" if os.path.isfile(path) else ""
-        raise UserError(f"cannot write `{path}`: {reason}", f"{hint}{kept}") from error
+        raise cannot(f"write `{path}`", error, "the file is unchanged" if os.path.isfile(path) else None) from error
+
+
+def make_folder(folder: Path, note: str | None = None, mode: int = 0o777) -> None:
+    """Make a folder and those above it that are missing; `note` is what only the command knows."""
+    try:
+        try:
+            folder.mkdir(mode, parents=True, exist_ok=True)
+        except FileExistsError:
+            # Something is there that is no folder: a link in a circle says so itself.
+            os.stat(folder)
+            raise NotADirectoryError(errno.ENOTDIR, "", str(folder)) from None
+    except OSError as error:
+        raise cannot(f"make the folder `{folder}`", error, note) from error
+
+
+@contextlib.contextmanager
+def inside(folder: Path, note: str | None = None, mode: int = 0o777) -> Iterator[None]:
+    """Make a folder for what the block writes; those that the block leaves empty when it fails are removed again."""
+    new = [one for one in (folder, *folder.parents) if not os.path.lexists(one)]
+    make_folder(folder, note, mode)
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            for one in new:
+                one.rmdir()
+        raise
 
 
 def _dangles(path: Path) -> bool:

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 
+from jumar.core.errors import reason
 from jumar.emulate.smi import machine
 from jumar.runtime import variables
 
@@ -138,7 +139,7 @@ def _set(card: int, words: list[str], keys: Mapping[str, str], path: str) -> int
             file.writelines(f"{key}={value}\n" for key, value in conf.items())
         os.replace(file.name, path)
     except OSError as error:
-        return _refuse(f"cannot write `{path}`: {error.strerror}")
+        return _refuse(f"cannot write `{path}`: {reason(error)}")
     return 0
 
 

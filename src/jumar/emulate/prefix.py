@@ -19,9 +19,9 @@ from string import Template
 from typing import NamedTuple
 
 from jumar import __version__
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.emulate import env, hccn_tool
-from jumar.emulate.glue.build import cache_dir
+from jumar.emulate.glue.build import CACHE_NOTE, cache_dir
 from jumar.emulate.smi import machine
 from jumar.runtime import variables
 from jumar.tables import chips, tested
@@ -105,10 +105,10 @@ def prepare(values: Mapping[str, str]) -> None:
     except OSError:
         current = ""
     if current != _mark(place, values):
-        write(place, build(place, values))
+        write(place, build(place, values), CACHE_NOTE)
 
 
-def write(prefix: Path, entries: Mapping[str, PrefixFile]) -> None:
+def write(prefix: Path, entries: Mapping[str, PrefixFile], note: str | None = None) -> None:
     """Write the directory; a new one appears only when complete, an existing one of ours is updated."""
     prefix = Path(os.path.abspath(prefix))
     if prefix.exists() and not (prefix / MARK).exists() and (not prefix.is_dir() or any(prefix.iterdir())):
@@ -122,7 +122,7 @@ def write(prefix: Path, entries: Mapping[str, PrefixFile]) -> None:
         os.chmod(scratch, 0o755)
         _put(scratch, prefix)
     except OSError as error:
-        raise UserError(f"cannot write `{prefix}`: {error.strerror or error}", "name another folder") from error
+        raise cannot(f"write `{prefix}`", error, note) from error
     finally:
         if scratch is not None:
             shutil.rmtree(scratch, ignore_errors=True)

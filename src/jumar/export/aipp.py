@@ -44,11 +44,9 @@ class AippStep:
 
 def read(path: Path) -> list[AippStep]:
     try:
-        contents.check(path)
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UserError(f"cannot read the AIPP file `{path}`: {reason}") from error
+        text = contents.content(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"cannot read the AIPP file `{path}`: it is not UTF-8 text") from error
     return parse(text, str(path))
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.core.nearest import did_you_mean
 
 LIMIT = 2**31 - 1
@@ -188,7 +188,7 @@ def _bytes(path: Path) -> bytes:
             raise UserError(f"`{path}` is empty", "export or copy it again")
         return path.read_bytes()
     except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror or error}") from error
+        raise cannot(f"read `{path}`", error) from error
 
 
 def _of_attributes(node: Any) -> Iterator[Any]:

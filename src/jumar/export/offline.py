@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
+from jumar.core import write
 from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
@@ -87,14 +89,13 @@ def save(folder: Path, result: Result) -> None:
     """Write both sets of outputs."""
     import numpy
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with write.inside(folder):
         for number, row in enumerate(result.outputs):
-            numpy.save(folder / f"{number}_float32.npy", result.reference[number])
-            numpy.save(folder / f"{number}_rounded.npy", result.rounded[number])
-            (folder / f"{number}_name.txt").write_text(f"{row.name}\n", encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write `{folder}`: {error.strerror}") from error
+            for kind, array in (("float32", result.reference[number]), ("rounded", result.rounded[number])):
+                data = io.BytesIO()
+                numpy.save(data, array)
+                write.replace(folder / f"{number}_{kind}.npy", data.getvalue())
+            write.replace(folder / f"{number}_name.txt", f"{row.name}\n".encode())
 
 
 def _policy(mode: str | None, soc: str | None, kept: list[str], proto: Any) -> half.Policy:

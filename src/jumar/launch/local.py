@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from jumar.core.errors import UserError
+from jumar.core import write
+from jumar.core.errors import UserError, cannot
 from jumar.launch import clock, cores, ports
 from jumar.launch.job import SIGNALS, Job, Local
 
@@ -93,11 +94,9 @@ def log_folder(wish: str | None, root: Path = Path("logs")) -> Path:
 
 def make_folder(path: Path) -> None:
     """Make the log folder, without the logs of an earlier job."""
+    write.make_folder(path, "`--logs` names the folder")
     try:
-        path.mkdir(parents=True, exist_ok=True)
         for old in path.glob("rank_*.log"):
             old.unlink()
     except OSError as error:
-        raise UserError(
-            f"cannot write logs to `{path}`: {error.strerror}", "name another folder with `--logs`"
-        ) from error
+        raise cannot(f"write logs to `{path}`", error, "`--logs` names the folder") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 
 
 def check(port: int) -> None:
@@ -16,9 +16,7 @@ def check(port: int) -> None:
         try:
             one.bind(("", port))
         except OSError as error:
-            raise UserError(
-                f"`--port`: {port} cannot be used here: {error.strerror}", "leave `--port` out for a free one"
-            ) from error
+            raise cannot(f"use port {port}", error, "without `--port` a free one is taken") from error
 
 
 def free() -> int:

@@ -46,11 +46,8 @@ def write_files(submission: Submission) -> None:
     """Write the files that the engine reads, on the machine that has the engine."""
     tools.require(submission.commands[0][0])
     for path, text in submission.files:
-        try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(f"cannot write `{path}`: {error.strerror}", "name a folder with `--logs`") from error
-        write.replace(Path(path), text.encode())
+        with write.inside(Path(path).parent, "`--logs` names the folder"):
+            write.replace(Path(path), text.encode())
 
 
 def check_settings(given: Mapping[str, str], known: Mapping[str, str], engine: str) -> None:

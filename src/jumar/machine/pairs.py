@@ -1,8 +1,9 @@
 """Which versions fit together: one question per pair, three answers, for `plan` and `doctor` alike.
 
-A pair fits where a public table pairs it. It does not where a fact bounds it: a driver older than the one a CANN was
-released with, a CANN older than the one a framework was built for. Everything else is unknown, also pairs that the
-tables only infer (confidence `low`).
+A pair fits where a public table pairs it. It does not where a fact bounds it: a driver that the vendor excludes, or
+older than all that a CANN lists; a CANN older than the one a framework was built for. Everything else is unknown:
+pairs that the tables only infer (confidence `low`), and a driver older than the one that a CANN was released with, for
+that is what goes with it and not the least that it needs.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import re
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
 from jumar.machine.parse import version_info
 from jumar.machine.parse.layout import UnknownLayout
 from jumar.tables import cann as releases
-from jumar.tables import mindspore_versions, versions
+from jumar.tables import installation, mindspore_versions, versions
 from jumar.tables.load import table
 
 
@@ -71,27 +72,46 @@ def torch_npu_for(torch: str) -> str | None:
 
 @cache
 def driver_and_cann(driver: str, cann: str, family: str = "") -> Answer:
-    """From the driver's own version file where one was seen, else by the order of driver kits."""
+    """From CANN's own list, the driver's version file where one was seen, or the driver it was released with."""
     found = releases.find(cann) or cann
-    for row in table("cann.json")["windows"]:
-        if row["driver"].lower() == driver.lower():
-            return _in_window(driver, found, row["cann"])
+    for name in (driver, found):
+        if not re.match(r"\d+\.", name):
+            return Answer(Fit.UNKNOWN, f"`{name}` is not a version that can be compared")
     if family == "950":
         return _per_product(driver, found)
+    answer = _by_release(driver, found)
+    return (answer.fit is Fit.FITS and _before_the_chip(driver, family)) or answer
+
+
+def _by_release(driver: str, found: str) -> Answer:
+    listed = _in_list(driver, found) or _excluded_before(driver, found)
+    if listed is not None:
+        return listed
+    for row in _windows():
+        if row["driver"].lower() == driver.lower():
+            return _in_window(driver, found, row["cann"])
     kit = releases.kit_for(found)
     if kit is not None and kit.hdk is not None:
         return _against_kit(driver, found, kit)
-    floor = _floor(found)
-    if floor is not None and floor.hdk is not None and _older(driver, floor.hdk):
-        why = f"CANN {floor.cann} already needs driver {floor.hdk} or newer, and CANN {found} is newer"
-        return Answer(Fit.DOES_NOT, why, floor.source)
     return Answer(Fit.UNKNOWN, f"no public table pairs CANN {found} with a driver")
+
+
+def is_older_than_kit(driver: str, cann: str) -> bool:
+    """Was the CANN released with a newer driver than this?"""
+    kit = releases.kit_for(releases.find(cann) or cann)
+    return kit is not None and kit.hdk is not None and _older(driver, kit.hdk)
+
+
+def least_driver(cann: str) -> str | None:
+    """The oldest driver that is known to run a CANN, as a user would ask for it."""
+    listed, kit = releases.drivers_for(cann), releases.kit_for(cann)
+    return min(listed.fits, key=_start) if listed else kit.hdk if kit else None
 
 
 @cache
 def firmware_and_driver(firmware: str, driver: str) -> Answer:
     """From version files that were seen: the firmware a driver works with."""
-    for row in table("cann.json")["windows"]:
+    for row in _windows():
         if row["driver"].lower() == driver.lower():
             low, high = row["firmware"]
             return firmware_within(firmware, driver, [version_info.Range(low, high)])
@@ -168,17 +188,63 @@ def base(version: str) -> str:
         return version
 
 
+def _before_the_chip(driver: str, family: str) -> Answer | None:
+    """Pages that list drivers do not name chips: one that is older than all CANN for a chip may not know it."""
+    known = installation.families().get(family)
+    kit = releases.kit_for(known.first) if known else None
+    if known is None or kit is None or kit.hdk is None or not _older(driver, kit.hdk):
+        return None
+    why = f"the first CANN for the {family}, {known.first}, was released with driver {kit.hdk}"
+    return Answer(Fit.UNKNOWN, f"{why}; no public page says whether the older {driver} knows the chip", kit.source)
+
+
+def _windows() -> list[dict[str, Any]]:
+    """What the version files of some drivers say."""
+    rows: list[dict[str, Any]] = table("cann.json")["windows"]
+    return rows
+
+
+def _in_list(driver: str, cann: str) -> Answer | None:
+    """What CANN's release notes say of a driver; None where they say nothing."""
+    row = releases.drivers_for(cann)
+    if row is None:
+        return None
+    why = f"CANN {cann} lists the drivers {', '.join(row.fits)}"
+    if any(releases.in_series(driver, name) for name in row.fits):
+        return Answer(Fit.FITS, why, row.source)
+    if any(releases.in_series(driver, name) for name in row.does_not):
+        return Answer(Fit.DOES_NOT, f"{why}, and excludes {', '.join(row.does_not)}", row.source)
+    if row.whole and all(releases.driver_key(driver) < _start(name) for name in (*row.fits, *row.does_not)):
+        return Answer(Fit.DOES_NOT, f"{why}; {driver} is older than all of them", row.source)
+    return None
+
+
+def _excluded_before(driver: str, cann: str) -> Answer | None:
+    """A driver that an older CANN excludes does not run a newer one either."""
+    older = [name for name in releases.known() if releases.key(name) < releases.key(cann)]
+    for name in sorted(older, key=releases.key, reverse=True):
+        said = _in_list(driver, name)
+        if said is not None and said.fit is Fit.DOES_NOT:
+            return Answer(Fit.DOES_NOT, f"{said.why}, and CANN {cann} is newer", said.source)
+    return None
+
+
+def _start(series: str) -> tuple[tuple[int, int], ...]:
+    """Where a series begins in the order of drivers."""
+    return releases.driver_key(series.lower().removesuffix(".x"))
+
+
 def _in_window(driver: str, cann: str, listed: Sequence[str]) -> Answer:
-    """Outside of the releases that a driver lists it does not run; what lies between them is not said."""
+    """What a driver no longer lists it does not run; of releases that came after it, it cannot speak."""
     why = f"driver {driver} lists CANN {listed[0]} to {listed[-1]}"
     source = "the driver's version.info"
     if cann in listed:
         return Answer(Fit.FITS, why, source)
     keys = sorted(releases.key(name) for name in listed)
-    outside = not keys[0] < releases.key(cann) < keys[-1]
-    if outside and not _preview_of(cann, listed):
+    if releases.key(cann) < keys[0] and not _preview_of(cann, listed):
         return Answer(Fit.DOES_NOT, why, source)
-    return Answer(Fit.UNKNOWN, f"{why}, and not {cann}", source)
+    newer = releases.key(cann) > keys[-1]
+    return Answer(Fit.UNKNOWN, f"{why}; {cann} came later" if newer else f"{why}, and not {cann}", source)
 
 
 def _preview_of(cann: str, listed: Iterable[str]) -> bool:
@@ -200,14 +266,18 @@ def _per_product(driver: str, cann: str) -> Answer:
 
 
 def _against_kit(driver: str, cann: str, kit: releases.Kit) -> Answer:
-    why = f"CANN {cann} needs driver {kit.hdk} or newer"
-    return Answer(Fit.DOES_NOT if _older(driver, str(kit.hdk)) else Fit.FITS, why, kit.source)
-
-
-def _floor(cann: str) -> releases.Kit | None:
-    """The kit of the newest older CANN that has one: a newer CANN never needs an older driver."""
-    older = [kit for kit in releases.kits().values() if kit.hdk and releases.key(kit.cann) < releases.key(cann)]
-    return max(older, key=lambda kit: releases.key(kit.cann), default=None)
+    """Newer drivers run it until one drops it; of an older one nobody says that it does not."""
+    why = f"CANN {cann} was released with driver {kit.hdk}"
+    if _older(driver, str(kit.hdk)):
+        return Answer(Fit.UNKNOWN, f"{why}; no public page says whether the older {driver} runs it", kit.source)
+    newest = max((kit.hdk for kit in releases.kits().values() if kit.hdk), key=releases.driver_key)
+    if _older(newest, driver) and not releases.in_series(driver, f"{newest.rpartition('.')[0]}.X"):
+        return Answer(Fit.UNKNOWN, f"{why}; driver {driver} is newer than all that the tables know ({newest})")
+    for row in _windows():
+        dropped = releases.key(cann) < min(map(releases.key, row["cann"])) and not _preview_of(cann, row["cann"])
+        if dropped and _older(row["driver"], driver):
+            return Answer(Fit.UNKNOWN, f"driver {row['driver']} no longer lists CANN {cann}, and {driver} is newer")
+    return Answer(Fit.FITS, why, kit.source)
 
 
 def _older(driver: str, than: str) -> bool:

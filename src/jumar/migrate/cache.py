@@ -17,15 +17,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jumar.core.edit import Edit
+from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Level, Safety, State, Where
 from jumar.migrate.result import FileResult
 from jumar.migrate.settings import Settings
+from jumar.runtime import home
 
 MAX_ROWS = 50_000
 
 
 def folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(home.path(), ".cache")
     return Path(base, "jumar")
 
 
@@ -36,7 +38,7 @@ class Cache:
         self._salt = _salt(settings)
         self._new: list[tuple[bytes, str, bytes | None]] = []
         self._db: sqlite3.Connection | None = None
-        with contextlib.suppress(sqlite3.Error, OSError):
+        with contextlib.suppress(sqlite3.Error, OSError, UserError):
             folder().mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(folder() / "migrate.sqlite", timeout=1.0, isolation_level=None)
             self._db.execute("PRAGMA journal_mode=WAL")

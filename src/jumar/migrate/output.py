@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jumar.core import write
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.migrate.result import ProjectResult
 
 NOT_COPIED = {"__pycache__", ".venv", "venv", "node_modules", ".tox", ".nox", ".mypy_cache", ".ruff_cache",
@@ -71,7 +72,8 @@ def check_out(paths: Sequence[Path], out: Path, *, force: bool) -> None:
     if not parent.is_dir():
         raise UserError(f"cannot make `{out}`: `{parent}` is not a folder", "name another folder")
     if not os.access(parent, os.W_OK | os.X_OK):
-        raise UserError(f"cannot write to `{parent}`: no permission", "name a folder that you may write to")
+        fixed = os.statvfs(parent).f_flag & os.ST_RDONLY
+        raise cannot(f"write to `{parent}`", OSError(errno.EROFS if fixed else errno.EACCES, ""))
 
 
 def is_file(paths: Sequence[Path], out: Path) -> bool:
@@ -102,21 +104,19 @@ def copy(result: ProjectResult, paths: Sequence[Path], out: Path, *, force: bool
     if is_file(paths, out):
         return _copy_file(result, paths[0], out)
     fresh = not (out.is_dir() and any(out.iterdir()))
+    write.make_folder(out.parent, "nothing was written")
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
         place = Path(tempfile.mkdtemp(prefix=f".{out.name[:80]}.", suffix=".jumar", dir=out.parent)) if fresh else out
     except OSError as error:
-        raise UserError(f"cannot write `{out}`: {error.strerror}") from error
+        raise cannot(f"write `{out}`", error) from error
     try:
         left = [step.source for step in steps(result, paths) if not _carry_out(step, place)]
         if fresh:
             os.chmod(place, stat.S_IMODE(os.stat(result.root).st_mode) | stat.S_IRWXU)
             os.rename(place, out)
     except OSError as error:
-        raise UserError(
-            f"cannot write `{out}`: {error.strerror or error}",
-            "nothing was written" if fresh else "each file is either old or new",
-        ) from error
+        kept = "nothing was written" if fresh else "each file is either old or new"
+        raise cannot(f"write `{out}`", error, kept) from error
     finally:
         if fresh and place.exists():
             shutil.rmtree(place, ignore_errors=True)
@@ -125,10 +125,7 @@ def copy(result: ProjectResult, paths: Sequence[Path], out: Path, *, force: bool
 
 def _copy_file(result: ProjectResult, path: Path, out: Path) -> list[str]:
     changed = next((file.after for file in result.files if file.changed), None)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot write `{out}`: {error.strerror}", "nothing was written") from error
+    write.make_folder(out.parent, "nothing was written")
     for name, data in result.new_files().items():
         write.replace(out.parent / os.path.relpath(name, result.root), data)
     write.replace(out, _read(str(path)) if changed is None else changed)
@@ -175,4 +172,4 @@ def _read(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}", "nothing was written") from error
+        raise cannot(f"read `{path}`", error, "nothing was written") from error

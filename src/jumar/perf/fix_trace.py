@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.perf.readers.collect import nanoseconds
 from jumar.perf.readers.events import Event, Events
 
@@ -47,7 +47,7 @@ def fix(source: Path, target: Path) -> Fixed:
         os.replace(name, target)
     except OSError as error:
         _remove(name)
-        raise UserError(f"cannot write `{target}`: {error.strerror or error}") from error
+        raise cannot(f"write `{target}`", error) from error
     except BaseException:
         _remove(name)
         raise

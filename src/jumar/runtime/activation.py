@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.runtime import variables
 
 MARKER = "jumar-emulate.pth"
@@ -66,7 +66,7 @@ def switch_on(values: Mapping[str, str], prefix: str = sys.prefix) -> str:
         with open(marker(prefix), "w", encoding="utf-8") as file:
             file.writelines([_WHY, *kept, _LINE])
     except OSError as error:
-        raise UserError(f"cannot write `{marker(prefix)}`: {error.strerror}", "is the environment yours?") from error
+        raise cannot(f"write `{marker(prefix)}`", error, "is the environment yours?") from error
     return marker(prefix)
 
 
@@ -77,5 +77,5 @@ def switch_off(prefix: str = sys.prefix) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise UserError(f"cannot remove `{marker(prefix)}`: {error.strerror}", "is the environment yours?") from error
+        raise cannot(f"remove `{marker(prefix)}`", error, "is the environment yours?") from error
     return True

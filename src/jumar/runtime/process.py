@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, Any, NamedTuple, NoReturn, Union
 
-from jumar.core.errors import EXIT_FAILED, UserError
+from jumar.core.errors import EXIT_FAILED, UserError, meaning
 
 Process = subprocess.Popen[bytes]
 Stream = Union[int, IO[Any], None]
@@ -33,7 +33,7 @@ class NotStarted(UserError):
     """The system refused to start a program; `error` says why."""
 
     def __init__(self, program: str, error: OSError, hint: str | None = None) -> None:
-        super().__init__(f"cannot start `{program}`: {error.strerror or error}", hint)
+        super().__init__(f"cannot start `{program}`: {meaning(error).reason}", hint or meaning(error).hint)
         self.error = error
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jumar.core.compat import tomllib
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 
 FILE = "jumar.toml"
 
@@ -40,7 +40,7 @@ def read(path: Path | None, name: str) -> Table:
         text = path.read_bytes().decode("utf-8")
         document = tomllib.loads(text)
     except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+        raise cannot(f"read `{path}`", error) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"`{path}` is not valid TOML: {error}", "correct the file and try again") from error
     values = document.get(name, {})

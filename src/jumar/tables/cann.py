@@ -67,6 +67,33 @@ def kit_for(cann: str) -> Kit | None:
     return Kit(cann, row.hdk, "medium", f"the pair of CANN {row.cann}: {row.source}", row.solution, row.products)
 
 
+@dataclass(frozen=True, slots=True)
+class Drivers:
+    """The drivers that the vendor names for a CANN release; `25.2.X` is every one of that series."""
+
+    cann: str
+    fits: tuple[str, ...]
+    does_not: tuple[str, ...]
+    whole: bool
+    """CANN's own list: a driver older than all of it does not fit."""
+    source: str
+
+
+@cache
+def drivers_for(cann: str) -> Drivers | None:
+    """The vendor's list for a final release, if a public page has one."""
+    for row in table("driver_support.toml")["drivers"]:
+        if in_series(cann, row["cann"]) and not re.search(r"alpha|beta", cann, re.I):
+            return Drivers(row["cann"], tuple(row["fits"]), tuple(row.get("does_not", ())), row["whole"], row["source"])
+    return None
+
+
+def in_series(version: str, pattern: str) -> bool:
+    """Is it the one that is named, a patch of it, or one of `25.2.X`?"""
+    start = pattern.lower().removesuffix("x").removesuffix(".")
+    return version.lower() == start or version.lower().startswith(f"{start}.")
+
+
 def firmware_for(hdk: str, chip: str) -> str | None:
     """The number of the firmware package that was seen with a driver kit."""
     rows = table("cann.json")["firmware"]

@@ -19,7 +19,7 @@ from jumar.cloud.job import Job, State
 from jumar.cloud.standin import interpreter, watchdog
 from jumar.cloud.standin.jobs import STOPPED, Jobs
 from jumar.cloud.standin.node import Node
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, reason
 from jumar.runtime import process as processes
 
 PERIOD = 30.0
@@ -60,7 +60,7 @@ class Runner:
         try:
             self._stage_out()
         except (UserError, OSError) as error:
-            self.first.say(f"cannot upload the outputs: {error}")
+            self.first.say(f"cannot upload the outputs: {reason(error)}")
             state, code = (State.FAILED, code or 1) if state is State.COMPLETED else (state, code)
         warning = ""
         with contextlib.suppress(UserError, OSError):
@@ -92,7 +92,7 @@ class Runner:
         except Stopped:
             return State.TERMINATED, STOPPED
         except (UserError, OSError) as error:
-            self.first.say(f"{error}")
+            self.first.say(reason(error))
             return State.FAILED, 1
 
     def _stop(self, *_: object) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 
 
 class ObjectEntry(NamedTuple):
@@ -44,7 +44,7 @@ class Piece(NamedTuple):
             with open(self.path, "rb", buffering=0) as file:
                 data = os.pread(file.fileno(), self.size, self.start)
         except OSError as error:
-            raise UserError(f"cannot read `{self.path}`: {error.strerror}") from error
+            raise cannot(f"read `{self.path}`", error) from error
         if len(data) != self.size:
             raise self.shorter()
         return data

@@ -12,7 +12,7 @@ from pathlib import Path
 from jumar.cloud import keys, uploads
 from jumar.cloud.disk import Disk, Note, write_file
 from jumar.cloud.store import ObjectEntry, Part, Piece, failure, write_at
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 
 
 class FolderStore:
@@ -144,7 +144,7 @@ class FolderStore:
                 os.unlink(temporary)
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise failure(507, "InsufficientStorage", "", f"`{key}`") from error
-            raise UserError(f"cannot store `{key}`: {error.strerror}") from error
+            raise cannot(f"store `{key}`", error) from error
 
 
 def copy_file(source: str, target: str) -> None:

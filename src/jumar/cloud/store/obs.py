@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from jumar.cloud.credentials import Credentials
 from jumar.cloud.store import ObjectEntry, Part, Piece, Transient, failure, write_at
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot, reason
 
 PAGE = 1000
 CHUNK = 256 << 10
@@ -140,7 +140,7 @@ class ObsStore:
             while at < end and (count := stream.readinto(view[: end - at])):
                 at = write_at(handle, view[:count], at)
         except (OSError, http.client.HTTPException) as error:
-            raise Transient(f"`{bucket}/{key}`: {type(error).__name__}: {error}") from error
+            raise Transient(f"`{bucket}/{key}`: {reason(error)}") from error
         finally:
             stream.close()
         if at != end:
@@ -177,7 +177,7 @@ class ObsStore:
         try:
             return function(*args, **kwargs)
         except (OSError, http.client.HTTPException) as error:
-            raise Transient(f"{what}: {type(error).__name__}: {error}") from error
+            raise Transient(f"{what}: {reason(error)}") from error
 
     def _check(self, answer: Any, what: str) -> None:
         if answer.status is None or answer.status >= 300:
@@ -190,7 +190,7 @@ def _send_piece(piece: Piece, connection: Any) -> None:
     try:
         file = open(piece.path, "rb", buffering=0)  # noqa: SIM115
     except OSError as error:
-        raise UserError(f"cannot read `{piece.path}`: {error.strerror}") from error
+        raise cannot(f"read `{piece.path}`", error) from error
     with file:
         if connection.conn.sock.sendfile(file, piece.start, piece.size) != piece.size:
             raise piece.shorter()

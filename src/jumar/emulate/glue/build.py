@@ -13,13 +13,14 @@ import tempfile
 from importlib import metadata, util
 from pathlib import Path
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.emulate.glue import generate
-from jumar.runtime import process, variables
+from jumar.runtime import home, process, variables
 from jumar.tables import tested
 
 _HERE = Path(__file__).parent
 _NAME = "libjumar_glue.so"
+CACHE_NOTE = "`JUMAR_CACHE` or `XDG_CACHE_HOME` names another folder for the cache"
 
 
 @functools.cache
@@ -39,17 +40,14 @@ def library() -> Path:
                     shutil.rmtree(killed, ignore_errors=True)
                 _build(compiler, folder, built)
     except OSError as error:
-        raise UserError(
-            f"cannot write the emulator's cache: {error}",
-            hint="free some space or set `JUMAR_CACHE` to another folder",
-        ) from error
+        raise cannot(f"write the emulator's cache `{folder}`", error, CACHE_NOTE) from error
     return built
 
 
 def cache_dir() -> Path:
     if own := variables.CACHE.read():
         return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jumar"
+    return Path(os.environ.get("XDG_CACHE_HOME") or f"{home.path()}/.cache") / "jumar"
 
 
 def _compiler() -> str:
@@ -153,5 +151,5 @@ def _reason(output: str) -> str:
 
 def _hint(output: str) -> str:
     if "No space left" in output:
-        return "free some space or set `JUMAR_CACHE` to another folder"
+        return f"free some space; {CACHE_NOTE}"
     return f"{tested.pair_hint()}, built with g++ 12"

@@ -26,7 +26,7 @@ def header() -> str:
     """The text of `operators.inc`, which operators.cpp includes."""
     try:
         rows = operators.rows()
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         raise UserError(f"the emulator cannot be built: {error}", "mend the row") from error
     plain = sorted((row for row in rows if not row.is_pattern), key=lambda row: row.name)
     patterns = [row for row in rows if row.is_pattern]

@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 from types import FrameType
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.emulate.operators import FIELDS, Operator
 from jumar.runtime import variables
 
@@ -31,7 +31,7 @@ def begin(path: Path) -> None:
     try:
         path.write_text("", encoding="utf-8")
     except OSError as error:
-        raise UserError(f"cannot write `{path}`: {error.strerror}") from error
+        raise cannot(f"write `{path}`", error) from error
 
 
 def start(library: ctypes.CDLL) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jumar.core.errors import reason
 from jumar.export.standin.program import Port
 from jumar.export.standin.pyacl.describe import TYPES
 from jumar.export.standin.tensor import Tensor
@@ -42,7 +43,7 @@ class FilesTensor(Tensor):
         try:
             parts = [numpy.fromfile(file, "uint8") for file in files]
         except OSError as error:
-            raise RuntimeError(f"cannot read `{error.filename}`: {error.strerror}") from error
+            raise RuntimeError(f"cannot read `{error.filename}`: {reason(error)}") from error
         super().__init__(numpy.concatenate(parts) if parts else numpy.empty(0, "uint8"))
         if description.realsize and self._array.nbytes != description.realsize:
             raise RuntimeError(

@@ -56,8 +56,9 @@ def _architecture(python: Python, version: str) -> list[Finding]:
 def _cann(host: Host, version: str) -> pairs.Answer | None:
     try:
         installed = host.toolkit().version
-    except Unknown:
-        return None
+    except Unknown as unknown:
+        why = f"which CANN MindSpore {version} finds here is not known: {unknown}"
+        return pairs.Answer(Fit.UNKNOWN, why) if host.has_npus() else None
     return pairs.framework_and_cann("MindSpore", version, pairs.mindspore(version), installed)
 
 

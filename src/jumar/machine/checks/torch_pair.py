@@ -63,9 +63,11 @@ def _against_cann(host: Host, told: str, plugin: str) -> Report:
     rows = pairs.torch_npu(plugin)
     try:
         installed = host.toolkit().version
-    except Unknown:
-        unknown = f"torch_npu {plugin} is not in the tables: its CANN is not known"
-        return Report(told, () if rows else (note(CHECK, unknown),))
+    except Unknown as unknown:
+        if not rows:
+            return Report(told, (note(CHECK, f"torch_npu {plugin} is not in the tables: its CANN is not known"),))
+        why = f"torch_npu {plugin} belongs to CANN {rows[0].cann}; which one is installed is not known: {unknown}"
+        return Report(told, unknown=(warning(CHECK, why, FIX),) if host.has_npus() else ())
     if host.prefix and (plugin, installed) == (tested.pair().torch_npu, tested.pair().cann):
         return Report(told)
     answer = pairs.framework_and_cann("torch_npu", plugin, rows, installed)

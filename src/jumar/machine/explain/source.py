@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
 from jumar.core import read
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot, reason
 
 BLOCK = 1 << 20
 _MAGIC: dict[bytes, Callable[[BinaryIO], io.BufferedIOBase]] = {
@@ -52,7 +52,7 @@ def open_file(path: Path) -> Source:
         read.check(path)
         return Source(str(path), path.open("rb"))
     except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+        raise cannot(f"read `{path}`", error) from error
 
 
 def from_lines(name: str, lines: Iterable[str | bytes]) -> Source:
@@ -87,7 +87,7 @@ def _read(stream: BinaryIO, size: int) -> bytes:
     try:
         return stream.read(size)
     except _BROKEN as error:
-        raise Broken(f"damaged after this point: {error}") from error
+        raise Broken(f"damaged after this point: {reason(error)}") from error
 
 
 def _utf16(head: bytes, stream: BinaryIO) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jumar.core.compat import dataclass
 from jumar.core.finding import Finding
-from jumar.machine.pairs import Fit, driver_and_cann
+from jumar.machine.pairs import Fit, driver_and_cann, is_older_than_kit
 from jumar.machine.plan import packages as files
 from jumar.machine.plan import unknowns
 from jumar.machine.plan.candidates import Candidate
@@ -62,6 +62,10 @@ class Plan:
         return defaults(self.candidate, self.options.prefix, folder, self.no_root)
 
 
+OWN_NUMBERS = ("950", "310B")
+"""Families whose drivers are numbered per product, or come with the board's system image."""
+
+
 def make(asked: PlanRequest, host: Host, options: PlanOptions) -> Plan | Conflict:
     """The plan for what was asked on this machine, or why there is none."""
     if options.container and asked.os is None:
@@ -71,10 +75,11 @@ def make(asked: PlanRequest, host: Host, options: PlanOptions) -> Plan | Conflic
     if isinstance(one, Conflict):
         return one
     target = _target(asked, host, wish, one, options)
+    driver = asked.driver or (host.driver if target.keep_driver or asked.no_root else None)
+    one = replace(one, driver=driver if one.family not in OWN_NUMBERS else None)
     kinds = LAYERS if asked.no_root or options.container else (*KIT, *LAYERS)
     every = files.needed(one, wish.system, kinds if wish.family else ())
     needed = tuple(package for package in every if _installs(package, one, target, options))
-    driver = asked.driver or (host.driver if target.keep_driver or asked.no_root else None)
     found = unknowns.findings(one, driver, wish.family or "")
     if options.packages is not None:
         needed, missing = files.inspect(options.packages, needed)
@@ -103,13 +108,20 @@ def _target(asked: PlanRequest, host: Host, wish: Requirements, one: Candidate, 
     """What is installed counts only where the plan is for this very machine."""
     here = host.family is not None and host.family == wish.family
     driver = host.driver if here else None
-    runs = driver is not None and driver_and_cann(driver, one.cann, one.family).fit is not Fit.DOES_NOT
-    keep = runs and asked.driver in (None, driver)
+    keep = driver is not None and asked.driver in (None, driver) and _stays(driver, asked, one)
     overwrite = options.overwrite or (driver is not None and not keep)
     manager = wish.system.manager if wish.system else host.manager or "apt"
     return Target(
         wish.system, manager, asked.no_root, driver, keep and not options.overwrite, overwrite, options.extras
     )
+
+
+def _stays(driver: str, asked: PlanRequest, one: Candidate) -> bool:
+    """Is a driver kept? One that is only too old to be sure of is replaced, where it may be and nobody asked for it."""
+    fit = driver_and_cann(driver, one.cann, one.family).fit
+    if fit is Fit.UNKNOWN:
+        return asked.no_root or asked.driver == driver or not is_older_than_kit(driver, one.cann)
+    return fit is Fit.FITS
 
 
 def _installs(package: Package, one: Candidate, target: Target, options: PlanOptions) -> bool:

@@ -32,6 +32,8 @@ class Candidate:
     cann: str
     row: Release | MindSpore | None
     """The row of the framework's table; None for CANN alone."""
+    driver: str | None = None
+    """The driver that was asked for or stays; None for the one that CANN was released with."""
 
     def __str__(self) -> str:
         """The set in one line."""
@@ -58,7 +60,7 @@ class Candidate:
     @property
     def hdk(self) -> str | None:
         kit = releases.kit_for(self.cann)
-        return kit.hdk if kit else None
+        return self.driver or (kit.hdk if kit else None)
 
 
 @cache

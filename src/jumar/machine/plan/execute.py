@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from jumar.core.compat import zip
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, reason
 from jumar.machine.plan.build import Plan
 from jumar.machine.plan.prelude import FUNCTIONS, NAMES, assignments
 from jumar.machine.plan.step import InstallStep
@@ -121,7 +121,7 @@ def _call(step: InstallStep, code: str, values: dict[str, str], log: Path) -> in
             file.flush()
             return process.call(command(step, code, values), stdin=process.DEVNULL, stdout=file, stderr=file)
     except (OSError, process.NotStarted) as error:
-        raise UserError(f"cannot run step `{step.id}`: {error}", "`--print` shows what it would do") from error
+        raise UserError(f"cannot run step `{step.id}`: {reason(error)}", "`--print` shows what it would do") from error
 
 
 def _stopped(number: int, count: int, step: InstallStep, log: Path, failed: bool) -> UserError:

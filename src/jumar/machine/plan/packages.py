@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from jumar.core.compat import dataclass
-from jumar.core.errors import UserError
+from jumar.core.errors import cannot, reason
 from jumar.core.finding import Finding, Level, Where
 from jumar.machine.plan.candidates import Candidate
 from jumar.runtime import process
@@ -115,7 +115,7 @@ def inspect(folder: Path, packages: tuple[Package, ...]) -> tuple[tuple[Package,
     try:
         names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
     except OSError as error:
-        raise UserError(f"cannot read `{folder}`: {error.strerror or error}", "`--packages` takes a folder") from error
+        raise cannot(f"read `{folder}`", error, "`--packages` takes a folder") from error
     placed, findings = [], []
     for package in packages:
         path = _pick(folder, names, package)
@@ -169,11 +169,11 @@ def _difference(have: str, want: str) -> tuple[str, str]:
 
 
 def _verified(path: Path) -> list[Finding]:
-    reason = _broken_archive(path) if path.suffix == ".zip" else _broken_installer(path)
-    if reason is None:
+    broken = _broken_archive(path) if path.suffix == ".zip" else _broken_installer(path)
+    if broken is None:
         return []
     fix = "download it again; a partial download or an error page saved under this name are the usual causes"
-    return [Finding("PL104", Level.ERROR, f"`{path.name}` is damaged: {reason}", Where(str(path)), fix)]
+    return [Finding("PL104", Level.ERROR, f"`{path.name}` is damaged: {broken}", Where(str(path)), fix)]
 
 
 def _broken_archive(path: Path) -> str | None:
@@ -181,7 +181,7 @@ def _broken_archive(path: Path) -> str | None:
         with zipfile.ZipFile(path) as archive:
             bad = archive.testzip()
     except (zipfile.BadZipFile, OSError, EOFError) as error:
-        return f"it is not a readable archive ({error})"
+        return f"it is not a readable archive ({reason(error)})"
     return f"`{bad}` in it does not match its checksum" if bad else None
 
 
@@ -191,7 +191,7 @@ def _broken_installer(path: Path) -> str | None:
         with path.open("rb") as file:
             head = file.read(HEAD)
     except OSError as error:
-        return f"it cannot be read ({error.strerror})"
+        return f"it cannot be read ({reason(error)})"
     if not head.startswith(b"#!") or b"akeself" not in head:
         return "it is not an installer (a makeself archive)"
     try:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from jumar.core.compat import dataclass
+from jumar.machine import pairs
+from jumar.machine.pairs import Fit
 from jumar.machine.plan.candidates import Candidate
 from jumar.machine.plan.packages import Package
 from jumar.tables import cann as releases
@@ -58,6 +60,8 @@ def _for_torch(name: str, one: Candidate) -> dict[str, Any] | None:
 def _kit(one: Candidate) -> list[Part]:
     family = installation.families()[one.family]
     kit = releases.kit_for(one.cann)
+    if one.driver is not None and (kit is None or (kit.hdk or "").lower() != one.driver.lower()):
+        return _other_kit(one.driver, one, family)
     if kit is None or kit.hdk is None:
         source = "no public pair of this CANN and a driver kit"
         return [Part(name, None, "low", source, installation.address("hdk_page")) for name in ("driver", "firmware")]
@@ -73,6 +77,17 @@ def _kit(one: Candidate) -> list[Part]:
     return [
         Part("driver", kit.hdk, kit.confidence, kit.source, note),
         Part("firmware", firmware or f"of kit {kit.hdk}", "medium" if firmware else kit.confidence, kit.source, seen),
+    ]
+
+
+def _other_kit(driver: str, one: Candidate, family: Family) -> list[Part]:
+    """A driver that was asked for or stays, and what is known of it and this CANN."""
+    answer = pairs.driver_and_cann(driver, one.cann, one.family)
+    trust = "official" if answer.fit is Fit.FITS else "low"
+    firmware = releases.firmware_for(driver, family.hdk.upper())
+    return [
+        Part("driver", driver, trust, answer.source or "in no public table", answer.why),
+        Part("firmware", firmware or f"of kit {driver}", trust, answer.source or "in no public table", family.note),
     ]
 
 

@@ -11,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
-from jumar.machine.pairs import Fit, driver_and_cann
+from jumar.machine.pairs import Fit, driver_and_cann, least_driver
 from jumar.machine.plan.candidates import FRAMEWORKS, PYTHONS, Candidate, candidates, parsed
 from jumar.machine.plan.host import Host
 from jumar.tables import cann as releases
@@ -263,7 +263,7 @@ def _driver(asked: PlanRequest, host: Host, family: str | None) -> Constraint | 
         "driver",
         said,
         lambda one: fit(one) is not Fit.DOES_NOT,
-        lambda one: f"driver {one.hdk} or newer" if one.hdk else "a driver that no public table names",
+        lambda one: f"driver {least} or newer" if (least := least_driver(one.cann)) else "a driver that no table names",
         5,
         sure=lambda one: fit(one) is Fit.FITS,
     )

@@ -68,13 +68,8 @@ class Recorder:
             "paths": dict(sorted(self._paths.items())),
         }
         path = folder / FILE
-        if folder.exists() and not folder.is_dir():
-            raise UserError(f"`{folder}` is not a folder", "name a new one")
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
+        with write.inside(folder):
             write.replace(path, (json.dumps(over(kept, scrub), indent=1, ensure_ascii=False) + "\n").encode())
-        except OSError as error:
-            raise UserError(f"cannot write `{path}`: {error.strerror}", "name another folder") from error
         return path
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 
 HOST = "127.0.0.1"
 _FRESH = 1.0
@@ -49,6 +49,4 @@ def server(port: int, metrics: Callable[[], str]) -> ThreadingHTTPServer:
     try:
         return ThreadingHTTPServer((HOST, port), Handler)
     except OSError as error:
-        raise UserError(
-            f"cannot listen on {HOST}:{port}: {error.strerror}", "choose another port; 0 takes a free one"
-        ) from error
+        raise cannot(f"listen on {HOST}:{port}", error, "0 takes a free one") from error

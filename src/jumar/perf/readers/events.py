@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Union
 
 from jumar.core import read
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 
 CHUNK = 2 << 20
 MAX_EVENT = 64 << 20
@@ -69,7 +69,7 @@ class Events:
             with _open(self.path) as file:
                 yield from self._pieces(file)
         except OSError as error:
-            raise UserError(f"cannot read `{self.path}`: {error.strerror or error}") from error
+            raise cannot(f"read `{self.path}`", error) from error
 
     def _pieces(self, file: File) -> Iterator[list[Event]]:
         reader = _Reader(file)

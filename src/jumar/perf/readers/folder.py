@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.core.nearest import did_you_mean
 from jumar.perf.profile import Kernel, Profile
 from jumar.perf.readers import database, memory, tables, trace
@@ -65,7 +65,7 @@ def load(source: Source) -> Profile:
             _file(path, profile) if path.is_file() else _folder(path, profile)
             _drop_far(profile)
     except OSError as error:
-        raise UserError(f"cannot read `{error.filename or path}`: {error.strerror or error}") from error
+        raise cannot(f"read `{error.filename or path}`", error) from error
     if not (profile.kernels or profile.comm or profile.host or profile.step_rows):
         raise UserError(f"nothing to read in `{path}`", "; ".join(profile.notes) or UNKNOWN)
     return profile

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from jumar.core.errors import reason
 from jumar.perf.profile import DATA, PRINT
 from jumar.perf.record.card import follow
 from jumar.perf.record.clock import Stopwatch
@@ -138,7 +139,7 @@ def _write(torch: Any, watch: Watch, started: int, chosen: list[bool], *, npu: b
     try:
         write(run, simulate(steady(warm(watch.calls)), model, ranks))
     except OSError as error:
-        sys.stderr.write(f"jumar: cannot write the profile: {error}\n")
+        sys.stderr.write(f"jumar: cannot write the profile: {reason(error)}\n")
 
 
 def _ranks() -> tuple[int, int]:

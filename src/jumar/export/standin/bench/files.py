@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
+from jumar.core.errors import reason
 from jumar.export.standin.description import Description
 
 KINDS = (".npy", ".bin")
@@ -52,7 +53,7 @@ def content(name: str) -> Any:
     try:
         return numpy.load(name, allow_pickle=False) if _is_npy(name) else numpy.fromfile(name, "int8")
     except OSError as error:
-        raise RuntimeError(f"cannot read `{name}`: {error.strerror or error}") from error
+        raise RuntimeError(f"cannot read `{name}`: {reason(error)}") from error
     except (ValueError, EOFError) as error:
         raise RuntimeError(f"`{name}` is not a file of numpy") from error
 

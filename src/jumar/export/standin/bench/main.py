@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jumar.core.compat import zip
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, reason
 from jumar.export.standin.bench import files, options
 from jumar.export.standin.session import InferSession
 
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         _say("ERROR", error.message)
     except (RuntimeError, OSError) as error:
-        _say("ERROR", str(error))
+        _say("ERROR", reason(error))
     return 1
 
 

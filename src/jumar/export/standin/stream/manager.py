@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from typing import Any
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, reason
 from jumar.export.standin.stream import messages, pipeline, values
 from jumar.export.standin.stream.frame import Frame
 from jumar.export.standin.stream.pipeline import Stream
@@ -63,7 +63,7 @@ class StreamManagerApi:
             with open(_text(path), "rb") as file:
                 return self.CreateMultipleStreams(file.read())
         except OSError as error:
-            return _failed(values.NO_EXIST, f"cannot read `{_text(path)}`: {error.strerror}")
+            return _failed(values.NO_EXIST, f"cannot read `{_text(path)}`: {reason(error)}")
 
     def SendData(self, stream: bytes, place: int | bytes, data: MxDataInput, *rest: Any) -> int:
         if rest:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from jumar.core.errors import UserError
+from jumar.core.errors import cannot
 from jumar.core.source import Source, UnreadableError
 from jumar.migrate import project, walk
 from jumar.migrate.passes.cloud import across, callers, helper, hooks
@@ -84,7 +84,7 @@ def _read(path: Path) -> Module:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+        raise cannot(f"read `{path}`", error) from error
     try:
         source = Source.from_bytes(path.as_posix(), raw, python=True)
         return Module(raw, parse(source.data, source.path))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.export.model import first_line
 from jumar.export.standin.stream import messages
 from jumar.export.standin.stream.frame import Frame
@@ -148,7 +148,7 @@ def _config(text: str) -> dict[str, str]:
     try:
         content = path.read_text(encoding="utf-8") if path is not None else text
     except OSError as error:
-        raise UserError(f"cannot read `{text}`: {error.strerror}") from error
+        raise cannot(f"read `{text}`", error) from error
     if content.lstrip().startswith("{"):
         try:
             return {str(key): str(value) for key, value in json.loads(content).items()}
@@ -164,5 +164,5 @@ def _labels(path: str) -> list[str]:
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise UserError(f"cannot read `{path}`: {error.strerror}") from error
+        raise cannot(f"read `{path}`", error) from error
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
