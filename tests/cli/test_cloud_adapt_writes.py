@@ -76,3 +76,15 @@ def test_the_job_names_what_it_leaves_behind(platform: Platform, tmp_path: Path,
     assert "warning: 1 file was written outside the results and not sent: notes" in err
     ((code, _, err),) = platform.run("train.py")
     assert (code, err) == (0, "")
+
+
+def test_settings_of_another_module_are_followed_to_the_parser(platform: Platform) -> None:
+    """Neither name tells: the calls do, in another file, through a second setting and a recursive function."""
+    settings = {"keeper": "kept/here", "images": "pictures", "stage_word": "word"}
+    (platform.code / "settings.json").write_text(json.dumps(settings))
+    assert _adapt(platform, "uses_file_settings", "file_settings") == 0
+    text = (platform.code / "file_settings.py").read_text()
+    assert 'jumar_cloud.add_arguments(parser, data=["images"], results=["keeper"], by_name=True)' in text
+    ((code, _, err),) = platform.run("train.py", *V1)
+    assert code == 0, err
+    assert set(platform.bucket()) == {"kept/here/run/log.txt", "kept/here/run/state.ckpt"} and "warning" not in err

@@ -120,11 +120,49 @@ class Paths:
             if isinstance(first, ast.FormattedValue):
                 return self.roots(first.value, seen)
             return [Root("literal", node, str(getattr(first, "value", "")))]
-        if isinstance(node, ast.Attribute) and self.file.name(node) is None and self.flow.var(node) is None:
-            return [Root("option", node, node.attr)]
+        if isinstance(node, ast.Attribute) and self.flow.var(node) is None and self._is_held(node):
+            return [Root("option", node, node.attr), *self._set(node.value, node.attr, seen)]
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            return [Root("option", node, str(node.slice.value))]
+            name = str(node.slice.value)
+            return [Root("option", node, name), *self._set(node.value, name, seen)]
         return [Root("else", node)]
+
+    def _is_held(self, node: ast.Attribute) -> bool:
+        """Is this the field of an object, made here or in a module of the program, not of a package?"""
+        return self.file.name(node) is None or self.is_own(node)
+
+    def is_own(self, node: ast.expr) -> bool:
+        """Does the name come from another module of the program?"""
+        name, cloud = self.file.name(node) or "", self.file.settings.cloud
+        parts = name.split(".")
+        own = cloud.modules if cloud is not None else frozenset()
+        return name.startswith(".") or any(".".join(parts[:at]) in own for at in range(1, len(parts)))
+
+    def _set(self, holder: ast.expr, name: str, seen: set[ast.AST]) -> list[Root]:
+        """Where the values begin that this file gives to a setting: `config.out = join(config.ckpt_path, …)`."""
+        values = self._given.get((self.file.text(holder), name), [])
+        found = [root for value in values for root in self.roots(value, seen)]
+        return [root for root in found if root.kind != "else"]
+
+    @property
+    def handed(self) -> Iterator[tuple[str, str]]:
+        """Settings that this file makes from others: `args.outputs_dir = join(args.ckpt_path, …)`."""
+        for (_, name), values in self._given.items():
+            for root in (root for value in values for root in self.roots(value)):
+                if root.kind == "option" and root.name != name:
+                    yield name, root.name
+
+    @cached_property
+    def _given(self) -> dict[tuple[str, str], list[ast.expr]]:
+        found: dict[tuple[str, str], list[ast.expr]] = {}
+        for node in self.flow.nodes:
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                if isinstance(target, ast.Attribute) and self.flow.var(target) is None:
+                    found.setdefault((self.file.text(target.value), target.attr), []).append(node.value)
+                elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+                    key = self.file.text(target.value), str(target.slice.value)
+                    found.setdefault(key, []).append(node.value)
+        return found
 
     def _called(self, node: ast.Call, seen: set[ast.AST]) -> list[Root]:
         name = self.file.name(node.func)
