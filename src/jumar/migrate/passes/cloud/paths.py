@@ -21,6 +21,9 @@ from jumar.migrate.pyfile import PyFile
 _SAME_PATH = {"os.path.join", "os.path.abspath", "os.path.realpath", "os.path.normpath", "os.path.expanduser"}
 _SAME_PATH |= {"os.path.dirname", "pathlib.Path", "glob.glob"}
 _SAME_METHODS = {"joinpath", "resolve", "absolute", "expanduser", "as_posix", "strip", "rstrip"}
+_STAMP = re.compile(r"(?:strftime|isoformat|time\.time|datetime\.now|uuid\d|getpid|^int|^round)$")
+STAMP = "*"
+"""The name of a path that begins with a time."""
 _SCHEME_TEST = re.compile(rb"""startswith\(\(?['"](?:s3|obs)|['"](?:s3|obs)(?:://?)?['"]\s+in\s""")
 _SWITCH = re.compile(r"(?:is_?|run_|use_|enable_|on_)?(?:modelarts|model_arts|cloudbrain)(?:_mode|_flag)?")
 
@@ -117,6 +120,8 @@ class Paths:
             return self._template(node, node.left, "%", seen)
         if isinstance(node, ast.JoinedStr) and node.values:
             first = node.values[0]
+            if isinstance(first, ast.FormattedValue) and self._is_stamp(first.value):
+                return [Root("literal", node, STAMP)]
             if isinstance(first, ast.FormattedValue):
                 return self.roots(first.value, seen)
             return [Root("literal", node, str(getattr(first, "value", "")))]
@@ -164,11 +169,18 @@ class Paths:
                     found.setdefault(key, []).append(node.value)
         return found
 
+    def _is_stamp(self, node: ast.expr) -> bool:
+        """Is this a time or a number, with which the name of a file may begin but no path?"""
+        found = self.flow.origins(node) or [node]
+        return all(isinstance(one, ast.Call) and _STAMP.search(self.file.text(one.func)) for one in found)
+
     def _called(self, node: ast.Call, seen: set[ast.AST]) -> list[Root]:
         name = self.file.name(node.func)
         is_str = isinstance(node.func, ast.Name) and node.func.id == "str"
         if (name in _SAME_PATH or is_str) and node.args:
             return self.roots(node.args[0], seen)
+        if name in ("os.environ.get", "os.getenv") and len(node.args) == 2:
+            return self.roots(node.args[1], seen)
         if isinstance(node.func, ast.Attribute) and name is None:
             if node.func.attr == "format":
                 return self._template(node, node.func.value, "{", seen)
