@@ -255,7 +255,7 @@ def _hours(row: Mapping[str, Any]) -> float | None:
     is_number = isinstance(duration, (int, float)) and not isinstance(duration, bool)
     if unit not in _HOURS or not is_number or not 0 < duration <= MOST_HOURS:
         raise Refused(Fault.BAD_REQUEST, "`spec.auto_stop` is a number of `HOURS` or `MINUTES`")
-    return duration * _HOURS[unit]
+    return float(duration) * _HOURS[unit]
 
 
 def _table(value: object, what: str) -> Mapping[str, Any]:

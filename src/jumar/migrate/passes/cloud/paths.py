@@ -160,8 +160,8 @@ class Paths:
     @cached_property
     def _given(self) -> dict[tuple[str, str], list[ast.expr]]:
         found: dict[tuple[str, str], list[ast.expr]] = {}
-        for node in self.flow.nodes:
-            for target in node.targets if isinstance(node, ast.Assign) else ():
+        for node in (one for one in self.flow.nodes if isinstance(one, ast.Assign)):
+            for target in node.targets:
                 if isinstance(target, ast.Attribute) and self.flow.var(target) is None:
                     found.setdefault((self.file.text(target.value), target.attr), []).append(node.value)
                 elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
