@@ -28,6 +28,7 @@ from jumar.tables.load import table
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 import results  # noqa: E402  a tool beside this one, also when this file is loaded by its path
+import standin_page  # noqa: E402  the same
 
 REFERENCE = ROOT / "docs" / "reference"
 NOTE = "<!-- written by tools/generate.py: do not edit -->\n"
@@ -38,6 +39,7 @@ def generated() -> dict[str, str]:
     """The text of every page by file name."""
     return {
         "api.md": api_page(),
+        "cloud-standin.md": standin_page.page(NOTE),
         "cli.md": cli_page(),
         "emulator-coverage.md": coverage.page(coverage.read()),
         "jumar-toml.md": config_page(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,7 @@ def test_a_second_time_changes_nothing(platform: Platform) -> None:
 def test_a_write_that_cannot_be_followed_is_reported(platform: Platform, capsys: pytest.CaptureFixture[str]) -> None:
     assert _adapt(platform, "writes_unseen") == 1
     said = capsys.readouterr().out
-    assert "train.py:11:10: MA112" in said and "it is not sent with the results" in said
+    assert "train.py:10:10: MA112" in said and "it is not sent with the results" in said
     assert main(["cloud", "adapt", "train.py", "--json"]) == 1
     assert '"MA112"' in json.dumps(json.loads(capsys.readouterr().out))
 
@@ -76,3 +77,43 @@ def test_the_job_names_what_it_leaves_behind(platform: Platform, tmp_path: Path,
     assert "warning: 1 file was written outside the results and not sent: notes" in err
     ((code, _, err),) = platform.run("train.py")
     assert (code, err) == (0, "")
+
+
+def test_settings_of_another_module_are_followed_to_the_parser(platform: Platform) -> None:
+    """Neither name tells: the calls do, in another file, through a second setting and a recursive function."""
+    settings = {"keeper": "kept/here", "images": "pictures", "stage_word": "word"}
+    (platform.code / "settings.json").write_text(json.dumps(settings))
+    assert _adapt(platform, "uses_file_settings", "file_settings") == 0
+    text = (platform.code / "file_settings.py").read_text()
+    assert 'jumar_cloud.add_arguments(parser, data=["images"], results=["keeper"], by_name=True)' in text
+    ((code, _, err),) = platform.run("train.py", *V1)
+    assert code == 0, err
+    assert set(platform.bucket()) == {"kept/here/run/log.txt", "kept/here/run/state.ckpt"} and "warning" not in err
+
+
+def test_unusual_writes_arrive(platform: Platform) -> None:
+    (platform.code / "settings.json").write_text(json.dumps({"kept": "from_file"}))
+    assert _adapt(platform, "writes_unusual") == 0
+    ((code, _, err),) = platform.run("train.py", *V1)
+    assert code == 0 and "warning" not in err, err
+    folders = {
+        "loose/low.bin",
+        "fields/x.txt",
+        "from_file/x.txt",
+        "from_variable/x.txt",
+        f"{time.strftime('%Y')}_run/x.txt",
+    }
+    plain = {name for name in platform.bucket() if not name.startswith("shelf")}
+    assert plain == {*folders, "best.txt", "packed.zip", "runs.db"} and len(platform.bucket()) > len(plain)
+
+
+def test_writes_of_the_shell_are_reported_and_a_moved_folder_is_still_there(
+    platform: Platform, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _adapt(platform, "writes_by_shell", "odd_keeper") == 1
+    said = capsys.readouterr().out
+    assert "the command `echo shell | tee shell.txt` writes a file that is not sent with the results" in said
+    assert "odd_keeper.py:7:10: MA112" in said and "/dev/null" not in said
+    ((code, _, err),) = platform.run("train.py", *V1)
+    assert code == 0, err
+    assert "warning: 2 files were written outside the results and not sent: ckpt/x.bin, shell.txt" in err

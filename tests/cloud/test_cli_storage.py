@@ -63,6 +63,19 @@ def test_a_day_with_a_bucket(jumar: Jumar, data: Path, where: tuple[str, ...]) -
     assert run("ls", "obs://bucket-1/") == ""
 
 
+def test_links_that_are_not_copied_are_named(jumar: Jumar, data: Path, where: tuple[str, ...]) -> None:
+    (data / "loop").symlink_to("loop")
+    (data / "sub" / "folder").symlink_to("..")
+    (data / "link.txt").symlink_to("a.txt")
+    (data / "nowhere").symlink_to("missing")
+    jumar("cloud", "mb", "obs://bucket-1", *where)
+    done = jumar("cloud", "sync", "data", "obs://bucket-1/x/", *where)
+    assert done.code == 0 and "3 files" in done.out
+    assert "not copied: `loop`, `nowhere`, `sub/folder`: no file (a link to a folder, " in done.out
+    again = jumar("cloud", "sync", "data", "obs://bucket-1/x/", "--ignore", "loop", "--json", *where)
+    assert json.loads(again.out)["rows"][0]["left_out"] == ["nowhere", "sub/folder"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -50,7 +50,8 @@ def test_links_in_the_store_do_not_lead_out_of_it(loopback: Any, s3: Any, tmp_pa
 KILLED = program_text(__file__, "killed_store")
 
 
-def test_the_next_upload_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+@pytest.mark.parametrize("next_one", ["upload", "look"])
+def test_the_next_command_removes_what_a_killed_upload_left(tmp_path: Path, next_one: str) -> None:
     root, source = tmp_path / "store", tmp_path / "source"
     FolderStore(root).make_bucket("bucket-1")
     source.write_bytes(b"x" * 100_000)
@@ -58,7 +59,11 @@ def test_the_next_upload_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     left = root / ".jumar" / "tmp"
     assert [path.stat().st_size for path in left.iterdir()] == [100_000]
-    FolderStore(root).put_file("bucket-1", "other", str(source))
+    again = FolderStore(root)
+    if next_one == "upload":
+        again.put_file("bucket-1", "other", str(source))
+    else:
+        assert again.buckets() == ["bucket-1"]
     assert not list(left.iterdir())
     assert Disk(root).find("bucket-1", "k") is None
 

@@ -67,6 +67,8 @@ class Synced:
     removed: int
     seconds: float
     dry: bool
+    left_out: tuple[str, ...] = ()
+    """Links and special files that were not copied."""
 
 
 def listing(address: str | None, request: StoreRequest, *, recursive: bool = False) -> Listing:
@@ -187,7 +189,7 @@ def _folder(
             syncing.run(store, plan, progress, request.jobs)
     took = max(time.monotonic() - began, 1e-6)
     copies = tuple(_copies(plan, start, end))
-    return Synced(copies, plan.size, plan.skipped, len(plan.deletes), took, request.dry)
+    return Synced(copies, plan.size, plan.skipped, len(plan.deletes), took, request.dry, plan.left_out)
 
 
 def _plan(store: Store, start: Remote | Path, end: Remote | Path, how: syncing.SyncRequest) -> SyncPlan:

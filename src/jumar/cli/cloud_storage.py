@@ -94,8 +94,8 @@ def _request(source: str, destination: str, rest: dict[str, Any]) -> CopyRequest
 def _show(done: Synced, rest: dict[str, Any], *, delete: bool) -> int:
     if done.dry:
         lines = [report.copied(one) for one in done.copies]
-        show([{"copy": line} for line in lines], lines, rest["as_json"])
+        show([{"copy": line} for line in lines], [*lines, *report.left_out(done.left_out)], rest["as_json"])
     else:
-        line = [] if rest["quiet"] else [report.synced(done, delete=delete)]
+        line = [] if rest["quiet"] else [report.synced(done, delete=delete), *report.left_out(done.left_out)]
         show([report.synced_row(done)], line, rest["as_json"])
     return EXIT_OK

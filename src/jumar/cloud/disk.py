@@ -53,13 +53,13 @@ class Disk:
         self._count = 0
         self._lock = threading.Lock()
         self._ready = False
+        self.clean()
 
     def _prepare(self) -> None:
         Path(self.root).mkdir(parents=True, exist_ok=True, mode=0o700)
         for name in ("tmp", "notes", "uploads"):
             os.makedirs(os.path.join(self.private, name), mode=0o700, exist_ok=True)
         os.chmod(self.private, 0o700)
-        self.clean()
         self._ready = True
 
     def clean(self) -> None:

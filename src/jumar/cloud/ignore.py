@@ -52,22 +52,29 @@ def read_lines(folder: Path, names: Iterable[str] = (FILE,)) -> list[str]:
     return lines
 
 
-def walk(folder: Path, patterns: list[Pattern]) -> Iterator[Local]:
-    """The files of a folder in the order of their names; links to files are followed, links to folders are not."""
-    yield from _walk(str(folder), "", patterns)
+def walk(folder: Path, patterns: list[Pattern], left_out: list[str] | None = None) -> Iterator[Local]:
+    """The files of a folder in the order of their names; links to files are followed, links to folders are not.
+
+    `left_out` receives the names of links that lead to no file, and of pipes and devices.
+    """
+    yield from _walk(str(folder), "", patterns, [] if left_out is None else left_out)
 
 
-def _walk(folder: str, start: str, patterns: list[Pattern]) -> Iterator[Local]:
+def _walk(folder: str, start: str, patterns: list[Pattern], left_out: list[str]) -> Iterator[Local]:
     with os.scandir(folder) as found:
         items = sorted(found, key=lambda item: item.name)
     for item in items:
         name = start + item.name
         if item.is_dir(follow_symlinks=False):
             if not ignored(name, True, patterns):
-                yield from _walk(item.path, name + "/", patterns)
-        elif os.path.isfile(item.path) and not ignored(name, False, patterns):
+                yield from _walk(item.path, name + "/", patterns, left_out)
+        elif ignored(name, False, patterns):
+            continue
+        elif os.path.isfile(item.path):
             about = item.stat()
             yield Local(name, item.path, about.st_size, about.st_mtime_ns)
+        else:
+            left_out.append(name)
 
 
 def _compile(line: str) -> Pattern | None:

@@ -5,6 +5,7 @@ What is absent stays empty; what has the wrong kind is refused. Shapes: huaweicl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ TERMINATE = {"action_type": "terminate"}
 """The body that ends a job."""
 LOST = "Lost"
 MOST_LISTED = 50
+MOST_HOURS = 10**6
 _HOURS = {"HOURS": 1.0, "MINUTES": 1 / 60}
 
 
@@ -249,10 +251,11 @@ def _boot(code: Remote | None, boot: Remote | None) -> str:
 def _hours(row: Mapping[str, Any]) -> float | None:
     if not row.get("duration"):
         return None
-    unit, duration = row.get("time_unit") or "HOURS", row["duration"]
-    if unit not in _HOURS or isinstance(duration, bool) or not isinstance(duration, (int, float)) or duration < 0:
+    unit, duration = _text(row.get("time_unit"), "spec.auto_stop.time_unit") or "HOURS", row["duration"]
+    is_number = isinstance(duration, (int, float)) and not isinstance(duration, bool)
+    if unit not in _HOURS or not is_number or not 0 < duration <= MOST_HOURS:
         raise Refused(Fault.BAD_REQUEST, "`spec.auto_stop` is a number of `HOURS` or `MINUTES`")
-    return duration * _HOURS[unit]
+    return float(duration) * _HOURS[unit]
 
 
 def _table(value: object, what: str) -> Mapping[str, Any]:
@@ -280,6 +283,7 @@ def _text(value: object, what: str) -> str:
 
 
 def _whole(value: object, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, str)) or not str(value).removeprefix("-").isdecimal():
+    is_whole = isinstance(value, (int, str)) and not isinstance(value, bool)
+    if not is_whole or not re.fullmatch(r"-?[0-9]{1,18}", str(value)):
         raise Refused(Fault.BAD_REQUEST, f"`{what}` is not a whole number")
-    return int(value)
+    return int(str(value))

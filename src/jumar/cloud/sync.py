@@ -55,6 +55,8 @@ class SyncPlan(NamedTuple):
     fetches: bool = False
     """The target is this machine."""
     skipped: int = 0
+    left_out: tuple[str, ...] = ()
+    """What is no file: links to folders, links that lead nowhere, pipes."""
 
     @property
     def size(self) -> int:
@@ -92,7 +94,8 @@ def plan_upload(store: Store, folder: Path, place: Remote, request: SyncRequest 
     found: list[Upload] = []
     skipped = 0
     wanted = set()
-    for local in ignore.walk(folder, patterns):
+    left_out: list[str] = []
+    for local in ignore.walk(folder, patterns, left_out):
         key = place.child(local.name).key
         if not keys.is_key(key):
             raise UserError(f"`{local.path}` cannot be a key in a bucket", "rename it: 1024 bytes of UTF-8 at most")
@@ -103,7 +106,7 @@ def plan_upload(store: Store, folder: Path, place: Remote, request: SyncRequest 
         else:
             found.append(Upload(local, key))
     extra = tuple(key for key in there if key not in wanted and not key.endswith("/")) if request.delete else ()
-    return SyncPlan(place, folder, uploads=tuple(found), deletes=extra, skipped=skipped)
+    return SyncPlan(place, folder, uploads=tuple(found), deletes=extra, skipped=skipped, left_out=tuple(left_out))
 
 
 def plan_download(store: Store, place: Remote, folder: Path, request: SyncRequest = PLAIN) -> SyncPlan:

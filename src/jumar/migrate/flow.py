@@ -221,7 +221,10 @@ class Flow:
             local = [target for target in self.callees(node) if not isinstance(target, ast.ClassDef)]
             results = [result for target in local for result in self.returns.get(target, ())]
             if results:
-                return [origin for result in results for origin in self.origins(result, seen)]
+                calls = frozenset(Var(target, "") for target in local)
+                if calls <= seen:  # a function that calls itself
+                    return []
+                return [origin for result in results for origin in self.origins(result, seen | calls)]
             if isinstance(func, ast.Attribute) and func.attr in SAME_OBJECT:
                 return self.origins(func.value, seen) or [node]
         return [node]

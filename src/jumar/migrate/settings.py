@@ -53,6 +53,8 @@ class Cloud:
     """Does the boot file use the helper already?"""
     has_parser: bool = False
     """Does some file of the program define options of a command line?"""
+    modules: frozenset[str] = frozenset()
+    """The program's own modules by their dotted names."""
     writers: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
     """Functions of the program that write to a path they are given."""
     readers: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)

@@ -39,13 +39,21 @@ def copied(one: Copied) -> str:
 
 def synced_row(done: Synced) -> Row:
     return {"copied": len(done.copies), "bytes": done.bytes, "skipped": done.skipped, "removed": done.removed,
-            "seconds": round(done.seconds, 3)}  # fmt: skip
+            "seconds": round(done.seconds, 3), "left_out": list(done.left_out)}  # fmt: skip
 
 
 def synced(done: Synced, *, delete: bool) -> str:
     rate = f"{human(done.bytes)} in {done.seconds:.1f} s ({human(int(done.bytes / done.seconds))}/s)"
     removed = f", {done.removed} removed" if delete else ""
     return f"{len(done.copies)} files, {rate}, {done.skipped} unchanged{removed}"
+
+
+def left_out(names: Sequence[str]) -> list[str]:
+    """What is said of links and special files, which are not copied."""
+    if not names:
+        return []
+    shown = ", ".join(f"`{name}`" for name in names[:5]) + (", …" if len(names) > 5 else "")
+    return [f"not copied: {shown}: no file (a link to a folder, a link that leads nowhere, a pipe)"]
 
 
 def plan_row(plan: JobPlan) -> Row:
@@ -57,6 +65,7 @@ def plan(found: JobPlan) -> list[str]:
     lines = [f"make the bucket {found.new_bucket}"] if found.new_bucket else []
     for one in _uploads(found):
         lines.append(f"upload {one['files']} files, {human(one['bytes'])} to {one['to']}; {one['unchanged']} unchanged")
+        lines += left_out(one["left_out"])
     lines += [f"{leak.path}:{leak.line}: {leak.what}" for leak in found.leaks]
     if found.spec.hours:
         bound = f"; costs at most {found.cost:.2f}" if found.cost is not None else ""
@@ -121,5 +130,12 @@ def human(size: int) -> str:
 
 def _uploads(plan: JobPlan) -> list[Row]:
     return [
-        {"to": str(one.place), "files": one.files, "bytes": one.size, "unchanged": one.skipped} for one in plan.uploads
+        {
+            "to": str(one.place),
+            "files": one.files,
+            "bytes": one.size,
+            "unchanged": one.skipped,
+            "left_out": list(one.left_out),
+        }
+        for one in plan.uploads
     ]

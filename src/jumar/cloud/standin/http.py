@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 import threading
 from collections.abc import Callable, Mapping
@@ -56,7 +57,7 @@ class Body:
 
     def read(self, limit: int = 8 << 20) -> bytes:
         if self.length > limit:
-            raise Broken(f"a body of {self.length} bytes, where {limit} are the limit")
+            raise Malformed(f"a body of {self.length} bytes, where {limit} are the limit")
         buffer = bytearray(self.left)
         view = memoryview(buffer)
         while count := self.into(view):
@@ -96,7 +97,7 @@ class ChunkedBody(Body):
         while count := self.into(view):
             found += view[:count]
             if len(found) > limit:
-                raise Broken(f"a body of more than {limit} bytes")
+                raise Malformed(f"a body of more than {limit} bytes")
         return bytes(found)
 
     def _next(self) -> bool:
@@ -166,7 +167,7 @@ class Connection:
             return count
         count = self.sock.recv_into(view)
         if not count:
-            raise Broken("the connection ended inside a body")
+            raise Malformed("the connection ended inside a body")
         return count
 
     def head(self) -> bytes | None:
@@ -175,6 +176,8 @@ class Connection:
             if len(self.buffer) > LONGEST_HEAD:
                 raise Malformed("the head of a request is too long")
             more = self.sock.recv(LONGEST_HEAD)
+            if not more and self.buffer:
+                raise Malformed("the connection ended inside the head of a request")
             if not more:
                 return None
             self.buffer += more
@@ -262,8 +265,10 @@ def _parse(head: bytes, connection: Connection) -> Request:
         headers[key] = f"{headers[key]},{value.strip()}" if key in headers else value.strip()
     length = headers.get("content-length", "0")
     is_chunked = headers.get("transfer-encoding", "").lower() == "chunked"
-    if not (length.isascii() and length.isdecimal()) or ("transfer-encoding" in headers and not is_chunked):
+    if not re.fullmatch(r"[0-9]{1,18}", length) or ("transfer-encoding" in headers and not is_chunked):
         raise Malformed("not a length")
+    if is_chunked and "content-length" in headers:
+        raise Malformed("a body in pieces has no length")
     raw, _, query = words[1].partition("?")
     if "://" in raw:
         raw = "/" + raw.split("://", 1)[1].partition("/")[2]

@@ -8,8 +8,8 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from jumar.cloud import catalogue, modelarts_v2, signing
 from jumar.cloud.job import Job, Refused
@@ -49,7 +49,7 @@ class Server:
         except (ValueError, RecursionError):
             return _error("ModelArts.0103", "the body is not JSON", 400)
         try:
-            return self._do(request, match["rest"].strip("/").split("/"), value)
+            return self._do(request, match["rest"].strip("/"), value)
         except Refused as error:
             return _error(error.fault, error.message, 404 if error.fault.missing else 400)
 
@@ -68,35 +68,47 @@ class Server:
         answer = _json({"token": {"methods": ["password"]}}, 201)
         return answer._replace(headers={**answer.headers, "X-Subject-Token": token})
 
-    def _do(self, request: Request, words: list[str], body: Any) -> Answer:
-        jobs = self.jobs
-        match request.method, words:
-            case "POST", ["training-jobs"]:
-                return _json(_shown(jobs.create(modelarts_v2.decode_spec(body), self.machine)), 201)
-            case "POST", ["training-job-searches"]:
-                offset, limit = modelarts_v2.decode_search(body)
-                return _json(modelarts_v2.encode_jobs(jobs.all(), catalogue.flavors(), USER, offset, limit))
-            case "GET", ["training-job-flavors"]:
-                return _json(modelarts_v2.encode_flavors(catalogue.flavors().values()))
-            case "GET", ["training-job-engines"]:
-                return _json(modelarts_v2.encode_engines(catalogue.engines().values()))
-            case "GET", ["training-jobs", id_]:
-                return _json(_shown(jobs.get(id_)))
-            case "DELETE", ["training-jobs", id_]:
-                jobs.delete(id_)
-                return Answer(202)
-            case "POST", ["training-jobs", id_, "actions"]:
-                modelarts_v2.check_action(body)
-                return _json(_shown(jobs.stop(id_)), 202)
-            case "GET", ["training-jobs", id_, "events"]:
-                return _json(modelarts_v2.encode_events(jobs.get(id_).events))
-            case "GET", ["training-jobs", id_, "tasks", task, "logs", "preview"]:
-                return _json(modelarts_v2.encode_log(jobs.log(id_, task)))
-            case "GET", ["training-jobs", id_, "tasks", task, "logs", "url"]:
-                return _json({"obs_url": self._link(self._store_log(id_, task))})
-        if name := call_of(request.method, "/".join(words)):
+    def _do(self, request: Request, path: str, body: Any) -> Answer:
+        for route in ROUTES:
+            match = re.fullmatch(_pattern(route.path), path) if route.method == request.method else None
+            if match is not None:
+                return route.answer(self, body, **match.groupdict())
+        if name := call_of(request.method, path):
             return _error("Jumar.NotImplemented", f"`{name}` is not part of the stand-in", 501)
         return _error("APIGW.0101", "The API does not exist or has not been published in the environment", 404)
+
+    def create(self, body: Any) -> Answer:
+        return _json(_shown(self.jobs.create(modelarts_v2.decode_spec(body), self.machine)), 201)
+
+    def search(self, body: Any) -> Answer:
+        offset, limit = modelarts_v2.decode_search(body)
+        return _json(modelarts_v2.encode_jobs(self.jobs.all(), catalogue.flavors(), USER, offset, limit))
+
+    def flavors(self, body: Any) -> Answer:
+        return _json(modelarts_v2.encode_flavors(catalogue.flavors().values()))
+
+    def engines(self, body: Any) -> Answer:
+        return _json(modelarts_v2.encode_engines(catalogue.engines().values()))
+
+    def show(self, body: Any, training_job_id: str) -> Answer:
+        return _json(_shown(self.jobs.get(training_job_id)))
+
+    def delete(self, body: Any, training_job_id: str) -> Answer:
+        self.jobs.delete(training_job_id)
+        return Answer(202)
+
+    def stop(self, body: Any, training_job_id: str) -> Answer:
+        modelarts_v2.check_action(body)
+        return _json(_shown(self.jobs.stop(training_job_id)), 202)
+
+    def events(self, body: Any, training_job_id: str) -> Answer:
+        return _json(modelarts_v2.encode_events(self.jobs.get(training_job_id).events))
+
+    def log(self, body: Any, training_job_id: str, task_id: str) -> Answer:
+        return _json(modelarts_v2.encode_log(self.jobs.log(training_job_id, task_id)))
+
+    def log_link(self, body: Any, training_job_id: str, task_id: str) -> Answer:
+        return _json({"obs_url": self._link(self._store_log(training_job_id, task_id))})
 
     def _store_log(self, id_: str, task: str) -> str:
         """Put the whole log into the store; its key there."""
@@ -116,10 +128,36 @@ class Server:
         return f"{self.obs}/{LOG_BUCKET}/{key}?AccessKeyId={access}&Expires={expires}&Signature={quote(found, safe='')}"
 
 
+class Route(NamedTuple):
+    """What is answered: the path below the project, with the names of its parts, and by whom."""
+
+    method: str
+    path: str
+    answer: Callable[..., Answer]
+
+
+ROUTES = (
+    Route("POST", "training-jobs", Server.create),
+    Route("POST", "training-job-searches", Server.search),
+    Route("GET", "training-job-flavors", Server.flavors),
+    Route("GET", "training-job-engines", Server.engines),
+    Route("GET", "training-jobs/{training_job_id}", Server.show),
+    Route("DELETE", "training-jobs/{training_job_id}", Server.delete),
+    Route("POST", "training-jobs/{training_job_id}/actions", Server.stop),
+    Route("GET", "training-jobs/{training_job_id}/events", Server.events),
+    Route("GET", "training-jobs/{training_job_id}/tasks/{task_id}/logs/preview", Server.log),
+    Route("GET", "training-jobs/{training_job_id}/tasks/{task_id}/logs/url", Server.log_link),
+)
+
+
+def _pattern(path: str) -> str:
+    return re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path)
+
+
 def call_of(method: str, path: str) -> str:
     """The name that a call has in the official SDK; empty for what is none."""
     for row in table("modelarts_calls.json")["calls"]:
-        if row["method"] == method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", row["path"]), path):
+        if row["method"] == method and re.fullmatch(_pattern(row["path"]), path):
             return str(row["name"])
     return ""
 

@@ -26,8 +26,8 @@ _QUESTIONS_WORDS = (
     " directcoldaccess encryption intelligent-tiering inventory legal-hold lifecycle location logging metadata"
     " metrics modify notification object-lock ownershipcontrols partnumber policy policystatus publicaccessblock"
     " quota rename replication requestpayment restore retention select storageclass storageinfo storagepolicy"
-    " tagging torrent truncate uploadid uploads versionid versioning versions website x-image-process x-image-"
-    " save-bucket x-image-save-object x-oss-process"
+    " tagging torrent truncate uploadid uploads versionid versioning versions website x-image-process"
+    " x-image-save-bucket x-image-save-object x-oss-process"
 )
 QUESTIONS = frozenset(_QUESTIONS_WORDS.split())
 """Names in a query that ask for something else than the bucket or object itself, in lower case."""

@@ -66,7 +66,6 @@ def start(home: Path, port: int = 0, modelarts_port: int = 0, machine: Machine =
     pairs = keys(home)
     (home / "store").mkdir(exist_ok=True, mode=0o700)
     disk = Disk(home / "store")
-    disk.clean()
     obs = Server(obs_server.Store(disk, pairs), port).start()
     address = f"http://127.0.0.1:{obs.port}"
     platform = modelarts_server.Server(Jobs(home), machine, pairs, address)

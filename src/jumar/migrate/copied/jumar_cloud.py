@@ -194,8 +194,13 @@ def write_path(path):
         return _run.results
     if not isinstance(path, (str, os.PathLike)):
         return path
-    new = _in_results(os.fspath(path))
+    text = os.fspath(path)
+    new = _in_results(text)
     _make_folder(os.path.dirname(new.rstrip("/")))
+    if not os.path.isabs(text):
+        # A write that `jumar cloud adapt` could not follow finds its folder, and is named at the end.
+        with contextlib.suppress(OSError):
+            _make_folder(os.path.dirname(text) if _has_suffix(text) else text)
     return _like(path, new)
 
 

@@ -1,6 +1,6 @@
 """What all files of a program say together: functions that take paths, and what each option is used for.
 
-An option is defined in one file and used in another; a path is chosen in one and written in another. Two rounds over
+An option is defined in one file and used in another; a path is chosen in one and written in another. A few rounds over
 the files find functions that hand a path on to functions that write it.
 """
 
@@ -22,8 +22,11 @@ from jumar.migrate.pyfile import PyFile
 from jumar.migrate.settings import Cloud, Place, Settings
 from jumar.tables.load import table
 
-ROUNDS = 2
+ROUNDS = 4
+"""Hands through which a path goes at most."""
 _HOLDER = re.compile(r"arg|opt|conf|cfg|param|flag|setting")
+_START = re.compile(r"ckpt|checkpoint|pre_?train|resume|weight|backbone")
+"""Names of what is read to begin from, where the program reads it with a function of its own."""
 _RESULT = re.compile(r"ckpt|checkpoint|model|save|out|log|result|exp")
 Places = dict[str, tuple[Place, ...]]
 
@@ -41,12 +44,15 @@ def known(cloud: Cloud, texts: Iterable[Text]) -> Cloud:
     single = _single(every)
     for _ in range(ROUNDS):
         found = [paths.of(PyFile(text.source, Settings(cloud=cloud), text.tree, frozenset())) for text in every]
+        before = cloud.writers, cloud.readers
         cloud = replace(
             cloud,
             writers=_takers(found, single, "writes"),
             readers=_takers(found, single, "reads"),
             evidence=evidence(found),
         )
+        if before == (cloud.writers, cloud.readers):
+            break
     return cloud
 
 
@@ -87,6 +93,8 @@ def evidence(found: list[Paths]) -> dict[str, frozenset[str]]:
         told = [*((word, "word") for word in _words(one)), *((name, "fixed") for name in _fixed(one))]
         for name, kind in [*_used(one), *told]:
             said.setdefault(name, set()).add(kind)
+    for name, source in [pair for one in found for pair in one.handed] * ROUNDS:
+        said.setdefault(source, set()).update(said.get(name, set()) & {"results", "data", "start", "option"})
     return {name: frozenset(kinds) for name, kinds in said.items()}
 
 
@@ -97,13 +105,18 @@ def _used(found: Paths) -> Iterator[tuple[str, str]]:
     for use, kind in told:
         for root in found.roots(use.path):
             if root.kind == "option":
-                yield root.name, kind
-                if _HOLDER.search(found.file.text(getattr(root.node, "value", root.node)).lower()):
+                yield root.name, "start" if kind == "data" and _START.search(root.name.lower()) else kind
+                if _is_held(found, getattr(root.node, "value", root.node)):
                     yield root.name, "option"
     for use in found.folders:
         for root in found.roots(use.path):
             if root.kind == "option" and _RESULT.search(root.name.lower()):
                 yield root.name, "results"
+
+
+def _is_held(found: Paths, holder: ast.expr) -> bool:
+    """Do settings lie in this object: by its name, or because another module of the program made it?"""
+    return _HOLDER.search(found.file.text(holder).lower()) is not None or found.is_own(holder)
 
 
 def _fixed(found: Paths) -> Iterator[str]:

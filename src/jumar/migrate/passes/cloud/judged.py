@@ -19,6 +19,8 @@ _DATA_WORDS = re.compile(
     r"(?:^|[^a-z])(?:data|datasets?|images?|imgs?|videos?|annotations?|labels?|mnist|cifar\d*|imagenet\d*|coco\d*|voc\d*"
     r"|kitti|corpus|mindrecords?|train|val|test|eval)(?=$|[^a-z])"
 )
+_PARTS = ("train", "val", "test", "eval")
+"""Words of data in a path; in the name of a setting they say when it is used."""
 _HELP_PLACE = re.compile(r"\b(?:path|paths|dir|director(?:y|ies)|folders?|files?|root|location|where)\b")
 _HELP = {
     "start": re.compile(r"\b(?:pre-?trained|pretrain|resum\w+|restor\w+|initial\w*|load)\b"),
@@ -51,6 +53,18 @@ def by_text(name: str, default: object, about: str) -> str | None:
 def is_data(text: str) -> bool:
     """Does a path speak of data and not of results?"""
     return _DATA_WORDS.search(text.lower()) is not None and _RESULT_WORDS.search(text.lower()) is None
+
+
+def is_result(name: str) -> bool:
+    """Does the name of a setting speak of results and not of data?"""
+    words = " ".join(name.lower().split("_"))
+    return _RESULT_WORDS.search(words) is not None and _DATA_WORDS.search(words) is None
+
+
+def is_of_data(name: str) -> bool:
+    """Does the name of a setting speak of data, or of the root of something, and not of results?"""
+    words = [word for word in name.lower().split("_") if word not in _PARTS]
+    return is_data(" ".join(words)) or (words[-1:] == ["root"] and not is_result(name))
 
 
 def sibling(name: str, kinds: Mapping[str, str]) -> str | None:

@@ -230,7 +230,9 @@ class CommandLine:
             if name in own or "option" not in said or named in ("start", "config") or named in flows:
                 continue
             kind = next((one for one in ("results", "data", "start") if one in flows), None)
-            if kind is not None and name not in ("data_url", "train_url") and flows != {"data", "results"}:
+            if kind == "results" and not judged.is_result(name) and ("data" in flows or judged.is_of_data(name)):
+                continue
+            if kind is not None and name not in ("data_url", "train_url"):
                 found[name] = kind
         return found
 

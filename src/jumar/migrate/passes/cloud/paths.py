@@ -22,6 +22,9 @@ from jumar.migrate.pyfile import PyFile
 _SAME_PATH = {"os.path.join", "os.path.abspath", "os.path.realpath", "os.path.normpath", "os.path.expanduser"}
 _SAME_PATH |= {"os.path.dirname", "pathlib.Path", "glob.glob"}
 _SAME_METHODS = {"joinpath", "resolve", "absolute", "expanduser", "as_posix", "strip", "rstrip"}
+_STAMP = re.compile(r"(?:strftime|isoformat|time\.time|datetime\.now|uuid\d|getpid|^int|^round)$")
+STAMP = "*"
+"""The name of a path that begins with a time."""
 _SCHEME_TEST = re.compile(rb"""startswith\(\(?['"](?:s3|obs)|['"](?:s3|obs)(?:://?)?['"]\s+in\s""")
 _SWITCH = re.compile(r"(?:is_?|run_|use_|enable_|on_)?(?:modelarts|model_arts|cloudbrain)(?:_mode|_flag)?")
 
@@ -118,20 +121,67 @@ class Paths:
             return self._template(node, node.left, "%", seen)
         if isinstance(node, ast.JoinedStr) and node.values:
             first = node.values[0]
+            if isinstance(first, ast.FormattedValue) and self._is_stamp(first.value):
+                return [Root("literal", node, STAMP)]
             if isinstance(first, ast.FormattedValue):
                 return self.roots(first.value, seen)
             return [Root("literal", node, str(getattr(first, "value", "")))]
-        if isinstance(node, ast.Attribute) and self.file.name(node) is None and self.flow.var(node) is None:
-            return [Root("option", node, node.attr)]
+        if isinstance(node, ast.Attribute) and self.flow.var(node) is None and self._is_held(node):
+            return [Root("option", node, node.attr), *self._set(node.value, node.attr, seen)]
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            return [Root("option", node, str(node.slice.value))]
+            name = str(node.slice.value)
+            return [Root("option", node, name), *self._set(node.value, name, seen)]
         return [Root("else", node)]
+
+    def _is_held(self, node: ast.Attribute) -> bool:
+        """Is this the field of an object, made here or in a module of the program, not of a package?"""
+        return self.file.name(node) is None or self.is_own(node)
+
+    def is_own(self, node: ast.expr) -> bool:
+        """Does the name come from another module of the program?"""
+        name, cloud = self.file.name(node) or "", self.file.settings.cloud
+        parts = name.split(".")
+        own = cloud.modules if cloud is not None else frozenset()
+        return name.startswith(".") or any(".".join(parts[:at]) in own for at in range(1, len(parts)))
+
+    def _set(self, holder: ast.expr, name: str, seen: set[ast.AST]) -> list[Root]:
+        """Where the values begin that this file gives to a setting: `config.out = join(config.ckpt_path, …)`."""
+        values = self._given.get((self.file.text(holder), name), [])
+        found = [root for value in values for root in self.roots(value, seen)]
+        return [root for root in found if root.kind != "else"]
+
+    @property
+    def handed(self) -> Iterator[tuple[str, str]]:
+        """Settings that this file makes from others: `args.outputs_dir = join(args.ckpt_path, …)`."""
+        for (_, name), values in self._given.items():
+            for root in (root for value in values for root in self.roots(value)):
+                if root.kind == "option" and root.name != name:
+                    yield name, root.name
+
+    @cached_property
+    def _given(self) -> dict[tuple[str, str], list[ast.expr]]:
+        found: dict[tuple[str, str], list[ast.expr]] = {}
+        for node in (one for one in self.flow.nodes if isinstance(one, ast.Assign)):
+            for target in node.targets:
+                if isinstance(target, ast.Attribute) and self.flow.var(target) is None:
+                    found.setdefault((self.file.text(target.value), target.attr), []).append(node.value)
+                elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+                    key = self.file.text(target.value), str(target.slice.value)
+                    found.setdefault(key, []).append(node.value)
+        return found
+
+    def _is_stamp(self, node: ast.expr) -> bool:
+        """Is this a time or a number, with which the name of a file may begin but no path?"""
+        found = self.flow.origins(node) or [node]
+        return all(isinstance(one, ast.Call) and _STAMP.search(self.file.text(one.func)) for one in found)
 
     def _called(self, node: ast.Call, seen: set[ast.AST]) -> list[Root]:
         name = self.file.name(node.func)
         is_str = isinstance(node.func, ast.Name) and node.func.id == "str"
         if (name in _SAME_PATH or is_str) and node.args:
             return self.roots(node.args[0], seen)
+        if name in ("os.environ.get", "os.getenv") and len(node.args) == 2:
+            return self.roots(node.args[1], seen)
         if isinstance(node.func, ast.Attribute) and name is None:
             if node.func.attr == "format":
                 return self._template(node, node.func.value, "{", seen)

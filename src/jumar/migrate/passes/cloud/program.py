@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -51,8 +52,15 @@ def _about(boot: Path, found: dict[Path, Module]) -> Cloud:
         callers.once(every),
         is_adapted=helper.NAME.encode() in found[boot].raw,
         has_parser=any(b"add_argument" in raw for raw in texts),
+        modules=frozenset(_dotted(path, boot.parent) for path in found),
     )
     return across.known(about, [one for path, module in found.items() if (one := _text(path, module)) is not None])
+
+
+def _dotted(path: Path, top: Path) -> str:
+    """The name that an import gives to a file."""
+    parts = Path(os.path.relpath(path, top)).with_suffix("").parts
+    return ".".join(part for part in parts if part not in ("__init__", ".."))
 
 
 def _text(path: Path, module: Module) -> across.Text | None:

@@ -12,7 +12,8 @@ from jumar.tables.load import table
 
 _WRITE_MODE = re.compile(r"[rb+t]*[wax][rb+t]*")
 _OPENERS = {"io.open": 1, "codecs.open": 1, "gzip.open": 1, "bz2.open": 1, "lzma.open": 1, "tarfile.open": 1}
-_OPENERS |= {"h5py.File": 1, "zipfile.ZipFile": 1}
+_OPENERS |= {"h5py.File": 1, "zipfile.ZipFile": 1, "numpy.memmap": 2}
+_REDIRECT = re.compile(r"(?<![0-9&])>{1,2}\s*(?!&|/dev/)\S|\|\s*tee\s")
 _FOLDERS = ("os.mkdir", "os.makedirs")
 _PACKAGES = {"os", "shutil", "json", "pickle", "yaml", "torch", "numpy", "mindspore", "marshal", "ast"}
 """Their functions are rows of the table, or take open files."""
@@ -34,7 +35,7 @@ def written(file: PyFile, calls: Iterable[ast.Call]) -> list[Use]:
     found = []
     for call in calls:
         rows = [*by_table(file, call, "writes"), *_opened(file, call, write=True), *_own(file, call, "writers")]
-        found += rows or list(_methods(file, call))
+        found += rows or [*_methods(file, call), *_low(file, call)]
     return sorted(found, key=_place)
 
 
@@ -124,12 +125,31 @@ def _opened(file: PyFile, call: ast.Call, *, write: bool) -> Iterator[Use]:
     if (not is_plain and file.name(call.func) not in _OPENERS) or file.has_stars(call):
         return
     path = file.argument(call, 0, "name" if file.name(call.func) == "h5py.File" else "file")
-    mode = file.argument(call, 1, "mode")
+    mode = file.argument(call, _OPENERS.get(file.name(call.func) or "", 1), "mode")
     if mode is not None and not isinstance(mode, ast.Constant):
         if write:
             yield Use(call, path, f"{MAYBE}open")
     elif _is_write(mode) is write:
         yield Use(call, path, "open")
+
+
+def _low(file: PyFile, call: ast.Call) -> Iterator[Use]:
+    """`os.open` with a flag that writes."""
+    flags = file.argument(call, 1, "flags") if file.name(call.func) == "os.open" else None
+    if flags is not None and re.search(r"O_(?:WRONLY|RDWR|CREAT|APPEND)", file.text(flags)):
+        yield Use(call, file.argument(call, 0, "path"), "open")
+
+
+def shell(file: PyFile, calls: Iterable[ast.Call]) -> Iterator[tuple[ast.Call, str]]:
+    """Commands of the shell that write a file: `… > name`, `… | tee name`."""
+    rows = table("cloud_paths.toml")["shell"]
+    for call in calls:
+        if (file.name(call.func) or "") not in rows or not call.args:
+            continue
+        texts = [node.value for node in ast.walk(call.args[0]) if isinstance(node, ast.Constant)]
+        command = " ".join(text for text in texts if isinstance(text, str))
+        if _REDIRECT.search(command) or "tee" in texts:
+            yield call, command
 
 
 def _is_write(mode: ast.expr | None) -> bool:

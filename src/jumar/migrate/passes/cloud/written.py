@@ -14,12 +14,12 @@ from jumar.migrate.pyfile import PyFile
 KEYWORDS = (
     "save", "modelcheckpoint", "export", "summary", "filehandler", "imwrite", "open", "output", "out_", "result", "log",
     "mkdir", "makedirs", "write", "dump", "to_", "tofile", "rename", "replace", "copy", "move", "touch", "profiler",
-    "trainer", "trainingarguments",
+    "trainer", "trainingarguments", "memmap", "connect", "shelve", "make_archive", "system", "popen", "subprocess",
 )  # fmt: skip
 AT_ROOT = ("open", "mkdir", "touch", "write_text", "write_bytes")
 """Calls whose path is read elsewhere too as a rule, so it moves only where it begins."""
-_ELSEWHERE = ("s3:", "obs:", "/dev/", "/proc/", "/sys/", "http:", "https:")
-_PATH_CALLS = ("os.path.", "os.listdir", "shutil.rmtree", "glob.", "pathlib.")
+_ELSEWHERE = ("s3:", "obs:", "/dev/", "/proc/", "/sys/", "http:", "https:", ":memory:", "file:")
+_PATH_CALLS = ("os.", "shutil.", "glob.", "pathlib.")
 
 
 def is_place(root: Root, use: Use) -> bool:
@@ -85,7 +85,8 @@ def _is_path(file: PyFile, node: ast.expr, text: str) -> bool:
         return "/" in text and up.left is node
     if not isinstance(up, ast.Call) or up.func is node or node not in up.args:
         return False
-    return "/" in text or ((file.name(up.func) or "").startswith(_PATH_CALLS) and up.args[0] is node)
+    name = file.name(up.func) or ""
+    return "/" in text or (name.startswith(_PATH_CALLS) and (name != "os.path.join" or up.args[0] is node))
 
 
 def _beginning(node: ast.expr) -> str:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
-from jumar.migrate.passes.cloud import helper, options, paths, written
+from jumar.migrate.passes.cloud import helper, options, paths, uses, written
 from jumar.migrate.passes.cloud.paths import Paths, Root
 from jumar.migrate.passes.cloud.uses import MAYBE, Use
 from jumar.migrate.pyfile import PyFile
@@ -34,6 +34,10 @@ def finish(file: PyFile) -> Iterator[Finding]:
             unstaged = use.what in written.AT_ROOT and any(not _is_staged(file, found, use, root) for root in roots)
         if unstaged:
             yield _report(file, use)
+    for call, command in uses.shell(file, found.flow.calls):
+        message = f"the command `{command}` writes a file that is not sent with the results"
+        fix = f"if it is a result, give it a path from `{helper.NAME}.write_path(...)`"
+        yield file.report(RULE, call, State.HAND, message, fix, subject="command")
 
 
 def _report(file: PyFile, use: Use) -> Finding:
@@ -84,6 +88,8 @@ def _is_result_option(file: PyFile, root: Root) -> bool:
     named = options.kind_of_name(root.name)
     if "fixed" in said and {"results", "option"} <= said and not said & {"data", "start", "word"}:
         return named in (None, "results")
+    if isinstance(root.node, ast.Subscript):  # a dictionary from a file, which no parser stages
+        return False
     return cloud.has_parser and (named == "results" or (named is None and {"results", "option"} <= said))
 
 

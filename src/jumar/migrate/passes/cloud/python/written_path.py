@@ -45,7 +45,8 @@ def _nodes(file: PyFile, found: Paths) -> Iterator[tuple[ast.expr, str]]:
             yield from ((node, use.what) for node in _places(file, found, use))
     for use in found.folders:
         for root in found.roots(use.path):
-            if root.kind == "literal" and written.is_folder(file, found, root):
+            is_setting = root.kind == "option" and written.is_setting(file, options.of(file).evidence, root)
+            if is_setting or (root.kind == "literal" and written.is_folder(file, found, root)):
                 yield from ((node, use.what) for node in _if_free(file, root.node))
     for literal in literals.named(file, found.flow.nodes):
         if literal.kind == "results" and not helper.is_inside_call(file, literal.node):
