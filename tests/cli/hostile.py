@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from jumar.core.compat import zip
+
 _VERSION_3 = 0x20080522
 _OVERRIDES = 0b1110
 """CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH and CAP_FOWNER of <linux/capability.h>."""

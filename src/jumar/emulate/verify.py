@@ -8,10 +8,10 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from jumar.core.compat import pairwise
 from jumar.core.finding import Finding, Level, State, Where
 from jumar.emulate import command as commands
 from jumar.emulate.operators import Operator
