@@ -85,7 +85,7 @@ def test_a_store_that_does_not_answer_is_said(jumar: Jumar, pair: tuple[str, str
     path.write_text(re.sub(r'obs_endpoint = ".*"', 'obs_endpoint = "http://127.0.0.1:9"', path.read_text()))
     done = jumar("cloud", *words)
     assert done.code == 2
-    assert "Connection refused" in done.err and "check the endpoint and the network" in done.err
+    assert "connection refused" in done.err and "check the endpoint and the network" in done.err
 
 
 def _login(endpoint: str, name: str, password: str) -> str:

@@ -32,8 +32,8 @@ class Meaning(NamedTuple):
 _SPACE = Meaning("no space is left", "free some space, or name a place on another disk")
 _PERMISSION = Meaning("no permission", "use an account that may, or name another place")
 _LATE = Meaning("no answer in time", "check the address and the network, then try again")
-_NO_WAY = Meaning("the network has no way there", "check the address, the network and the proxy settings")
-_NO_HOST = Meaning("the name of the host is not known", "check the spelling and the network")
+_NO_WAY = Meaning("no network route leads there", "check the address, the network and the proxy settings")
+_NO_HOST = Meaning("unknown host name", "check the spelling and the network")
 _FILES = Meaning("too many files are open", "raise the limit with `ulimit -n 4096` and try again")
 MEANINGS = {
     errno.ENOENT: Meaning("no such file or folder", "check the spelling"),
@@ -58,9 +58,9 @@ MEANINGS = {
     errno.ENOMEM: Meaning("there is not enough memory", "stop other programs, or use a smaller input"),
     errno.EADDRINUSE: Meaning("another program uses the port", "choose another port"),
     errno.EADDRNOTAVAIL: Meaning("this machine does not have the address", "name an address of this machine"),
-    errno.ECONNREFUSED: Meaning("nobody answers there", "check host and port, and that the server runs"),
-    errno.ECONNRESET: Meaning("the other side ended the connection", "try again; the log of the server says more"),
-    errno.EPIPE: Meaning("nobody reads it any more", "try again; whoever read it says why it ended"),
+    errno.ECONNREFUSED: Meaning("connection refused", "check host and port, and that the server runs"),
+    errno.ECONNRESET: Meaning("the other side closed the connection", "try again; the log of the server says more"),
+    errno.EPIPE: Meaning("the reader is gone", "try again; its output says why it ended"),
     errno.ETIMEDOUT: _LATE,
     errno.ENETUNREACH: _NO_WAY,
     errno.EHOSTUNREACH: _NO_WAY,
