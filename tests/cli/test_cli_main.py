@@ -202,6 +202,14 @@ def test_a_full_disk_behind_the_output_is_an_error(words: tuple[str, ...], unbuf
     assert done.stderr.startswith(b"error: cannot write: no space is left\n\nhint: free some space")
 
 
+@pytest.mark.parametrize("words", ["migrate -", "analyze -", "explain -", "ranktable check -"])
+def test_a_closed_stdin_is_no_empty_text(words: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m jumar {words} <&-', sys.executable], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and "error: standard input is closed" in done.stderr
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_do_no_harm(closed: str) -> None:
     done = subprocess.run(

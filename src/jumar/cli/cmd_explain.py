@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-from jumar.cli import show
+from jumar.cli import show, streams
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
 
 
@@ -24,7 +22,7 @@ def command(names: tuple[str, ...], as_json: bool) -> int:
     from jumar.app import explain
 
     found = []
-    for answer in explain.answers(explain.ExplainRequest(names, sys.stdin.buffer)):
+    for answer in explain.answers(explain.ExplainRequest(names, streams.given() if "-" in names else None)):
         found.append(answer)
         if answer.renamed and answer.page is not None:
             click.echo(f"`{answer.renamed}` is now `{answer.page.id}`", err=True)

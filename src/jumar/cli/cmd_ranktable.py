@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-from jumar.cli import show
+from jumar.cli import show, streams
 from jumar.core.errors import EXIT_OK, UserError
 
 
@@ -63,7 +62,7 @@ def convert(file: str, layout: str, out: str | None) -> int:
 def _text(file: str) -> tuple[str, str]:
     from jumar.app import ranktable
 
-    return file, sys.stdin.read() if file == "-" else ranktable.text_of(file)
+    return file, streams.given().read().decode(errors="replace") if file == "-" else ranktable.text_of(file)
 
 
 def _put(text: str, out: str | None) -> None:

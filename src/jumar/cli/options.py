@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from jumar.cli import show
+from jumar.cli import show, streams
 from jumar.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def request(paths: tuple[str, ...], options: dict[str, Any]) -> MigrateRequest:
     return MigrateRequest(
         paths=() if stdin else paths,
         cache=not options["no_cache"],
-        text=sys.stdin.buffer.read() if stdin else None,
+        text=streams.given().read() if stdin else None,
         text_name=options["stdin_name"],
         **{name: options[name] for name in names},
     )

@@ -6,11 +6,14 @@ import os
 import select
 import sys
 from contextlib import suppress
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from jumar.core.compat import zip
+from jumar.core.errors import UserError
 
 _OUTPUTS = (1, 2)
+_missing: set[str] = set()
+"""Streams that were closed when we started."""
 
 
 def prepare() -> None:
@@ -28,10 +31,18 @@ def _fill_closed() -> None:
         try:
             os.fstat(number)
         except OSError:
+            _missing.add(name)
             os.open(os.devnull, os.O_RDWR)  # The lowest free number is this one.
             os.set_inheritable(number, True)
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def given() -> BinaryIO:
+    """Standard input, which the user named as `-`."""
+    if "stdin" in _missing:
+        raise UserError("standard input is closed", "name a file, or send its text with `jumar … - < FILE`")
+    return sys.stdin.buffer
 
 
 def flush() -> None:
