@@ -141,8 +141,11 @@ def _learn(log: FastLog | None, schema: int, name: bytes) -> None:
     assert log is not None
     space, _, rest = name.decode().partition("::")
     packet, _, overload = rest.partition(".")
-    func = getattr(getattr(getattr(torch.ops, space), packet), overload or "default")
-    facts = Facts(func)
+    try:
+        facts = Facts(getattr(getattr(getattr(torch.ops, space), packet), overload or "default"))
+    except AttributeError:  # an operator without a name in Python
+        log.library.facts(log.at, schema, _IN_PYTHON, b"")
+        return
     flags = (
         _SILENT * facts.is_silent | _VIEW * facts.is_view | _COPY * facts.is_copy | _EMPTY * facts.is_empty
         | _IN_PYTHON * facts.is_collective

@@ -45,12 +45,9 @@ class Recorder {
   std::unordered_map<const c10::FunctionSchema*, Facts> facts;
 
   // False where Python must do it.
-  bool run(const c10::OperatorHandle& op, Stack* stack) {
-    if (!is_on) return false;
-    const c10::FunctionSchema& schema = op.schema();
-    const Facts* const known = facts_of(op);
-    const c10::ArrayRef<c10::IValue> values = torch::jit::last(*stack, schema.arguments().size());
-    if (!known || known->is(Facts::kInPython)) return false;
+  bool run(const c10::OperatorHandle& op, const Facts* known, Stack* stack) {
+    if (!is_on || !known || known->is(Facts::kInPython)) return false;
+    const c10::ArrayRef<c10::IValue> values = torch::jit::last(*stack, op.schema().arguments().size());
     for (const c10::IValue& value : values)
       if (!can_note(value, memory)) return false;
     Aside aside;
@@ -61,7 +58,7 @@ class Recorder {
     return true;
   }
 
-  // torch detaches without an operator unless a mode wants to see one.
+  // torch detaches without an operator unless a mode wants to see one. Needs the lock, as does facts_of.
   bool detach(c10::TensorImpl* tensor) {
     static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::detach", "");
     const c10::IValue value(tensor_at(tensor));
@@ -69,11 +66,18 @@ class Recorder {
     if (!known) return false;
     if (log.is_full()) return true;
     Aside aside;
-    Lock lock;
     Call call(log, *known, log.phase());
     call.note(op.schema(), value);
     after(*known, call, value.toTensor());
     return true;
+  }
+
+  const Facts* facts_of(const c10::OperatorHandle& op) {
+    const auto found = facts.find(&op.schema());
+    if (found != facts.end()) return &found->second;
+    learn_(&op.schema(), (op.schema().name() + "." + op.schema().overload_name()).c_str());
+    const auto made = facts.find(&op.schema());
+    return made == facts.end() ? nullptr : &made->second;
   }
 
  private:
@@ -119,15 +123,6 @@ class Recorder {
       log.put(outs[at], is_same ? call.inputs[0] : index, is_same ? 0 : static_cast<int>(at));
   }
 
-  const Facts* facts_of(const c10::OperatorHandle& op) {
-    const auto found = facts.find(&op.schema());
-    if (found != facts.end()) return &found->second;
-    Lock lock;
-    learn_(&op.schema(), (op.schema().name() + "." + op.schema().overload_name()).c_str());
-    const auto made = facts.find(&op.schema());
-    return made == facts.end() ? nullptr : &made->second;
-  }
-
   Learn learn_;
 };
 
@@ -136,6 +131,7 @@ std::vector<std::unique_ptr<Recorder>>& recorders() {
   return *all;
 }
 
+// The recorder whose mode is on top; needs the lock.
 Recorder* on_top() {
   const std::int64_t count = Modes::stack_len();
   if (!count) return nullptr;
@@ -153,12 +149,19 @@ class Table final : public PyInterpreterVTable {
   const PyInterpreterVTable* const torch;
 
   void dispatch(const c10::OperatorHandle& op, Stack* stack) const override {
-    Recorder* const recorder = on_top();
-    if (!recorder || !recorder->run(op, stack)) torch->dispatch(op, stack);
+    Recorder* recorder;
+    const Facts* known = nullptr;
+    {
+      Lock lock;
+      recorder = on_top();
+      if (recorder) known = recorder->facts_of(op);
+    }
+    if (!recorder || !recorder->run(op, known, stack)) torch->dispatch(op, stack);
   }
 
   // Nothing given back: torch makes the copy itself.
   c10::intrusive_ptr<c10::TensorImpl> detach(const c10::TensorImpl* self) const override {
+    Lock lock;
     Recorder* const recorder = on_top();
     if (recorder && recorder->detach(const_cast<c10::TensorImpl*>(self))) return {};
     return torch->detach(self);
