@@ -100,7 +100,8 @@ def _digest(compiler: str, sources: Iterable[bytes]) -> str:
 
 def _build(build: Build, compiler: str, folder: Path) -> None:
     version = metadata.version("torch")
-    print(f"jumar: building {build.what} for torch {version} (once, under a minute)", file=sys.stderr, flush=True)
+    sys.stderr.write(f"jumar: building {build.what} for torch {version} (once, under a minute)\n")
+    sys.stderr.flush()
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         out = Path(scratch) / build.library
         build.prepare(Path(scratch))
