@@ -34,8 +34,11 @@ from jumar.compare.session import Session
 
 Row = dict[str, Any]
 _COST, _BYTES, _FOUND, _ROUNDS = 1.5, 1e6, 9, 3
-_SMALL, _MANY = 2.0, 12
-"""Times and rounds of steps of a few milliseconds, where what an operator costs in Python counts."""
+_SMALL, _TINY, _MANY = 2.0, 3.0, 12
+"""Times and rounds of steps of 5 to 20 ms, and of 2 or 3 ms, where what a step costs once counts too."""
+_STEPS = (("gpt", 4, _COST), ("cnn", 2, _COST), ("gpt", 1, _SMALL), ("cnn", 1, _SMALL), ("encoder", 2, _SMALL),
+          ("patches", 0, _TINY), ("hourglass", 0, _TINY))  # fmt: skip
+"""Model, size and the times that recording may take; those without a size are of compare_more.py."""
 Train = Callable[[models.Task, int], None]
 
 
@@ -64,18 +67,19 @@ def main() -> int:
 def cost(place: Path) -> list[Row]:
     """A recorded training step against a plain one, and the bytes it writes."""
     rows = []
-    for name, size in (("gpt", 4), ("cnn", 2), ("patches", 0), ("hourglass", 0)):
-        rounds, limit = (_ROUNDS, _COST) if size else (_MANY, _SMALL)
+    for name, size, limit in _STEPS:
+        rounds = _ROUNDS if limit == _COST else _MANY
         plain, recorded = (models.task(name, size) if size else compare_more.task(name) for _ in range(2))
+        models.train(plain, 1)
         before = [_time(lambda work=plain: models.train(work, 1)) for _ in range(rounds)]
-        with Session(place / name, rounds):
+        with Session(place / f"{name}{size}", rounds):
             during = [_time(lambda work=recorded: models.train(work, 1)) for _ in range(rounds)]
         after = [_time(lambda work=plain: models.train(work, 1)) for _ in range(rounds)]
         best = [min(before + after), min(during)]
-        files = list((place / name).rglob("step-*.jrec"))
+        files = list((place / f"{name}{size}").rglob("step-*.jrec"))
         largest = max(file.stat().st_size for file in files)
         rows += [
-            _row(f"cost {name}", best[1] / best[0], limit, "times", f"a step of {best[0] * 1e3:.0f} ms"),
+            _row(f"cost {name} {best[0] * 1e3:.0f} ms", best[1] / best[0], limit, "times", "of a step"),
             _row(f"bytes {name}", largest / 1e6, _BYTES / 1e6, "MB", "per step"),
         ]
     return rows

@@ -12,11 +12,17 @@ from torch import nn
 Tensor = torch.Tensor
 
 
+def _adamw(model: nn.Module) -> torch.optim.Optimizer:
+    return torch.optim.AdamW(model.parameters(), lr=1e-3)
+
+
 class Work:
     """A model, what is fed to it, and its loss; a fault changes one of them."""
 
     def __init__(self, model: nn.Module, feed: Callable[[nn.Module], tuple[Tensor, ...]], loss: Callable[..., Tensor]):
         self.model, self.feed, self.loss = model, feed, loss
+        self.optimizer: Callable[[nn.Module], torch.optim.Optimizer] = _adamw
+        self.after_backward: Callable[[nn.Module], Any] = lambda model: None
 
     def step(self) -> Tensor:
         return self.loss(*self.feed(self.model))

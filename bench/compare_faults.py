@@ -1,9 +1,10 @@
 """What `jumar compare` finds of faults that nobody listed, and how often it is wrong about clean runs.
 
-Usage: python bench/compare_faults.py [--half tune|held|both] [--floor] [--models t5,gan] [--json OUT]
+Usage: python bench/compare_faults.py [--half tune|held|both|new] [--floor] [--models t5,gan] [--json OUT]
 
 Each fault and each clean run is compared as if another device had made it, so that operators alone prove nothing. The
-faults are split in two halves by a seed: rules are tuned on one and judged on the other. Ends with 1 if a fault is
+faults are split in two halves by a seed: rules are tuned on one and judged on the other; `new` are those of
+compare_new_faults.py, on which nothing was tuned. Ends with 1 if a fault is
 called SAME or a clean run is called DIFFERENT.
 """
 
@@ -26,6 +27,7 @@ with without_backends():
     import torch
 
 from compare_fault_models import MODELS, Fault
+from compare_new_faults import NEW
 
 from jumar.compare import compare as compares
 from jumar.compare.floor import FLOORS, SIZES
@@ -46,19 +48,20 @@ def record(name: str, folder: Path, fault: str = "", cast: torch.dtype | None = 
     """A record of one model; with `card`, as another device would have made it."""
     torch.manual_seed(0)
     work, faults = MODELS[name]()
-    for one in faults:
+    for one in (*faults, *NEW[name]):
         if one.name == fault:
             one.put(work)
     if recompute and hasattr(work.model, "gradient_checkpointing_enable"):
         work.model.gradient_checkpointing_enable()
     work.model.train()
-    optimizer = torch.optim.AdamW(work.model.parameters(), lr=1e-3)
+    optimizer = work.optimizer(work.model)
     with Session(folder, steps, **options):
         for _ in range(steps):
             optimizer.zero_grad()
             with torch.autocast("cpu", dtype=cast) if cast else nullcontext():
                 loss = work.step()
             loss.backward()
+            work.after_backward(work.model)
             optimizer.step()
     if card:
         path = folder / "rank0" / "meta.json"
@@ -75,7 +78,9 @@ def reference(name: str, folder: Path, *, floor: bool) -> Path:
 
 
 def half(wanted: str) -> list[tuple[str, Fault]]:
-    """The faults of one half, or all."""
+    """The faults of one half, all of them, or the new ones."""
+    if wanted == "new":
+        return [(name, fault) for name, faults in NEW.items() for fault in faults]
     faults = [(name, fault) for name, make in MODELS.items() for fault in make()[1]]
     random.Random(_SPLIT).shuffle(faults)
     middle = len(faults) // 2
@@ -88,7 +93,7 @@ def named(verdict: Verdict, fault: Fault) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="judge jumar compare with faults and clean runs")
-    parser.add_argument("--half", choices=("tune", "held", "both"), default="held")
+    parser.add_argument("--half", choices=("tune", "held", "both", "new"), default="held")
     parser.add_argument("--floor", action="store_true", help="measure the noise of each reference")
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--json", help="the rows, as a list of objects")

@@ -33,7 +33,7 @@ VALUES = tuple(
 """Modules of features with nothing but values, which reports may read."""
 STARTERS = {
     "runtime/process.py": "the place for it",
-    "emulate/glue/compiler.py": "keeps the compiler, run with `-I -S`: nothing of jumar is there",
+    "runtime/compiler.py": "keeps the compiler, run with `-I -S`: nothing of jumar is there",
     "launch/backends/rank.py": "each rank's first program, run with `-I -S`: nothing of jumar is there",
     "cloud/standin/enter.py": "enters the job's folders, run with `-I -S`: nothing of jumar is there",
     "runtime/hooks/mindspore.py": "runs in an interpreter of the user's, without jumar",

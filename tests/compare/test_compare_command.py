@@ -37,11 +37,15 @@ def _program(*words: object, **variables: str) -> subprocess.CompletedProcess[st
     return done
 
 
+def _needs_the_emulator() -> None:
+    if importlib.util.find_spec("torch_npu") is None or not list(env.library_dir().glob("lib*.so")):
+        pytest.skip("the emulator is not there: pip install '.[emulator]'")
+
+
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example on the CPU and, with its mistake, on the emulated card."""
-    if importlib.util.find_spec("torch_npu") is None or not list(env.library_dir().glob("lib*.so")):
-        pytest.skip("the emulator is not there: pip install '.[emulator]'")
+    _needs_the_emulator()
     folder = tmp_path_factory.mktemp("records")
     plain = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     cpu = _program(
@@ -156,17 +160,23 @@ def test_two_ranks_write_two_records(tmp_path: Path, jumar: Jumar) -> None:
 
 
 @pytest.mark.slow
-def test_a_fault_of_one_rank_is_blamed_and_not_the_collective(tmp_path: Path, jumar: Jumar) -> None:
-    """Rank 1 has another activation; the all-reduce of DistributedDataParallel brings its gradients to rank 0."""
+@pytest.mark.parametrize("device", ["cpu", "npu"])
+def test_a_fault_of_one_rank_is_blamed_and_not_the_collective(device: str, tmp_path: Path, jumar: Jumar) -> None:
+    """Rank 1 has another activation; the all-reduce of gloo or HCCL brings its gradients to rank 0."""
+    if device == "npu":
+        _needs_the_emulator()
+    cards = {"JUMAR_EMULATE": "1", "JUMAR_CARDS": "2"}
+    used = cards if device == "npu" else {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     script = tmp_path / "ddp.py"
     script.write_text(program_text(__file__, "ddp"))
     torchrun = ["python", "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
     for name in ("right", "wrong"):
-        done = _program("record", "-o", tmp_path / name, "--floor", 0, "--", *torchrun, script, "cpu", name,
-                        TORCH_DEVICE_BACKEND_AUTOLOAD="0", OMP_NUM_THREADS="1")  # fmt: skip
+        done = _program("record", "-o", tmp_path / name, "--floor", 0, "--", *torchrun, script, device, name,
+                        OMP_NUM_THREADS="1", **used)  # fmt: skip
         assert done.returncode == 0, done.stderr
     result = jumar("compare", tmp_path / "right", tmp_path / "wrong")
     assert result.code == 1 and "only in B: `aten.leaky_relu` of `Sequential.1`" in result.out, result.out
+    assert f"B  {tmp_path / 'wrong'}: {device}," in result.out
     assert "ranks that differ: 2 of 2 (0, 1), 1 of them only after a collective; rank 1 is shown" in result.out
 
 

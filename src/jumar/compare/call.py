@@ -26,12 +26,14 @@ class Call:
 
 
 def tensors(value: Any) -> list[torch.Tensor]:
+    """Those in a value, in order."""
     return list(_walk(value))
 
 
 def _walk(value: Any) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
-        yield value
+        if not value.is_nested:  # has no shape to note
+            yield value
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _walk(item)

@@ -80,13 +80,16 @@ class Lines:
     def here(self) -> str:
         frame: FrameType | None = sys._getframe(2)
         while frame is not None:
-            code = frame.f_code
-            own = self._own.get(code)
+            own = self._own.get(frame.f_code)
             if own is None:
-                name = code.co_filename
-                foreign = name.startswith((*_SKIP, "<frozen", "<string>")) or "torch_npu" in name
-                own = self._own[code] = "" if foreign else name.removeprefix(self._folder)
+                own = self._own[frame.f_code] = self.file_of(frame.f_code)
             if own:
                 return f"{own}:{frame.f_lineno}"
             frame = frame.f_back
         return ""
+
+    def file_of(self, code: CodeType) -> str:
+        """Where the user's own code is; empty for that of others."""
+        name = code.co_filename
+        foreign = name.startswith((*_SKIP, "<frozen", "<string>")) or "torch_npu" in name
+        return "" if foreign else name.removeprefix(self._folder)

@@ -13,7 +13,9 @@ class Origins:
         self._known: dict[int, tuple[StorageWeakRef, int, int]] = {}
 
     def get(self, tensor: torch.Tensor) -> int:
-        """The entry that wrote this storage last; -1 if it came from outside."""
+        """The entry that wrote this storage last; -1 if it came from outside, or is sparse and has none."""
+        if tensor.layout is not torch.strided:
+            return -1
         found = self._known.get(tensor.untyped_storage()._cdata)
         return found[1] if found is not None else -1
 
@@ -22,5 +24,7 @@ class Origins:
         return self._known[tensor.untyped_storage()._cdata][2]
 
     def put(self, tensor: torch.Tensor, entry: int, output: int = 0) -> None:
+        if tensor.layout is not torch.strided:
+            return
         storage = tensor.untyped_storage()
         self._known[storage._cdata] = (StorageWeakRef(storage), entry, output)

@@ -84,7 +84,7 @@ class Session:
         atexit.unregister(self.end)
         for undo in reversed(self._undo):
             undo()
-        if self.recorder.entries or self._losses:
+        if self.recorder.log or self._losses:
             self._finish_step()
         self._leave()
         if self.place is not None:
@@ -100,7 +100,7 @@ class Session:
 
     def next_step(self) -> None:
         """End the current step by hand, for loops without an optimizer."""
-        if not self._closed and (self.recorder.entries or self._losses):
+        if not self._closed and (self.recorder.log or self._losses):
             self._finish_step()
 
     # The program's own events.
@@ -120,7 +120,7 @@ class Session:
             return
         self.recorder.modules.leave()
         outermost = not self.recorder.modules.stack and torch._C._current_autograd_node() is None
-        if outermost and not torch.is_grad_enabled() and self.recorder.entries and self._lazy:
+        if outermost and not torch.is_grad_enabled() and self.recorder.log and self._lazy:
             self._finish_step()
 
     def _before_optimizer(self, optimizer: Optimizer, *_: Any) -> None:
@@ -191,15 +191,16 @@ class Session:
             raise SystemExit(0)
 
     def _write_step(self, skipped: bool) -> None:
+        is_empty = not self.recorder.log
         entries, numbers = self.recorder.take()
         folder = self._folder()
-        if self._watch and entries:
+        if self._watch and not is_empty:
             test = overflow.in_forward if skipped else overflow.in_step
             if test(store.step_of(self.step, entries, numbers)):
                 self._stop = self.step + 1
             else:
-                entries = []
-        if entries and self.step < self.steps:
+                is_empty = True
+        if not is_empty and self.step < self.steps:
             store.write_step(folder / f"step-{self.step:05d}.jrec", entries, numbers, self._losses.scale)
             self._keep_tensors(folder)
         norm = None if self._norm is None else float(self._norm)

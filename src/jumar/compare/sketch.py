@@ -57,9 +57,9 @@ class HostSketcher:
             kind = 0
         if not tensor.is_contiguous():
             tensor = tensor.detach().contiguous()
-        count = tensor.numel()
-        if count:
-            self._function(tensor.data_ptr(), kind, count, self._threads, at)
+        count, data = tensor.numel(), tensor.data_ptr()
+        if count and data:  # a tensor of known zeros has no memory
+            self._function(data, kind, count, self._threads, at)
         return self.rows - 1
 
     def take(self) -> Any:

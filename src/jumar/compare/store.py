@@ -52,18 +52,26 @@ class Rank(NamedTuple):
     steps: dict[int, Path]
 
 
-def write_step(path: Path, entries: list[dict[str, Any]], numbers: np.ndarray[Any, Any], scale: float = 1.0) -> None:
+def write_step(path: Path, entries: bytes, numbers: np.ndarray[Any, Any], scale: float = 1.0) -> None:
+    """Write a step; `entries` are a list in JSON."""
     head = len(STATS)
     width = WIDTH
     while width > NARROWEST and len(numbers) * (head + width) * 4 > BUDGET:
         width //= 2
-    numbers = np.ascontiguousarray(np.hstack([numbers[:, :head], fold(numbers[:, head:], width)]), np.float32)
-    table = {"width": width, "rows": len(numbers), "scale": scale, "entries": entries}
-    text = zlib.compress(json.dumps(table, separators=(",", ":")).encode(), 1)
-    data = MAGIC + b"".join(_PART.pack(len(part), zlib.crc32(part)) + part for part in (text, numbers.tobytes()))
+    if width < WIDTH:
+        numbers = np.hstack([numbers[:, :head], fold(numbers[:, head:], width)])
+    numbers = np.ascontiguousarray(numbers, np.float32)
+    table = json.dumps({"width": width, "rows": len(numbers), "scale": scale}, separators=(",", ":")).encode()
+    # A small step is quick, and packing it would take a part of its time.
+    level = 0 if len(entries) + numbers.nbytes < BUDGET else 1
+    text = zlib.compress(b'%b,"entries":%b}' % (table[:-1], entries), level)
     # Not forced onto the disk: that would cost more than the step itself, and a checksum tells what is cut.
     part = path.with_suffix(".part")
-    part.write_bytes(data)
+    with open(part, "wb") as file:
+        file.write(MAGIC)
+        for data in (text, numbers.data.cast("B") if numbers.size else b""):
+            file.write(_PART.pack(len(data), zlib.crc32(data)))
+            file.write(data)
     part.replace(path)
 
 
@@ -95,9 +103,10 @@ def read_step(path: Path) -> RecordedStep:
     return RecordedStep(_number(path), entries, numbers, scale)
 
 
-def step_of(number: int, entries: list[dict[str, Any]], numbers: np.ndarray[Any, Any]) -> RecordedStep:
+def step_of(number: int, entries: bytes, numbers: np.ndarray[Any, Any]) -> RecordedStep:
     """A step as `read_step` would give it, without a file."""
-    return RecordedStep(number, [_entry(index, item, len(numbers)) for index, item in enumerate(entries)], numbers)
+    items = enumerate(json.loads(entries))
+    return RecordedStep(number, [_entry(index, item, len(numbers)) for index, item in items], numbers)
 
 
 def _part(data: bytes) -> tuple[bytes, bytes]:

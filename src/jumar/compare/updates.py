@@ -28,10 +28,10 @@ def norm(optimizer: Optimizer) -> torch.Tensor | None:
 def before(recorder: Recorder, optimizer: Optimizer) -> None:
     for tensor in weights(optimizer):
         if tensor.grad is not None:
-            recorder.look("grad", _name(recorder, tensor), tensor.grad, "backward")
+            recorder.log.look("grad", _name(recorder, tensor), tensor.grad, "backward")
     for group in optimizer.param_groups:
         settings = {name: _plain(value) for name, value in group.items() if not name.startswith("param")}
-        entry = {"kind": "op", "op": f"optimizer.{type(optimizer).__name__}", "phase": "optimizer", "outs": []}
+        entry = {"kind": "op", "op": f"optimizer.{type(optimizer).__name__}", "phase": "optimizer"}
         told = {name: value for name, value in settings.items() if value is not None}
         recorder.append({**entry, "args": told, "at": recorder.line()})
 
@@ -42,12 +42,12 @@ def after(recorder: Recorder, optimizer: Optimizer, *, inner: bool) -> None:
     inner = inner and sum(map(len, optimizer.state.values())) + len(everything) <= _MOST_STATE
     for tensor in everything:
         name = _name(recorder, tensor)
-        recorder.look("state", name, tensor, "optimizer")
+        recorder.log.look("state", name, tensor, "optimizer")
         if not inner:
             continue
         for key, value in sorted(optimizer.state.get(tensor, {}).items(), key=lambda item: str(item[0])):
             if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel() > 1:
-                recorder.look("state", f"{key} of {name}", value, "optimizer")
+                recorder.log.look("state", f"{key} of {name}", value, "optimizer")
 
 
 def weights(optimizer: Optimizer) -> Iterator[torch.Tensor]:

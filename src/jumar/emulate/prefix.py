@@ -21,9 +21,9 @@ from typing import NamedTuple
 from jumar import __version__
 from jumar.core.errors import UserError, cannot
 from jumar.emulate import env, hccn_tool
-from jumar.emulate.glue.build import CACHE_NOTE, cache_dir
 from jumar.emulate.smi import machine
 from jumar.runtime import variables
+from jumar.runtime.compiled import CACHE_NOTE, cache_dir
 from jumar.tables import chips, tested
 from jumar.tables.load import table
 

@@ -1,124 +1,35 @@
-"""Builds the glue against the installed torch, once, into the user's cache."""
+"""What the glue is built of: its sources, and the compiler's words for the installed torch and torch_npu."""
 
 from __future__ import annotations
 
-import fcntl
 import functools
-import hashlib
-import os
-import platform
-import shutil
-import sys
-import tempfile
-from importlib import metadata, util
+from importlib import metadata
 from pathlib import Path
 
-from jumar.core.errors import UserError, cannot
 from jumar.emulate.glue import generate
-from jumar.runtime import home, process, variables
-from jumar.tables import tested
+from jumar.runtime import compiled
+from jumar.runtime.compiled import package
 
 _HERE = Path(__file__).parent
-_NAME = "libjumar_glue.so"
-CACHE_NOTE = "`JUMAR_CACHE` or `XDG_CACHE_HOME` names another folder for the cache"
 
 
 @functools.cache
 def library() -> Path:
     """The glue for this torch, torch_npu and compiler; builds it if the cache has none."""
-    compiler = _compiler()
-    folder = cache_dir() / "glue" / _key(compiler)
-    built = folder / _NAME
-    if built.exists():
-        return built
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with open(folder / "lock", "w", encoding="ascii") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # several processes start at once: one builds, the others wait
-            if not built.exists():
-                for killed in folder.glob("tmp*"):
-                    shutil.rmtree(killed, ignore_errors=True)
-                _build(compiler, folder, built)
-    except OSError as error:
-        raise cannot(f"write the emulator's cache `{folder}`", error, CACHE_NOTE) from error
-    return built
-
-
-def cache_dir() -> Path:
-    if own := variables.CACHE.read():
-        return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or f"{home.path()}/.cache") / "jumar"
-
-
-def _compiler() -> str:
-    wanted = os.environ.get("CXX") or "g++"
-    found = shutil.which(wanted)
-    if found is None:
-        raise UserError(
-            f"the emulator needs a C++ compiler once, but `{wanted}` was not found",
-            hint="sudo apt install g++",
-        )
-    return found
-
-
-def _key(compiler: str) -> str:
-    digest = hashlib.sha256()
-    for source in sorted([*_HERE.glob("*.cpp"), *_HERE.glob("*.h")]):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes())
-    for content in generate.sources():
-        digest.update(content)
-    status = os.stat(os.path.realpath(compiler))
-    parts = (
-        compiler,
-        str(status.st_size),
-        str(status.st_mtime_ns),
-        platform.machine(),
-        str(_package("torch")),
+    files = sorted([*_HERE.glob("*.cpp"), *_HERE.glob("*.h")])
+    sources = (*(file.name.encode() + b"\0" + file.read_bytes() for file in files), *generate.sources())
+    version = f"torch-{metadata.version('torch')}-npu-{metadata.version('torch_npu')}"
+    return compiled.library(
+        compiled.Build("the emulator", "glue", "libjumar_glue.so", version, sources, _command, _write_header)
     )
-    digest.update("\0".join(parts).encode())
-    torch, torch_npu = metadata.version("torch"), metadata.version("torch_npu")
-    return f"torch-{torch}-npu-{torch_npu}-{digest.hexdigest()[:16]}"
 
 
-def _build(compiler: str, folder: Path, built: Path) -> None:
-    version = metadata.version("torch")
-    print(
-        f"jumar: building the emulator for torch {version} (once, under a minute)",
-        file=sys.stderr,
-        flush=True,
-    )
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        out = Path(scratch) / _NAME
-        (Path(scratch) / generate.HEADER).write_text(generate.header(), encoding="utf-8")
-        code, said = _compile(_command(compiler, out), scratch)
-        if code != 0:
-            raise UserError(_reason(said), hint=_hint(said))
-        os.replace(out, built)
-
-
-def _compile(command: list[str], scratch: str) -> tuple[int, str]:
-    """Exit code and stderr of the compiler, which ends with this process even if that is killed."""
-    held, ours = os.pipe()
-    with process.start(
-        [sys.executable, "-I", "-S", str(_HERE / "compiler.py"), *command],
-        stdin=held,
-        stdout=process.DEVNULL,
-        stderr=process.PIPE,
-        env={**os.environ, "TMPDIR": scratch},
-    ) as keeper:
-        os.close(held)
-        try:
-            _, said = keeper.communicate()
-        except BaseException:
-            process.kill(keeper)
-            raise
-        finally:
-            os.close(ours)
-    return keeper.returncode, said.decode(errors="replace")
+def _write_header(scratch: Path) -> None:
+    (scratch / generate.HEADER).write_text(generate.header(), encoding="utf-8")
 
 
 def _command(compiler: str, out: Path) -> list[str]:
-    torch, npu = _package("torch"), _package("torch_npu")
+    torch, npu = package("torch"), package("torch_npu")
     includes = [
         torch / "include",
         torch / "include" / "torch" / "csrc" / "api" / "include",
@@ -135,21 +46,3 @@ def _command(compiler: str, out: Path) -> list[str]:
         # torch_npu's own needs are met by the stand-ins, which are loaded already.
         "-Wl,--allow-shlib-undefined",
     ]
-
-
-def _package(name: str) -> Path:
-    spec = util.find_spec(name)
-    if spec is None or spec.origin is None:
-        raise UserError(f"`{name}` is not installed", hint="pip install 'jumar[emulator]'")
-    return Path(spec.origin).parent
-
-
-def _reason(output: str) -> str:
-    first = next((line for line in output.splitlines() if "rror" in line), "the compiler failed")
-    return f"the emulator cannot be built: {first.strip()}"
-
-
-def _hint(output: str) -> str:
-    if "No space left" in output:
-        return f"free some space; {CACHE_NOTE}"
-    return f"{tested.pair_hint()}, built with g++ 12"

@@ -13,8 +13,8 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from jumar.emulate.glue.build import cache_dir
 from jumar.runtime import process, variables
+from jumar.runtime.compiled import cache_dir
 
 _VARIABLE = "ONEDNN_MAX_CPU_ISA"
 _LEVELS = ("", "AVX512_CORE_BF16", "AVX512_CORE", "AVX2")  # "" is what oneDNN picks itself

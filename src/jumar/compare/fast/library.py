@@ -1,0 +1,98 @@
+"""The C++ recorder, built for the installed torch when it is first needed, and its functions."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from jumar.compare import native
+from jumar.core.errors import UserError
+from jumar.runtime import compiled
+
+_HERE = Path(__file__).parent
+
+LEARN = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
+READS = ctypes.PYFUNCTYPE(ctypes.c_int)
+
+_AT, _INT, _SIZE, _TEXT = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_char_p
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "open": (_AT, _AT, LEARN, READS, _AT, _SIZE, ctypes.py_object),
+    "attach": (None,),
+    "close": (None, _AT),
+    "switch": (None, _AT, _INT),
+    "facts": (None, _AT, _AT, _INT, _TEXT),
+    "argument": (None, _AT, _AT, _TEXT, _TEXT, _INT, _INT),
+    "text": (_INT, _AT, _TEXT),
+    "name": (None, _AT, _AT, _TEXT, _TEXT),
+    "enter": (None, _AT, _INT),
+    "leave": (None, _AT),
+    "count": (_SIZE, _AT),
+    "phase": (_TEXT, _AT),
+    "origin": (_INT, _AT, _AT),
+    "put": (None, _AT, _AT, _INT, _INT),
+    "source": (_INT, _AT, _AT, _TEXT, _INT),
+    "row": (_INT, _AT, _AT),
+    "empty_row": (_INT, _AT),
+    "look": (None, _AT, _TEXT, _TEXT, _AT, _TEXT, _INT),
+    "fits": (_INT, _AT, _INT, _AT),
+    "append": (_INT, _AT, _TEXT, _TEXT, _TEXT, _AT, _AT, _SIZE, _INT, _TEXT),
+    "json": (_AT, _AT, _AT),
+    "devices": (_TEXT, _AT),
+    "types": (_TEXT, _AT),
+    "rows": (_SIZE, _AT),
+    "take": (None, _AT, _AT),
+}
+"""Result and parameters; recorder.cpp says what they do."""
+
+
+class Library:
+    """Its functions, without what their names begin with."""
+
+    def __init__(self, path: Path) -> None:
+        loaded: Any = ctypes.PyDLL(str(path))
+        for name, (result, *parameters) in _FUNCTIONS.items():
+            function = getattr(loaded, f"jumar_{name}")
+            function.restype, function.argtypes = result, parameters
+            setattr(self, name, function)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+
+@functools.cache
+def load() -> Library | None:
+    """None where it cannot be built: Python records then, at a higher cost."""
+    if native.sketch() is None or _is_elsewhere():
+        return None
+    files = sorted([*_HERE.glob("*.cpp"), *_HERE.glob("*.h")])
+    sources = tuple(file.name.encode() + b"\0" + file.read_bytes() for file in files)
+    version = f"torch-{metadata.version('torch')}"
+    build = compiled.Build("the recorder", "recorder", "libjumar_recorder.so", version, sources, _command)
+    try:
+        return Library(compiled.library(build, again=False))
+    except (UserError, OSError):
+        return None
+
+
+def _is_elsewhere() -> bool:
+    """Whether there is a device with memory of its own: its tensors are measured there, and it is the one in use."""
+    device = torch.accelerator.current_accelerator(check_available=True)
+    return device is not None and not native.reads(device)
+
+
+def _command(compiler: str, out: Path) -> list[str]:
+    torch_at = compiled.package("torch")
+    includes = (torch_at / "include", torch_at / "include" / "torch" / "csrc" / "api" / "include")
+    return [
+        compiler,
+        *("-std=c++20", "-O2", "-g0", "-w", "-fPIC", "-shared", "-fvisibility=hidden"),
+        *(f"-I{path}" for path in includes),
+        str(_HERE / "recorder.cpp"),
+        *("-o", str(out)),
+        *(f"-L{torch_at / 'lib'}", "-ltorch_cpu", "-lc10"),
+    ]
