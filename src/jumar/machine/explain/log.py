@@ -20,6 +20,7 @@ _MILD = re.compile(
     r"""(?:^|[\s\[(|<:-])(?:WARNING|WARN|INFO|DEBUG|Warning|warning|warn|info|debug|NOTICE)(?=[\s\])|>:,-])
       | \w+Warning:
       | ^\W*[WI]\d{4}\ \d\d:
+      | ^--\                              # a status line of CMake
     """,
     re.X,
 )
