@@ -16,7 +16,7 @@ from jumar.tables.errors import Code, Lookup, Signature
 from jumar.tables.load import table
 
 ROWS = list(errors.signatures().values())
-_CODE = re.compile(rb"E(?:[A-Z1-9]\d{4}|RR\d{5})|[EF]\d{3,4} +\d\d:")
+_CODE = re.compile(rb"E(?:[A-Z1-9]\d{4}|RR\d{5}|\d{3,4} +\d\d:)")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)

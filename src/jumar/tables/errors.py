@@ -85,6 +85,7 @@ class Lookup(StrEnum):
     MODULE = "module"
     NAME = "name"
     """Only shown."""
+    REASON = "reason"
 
 
 @cache

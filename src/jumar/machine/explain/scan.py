@@ -18,7 +18,7 @@ LONGEST = 4096
 """Bytes of a line looked at on each side of a literal: lines can be gigantic."""
 _AFTER = 2048
 """Bytes of the lines below that a signature of several lines sees."""
-_CODE = re.compile(rb"E(?:[A-Z1-9]\d{4}|RR\d{5})|[EF]\d{3,4} +\d\d:")
+_CODE = re.compile(rb"E(?:[A-Z1-9]\d{4}|RR\d{5}|\d{3,4} +\d\d:)")
 Find = Callable[[bytes], list[tuple[int, int]]]
 
 
