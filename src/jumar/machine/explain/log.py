@@ -15,6 +15,7 @@ SHOWN = 400
 """Characters kept of a line."""
 _MOST = 5_000
 """Pairs of signature and rank kept apart; further ranks are counted together."""
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 _MILD = re.compile(
     r"""(?:^|[\s\[(|<:-])(?:WARNING|WARN|INFO|DEBUG|Warning|warning|warn|info|debug|NOTICE)(?=[\s\])|>:,-])
@@ -69,7 +70,7 @@ def _read(log: Source, number: int, found: dict[Key, Occurrence]) -> LogFile:
 def _take(
     candidate: scan.Candidate, name: str, number: int, file_rank: int | None, found: dict[Key, Occurrence]
 ) -> None:
-    text = candidate.text.decode("utf-8", "replace")
+    text = _COLOUR.sub("", candidate.text.decode("utf-8", "replace"))
     for row, match in _matches(candidate, text):
         rank = int(match[row.rank]) if row.rank else place.rank_of_line(text)
         rank = file_rank if rank is None else rank
