@@ -61,8 +61,8 @@ class Note:
 
 
 CODE = (
-    r"(?:[Ee]rror ?[Cc]ode(?: is ?:?| ?[:=])?|[Cc]ode ?[:=]|failure|result ?=|ret ?[:=]|ret_int=|ret\[|ret[cC]ode ?[:=]"
-    r"|ErrCode=|errcode:|failed ?:|failed with|model:) ?"
+    r"(?:[Ee]rror(?: ?[Cc]ode)?(?: is)? ?[:=(\[]? ?|[Cc]ode ?[:=(] ?|[Rr]et(?:_int|[cC]ode)? ?[:=\[(]? ?|[Ss]tatus ?[:=]? ?"
+    r"|result ?= ?|ErrCode=|errcode: ?|errno:? ?|failure ?|failed ?:? ?|failed with ?|model: ?)"
 )
 """What stands before the number of a failed call; rows write `(?&code)` for it."""
 
