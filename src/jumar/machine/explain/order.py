@@ -25,6 +25,8 @@ _OF_ITS_OWN = (
     "python-deps",
 )
 """Kinds of causes that stop a program by themselves; after a failure of the device they belong to a restart."""
+_PROGRAM = ("python", "version", *_OF_ITS_OWN)
+"""Kinds of failures of the program itself, without the device."""
 _IMPORTS = ("import", "install", "migration", "python-deps", "version")
 """Kinds of causes that programs catch and report as a warning."""
 _ROOT_ROWS = 8
@@ -94,7 +96,7 @@ def _role(row: Signature, after: Signature | None) -> Role:
         return row.role
     if row.category == "distributed":
         return Role.FOLLOWS
-    return row.role if after.role is Role.FOLLOWS else Role.SYMPTOM
+    return row.role if after.role is Role.FOLLOWS or after.category in _PROGRAM else Role.SYMPTOM
 
 
 def _is_failure(signature: Signature) -> bool:
