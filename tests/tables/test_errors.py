@@ -12,11 +12,11 @@ import pytest
 from jumar.core.finding import Level
 from jumar.machine.explain import facts
 from jumar.tables import environment, errors
-from jumar.tables.errors import Code, Signature
+from jumar.tables.errors import Code, Lookup, Signature
 from jumar.tables.load import table
 
 ROWS = list(errors.signatures().values())
-_CODE = re.compile(rb"E(?:[A-Z1-9]\d{4}|RR\d{5})")
+_CODE = re.compile(rb"E(?:[A-Z1-9]\d{4}|RR\d{5}|\d{3,4} +\d\d:)")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
@@ -47,7 +47,7 @@ def test_rows_are_sorted_and_lookups_exist() -> None:
     ids = list(table("errors.toml")["errors"])
     assert ids == sorted(ids)
     for row in ROWS:
-        assert not row.lookup or (row.lookup in [*Code, "name"] and errors.pattern(row).groups >= 1)
+        assert not row.lookup or (row.lookup in [*Code, *Lookup] and errors.pattern(row).groups >= 1)
         assert row.level in list(Level)
         assert set(row.explains) <= set(ids)
         assert not row.when or facts.hold(row.when, facts.of(_match(row)))

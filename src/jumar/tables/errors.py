@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from jumar.core.compat import StrEnum, dataclass
 from jumar.core.finding import Level
@@ -43,11 +45,24 @@ class Signature:
     rank: int
     when: tuple[str, ...]
     explains: tuple[str, ...]
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A row of data/error_notes.toml: what one code, library or module of a lookup means."""
+
+    match: str
+    what: str
+    why: str
+    do: tuple[str, ...]
+    role: Role | None
+    source: str
 
 
 CODE = (
-    r"(?:[Ee]rror ?[Cc]ode(?: is ?:?| ?[:=])|failure|result =|ret =|ret\[|ret[cC]ode ?[:=]|ErrCode=|errcode:"
-    r"|failed ?:) ?"
+    r"(?:[Ee]rror(?: ?[Cc]ode)?(?: is)? ?[:=(\[]? ?|[Cc]ode ?[:=(] ?|[Rr]et(?:_int|[cC]ode)? ?[:=\[(]? ?"
+    r"|[Ss]tatus ?[:=]? ?|result ?= ?|ErrCode=|errcode: ?|errno:? ?|failure ?|failed ?:? ?|failed with ?|model: ?)"
 )
 """What stands before the number of a failed call; rows write `(?&code)` for it."""
 
@@ -58,6 +73,19 @@ class Code(StrEnum):
     ACL = "acl"
     CANN = "cann"
     HCCL = "hccl"
+
+
+class Lookup(StrEnum):
+    """What else a signature can look up: the kinds of data/error_notes.toml that are not codes with names."""
+
+    AICORE = "aicore"
+    DCMI = "dcmi"
+    LIBRARY = "library"
+    MINDIE = "mindie"
+    MODULE = "module"
+    NAME = "name"
+    """Only shown."""
+    REASON = "reason"
 
 
 @cache
@@ -86,10 +114,43 @@ def code_area(kind: str, code: str) -> str:
     return str(codes["cann_modules"].get(code[:2], "")) if kind == Code.CANN else ""
 
 
+def note(kind: str, code: str) -> Note | None:
+    """What is known about a code, library or module: the first row that fits it, or its name."""
+    words = (code, code_name(kind, code) or code)
+    return next((row for row in notes().get(kind, ()) if any(re.fullmatch(row.match, word) for word in words)), None)
+
+
+@cache
+def notes() -> dict[str, tuple[Note, ...]]:
+    """The rows of data/error_notes.toml by kind."""
+    kinds = table("error_notes.toml")["notes"]
+    return {kind: tuple(map(_note, rows)) for kind, rows in kinds.items()}
+
+
+def noted(signature: Signature, code: str) -> Signature:
+    """The signature with what is known about the code that was found."""
+    found = note(signature.lookup, code) if code else None
+    if found is None:
+        return signature
+    return replace(
+        signature,
+        what=found.what or signature.what,
+        why=found.why,
+        do=found.do,
+        role=found.role or signature.role,
+        source=found.source or signature.source,
+    )
+
+
 def codes(kind: str) -> dict[str, str]:
     """All codes of a list with their names."""
     names: dict[str, str] = table("error_codes.json")[kind]
     return names
+
+
+def _note(row: dict[str, Any]) -> Note:
+    role = Role(row["role"]) if "role" in row else None
+    return Note(row["match"], row.get("what", ""), row["why"], tuple(row["do"]), role, row.get("source", ""))
 
 
 def _signature(id_: str, row: dict[str, object]) -> Signature:
@@ -116,4 +177,5 @@ def _signature(id_: str, row: dict[str, object]) -> Signature:
         rank=int(str(row.get("rank", 0))),
         when=tuple(words("when")),
         explains=tuple(words("explains")),
+        lines=int(str(row.get("lines", 1))),
     )

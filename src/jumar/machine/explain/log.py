@@ -10,14 +10,25 @@ from typing import Optional
 from jumar.machine.explain import facts, order, place, scan, source
 from jumar.machine.explain.result import Explanation, LogFile, Occurrence
 from jumar.machine.explain.source import Source
-from jumar.tables.errors import Role, Signature, pattern, signatures
+from jumar.tables.errors import Role, Signature, noted, pattern, signatures
 
 SHOWN = 400
 """Characters kept of a line."""
 _MOST = 5_000
 """Pairs of signature and rank kept apart; further ranks are counted together."""
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
-Key = tuple[str, int, Optional[int]]
+_MILD = re.compile(
+    r"""(?:^|[\s\[(|<:-])(?:WARNING|WARN|INFO|DEBUG|Warning|warning|warn|info|debug|NOTICE)(?=[\s\])|>:,-])
+      | \w+Warning:
+      | ^\W*[WI]\d{4}\ \d\d:
+      | ^--\                              # a status line of CMake
+    """,
+    re.X,
+)
+"""A level that a logger wrote before its message."""
+_SEVERE = re.compile(r"\b(?:ERROR|error|FATAL|CRITICAL|Error)\b")
+Key = tuple[str, int, Optional[int], str]
 
 
 def explain(sources: Iterable[str | Path | Source]) -> Explanation:
@@ -36,7 +47,7 @@ def explain(sources: Iterable[str | Path | Source]) -> Explanation:
         for one in opened:
             with one.stream:
                 files.append(_read(one, len(files), found))
-    rows = [signatures()[key[0]] for key in found]
+    rows = [noted(signatures()[key[0]], key[3]) for key in found]
     return order.explained(list(found.values()), rows, tuple(files))
 
 
@@ -60,24 +71,30 @@ def _read(log: Source, number: int, found: dict[Key, Occurrence]) -> LogFile:
 def _take(
     candidate: scan.Candidate, name: str, number: int, file_rank: int | None, found: dict[Key, Occurrence]
 ) -> None:
-    text = candidate.text.decode("utf-8", "replace")
+    text = _COLOUR.sub("", candidate.text.decode("utf-8", "replace"))
     for row, match in _matches(candidate, text):
         rank = int(match[row.rank]) if row.rank else place.rank_of_line(text)
         rank = file_rank if rank is None else rank
-        key = (row.id, number, rank)
+        code = match[1] or "" if row.lookup else ""
+        key = (row.id, number, rank, code if noted(row, code) is not row else "")
         if key not in found and len(found) >= _MOST:
-            key = (row.id, number, None)
+            key = (row.id, number, None, "")
         if key in found:
             found[key] = found[key]._replace(times=found[key].times + 1)
             continue
         time = place.time_of(text, candidate.before.decode("utf-8", "replace"))
-        code = match[1] if row.lookup else ""
-        found[key] = Occurrence(name, number, candidate.line, _shown(text, match), rank, time, code, 1, facts.of(match))
+        found[key] = Occurrence(
+            name, number, candidate.line, _shown(match), rank, time, code, 1, facts.of(match), _is_mild(match)
+        )
 
 
 def _matches(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.Match[str]]]:
     """The rows that fit a line; catch-all rows only where there is nothing better."""
-    found = [(row, match) for row in candidate.signatures if (match := pattern(row).search(text))]
+    found = [
+        (row, match)
+        for row in candidate.signatures
+        if (match := pattern(row).search(_lines(candidate, text, row.lines)))
+    ]
     found = [(row, match) for row, match in found if not row.when or facts.hold(row.when, facts.of(match))]
     explained = {id_ for row, _ in found for id_ in row.explains}
     found = [(row, match) for row, match in found if row.id not in explained]
@@ -85,6 +102,19 @@ def _matches(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.M
         if not all(is_catch_all(row) for row, _ in found):
             found = [(row, match) for row, match in found if not is_catch_all(row)]
     return found
+
+
+def _lines(candidate: scan.Candidate, text: str, count: int) -> str:
+    """The line, and for a row of several lines those below it."""
+    if count == 1:
+        return text
+    below = candidate.after.decode("utf-8", "replace").split("\n", count)
+    return text + "\n".join(below[:count])
+
+
+def _is_mild(match: re.Match[str]) -> bool:
+    before = match.string[: match.start()]
+    return bool(_MILD.search(before)) and not _SEVERE.search(before)
 
 
 def _is_unknown(row: Signature) -> bool:
@@ -99,8 +129,10 @@ def _is_generic(row: Signature) -> bool:
     return row.role is Role.GENERIC
 
 
-def _shown(text: str, match: re.Match[str]) -> str:
-    """The line without colours; of a long one the part around the match."""
+def _shown(match: re.Match[str]) -> str:
+    """The line without colours; of a long one the part around the match, of several those that match."""
+    line_end = match.string.find("\n", match.end())
+    text = re.sub(r"\s*\n\s*", " ", match.string[: line_end if line_end >= 0 else None])
     start = max(0, min(match.start() - SHOWN // 4, len(text) - SHOWN)) if len(text) > SHOWN else 0
     part = _ESCAPE.sub("", text[start : start + SHOWN]).strip()
     return ("…" if start else "") + part + ("…" if start + SHOWN < len(text) else "")

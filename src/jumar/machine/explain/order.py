@@ -26,6 +26,10 @@ _OF_ITS_OWN = (
     "python-deps",
 )
 """Kinds of causes that stop a program by themselves; after a failure of the device they belong to a restart."""
+_PROGRAM = ("python", "version", *_OF_ITS_OWN)
+"""Kinds of failures of the program itself, without the device."""
+_IMPORTS = ("import", "install", "migration", "python-deps", "version")
+"""Kinds of causes that programs catch and report as a warning."""
 _ROOT_ROWS = 8
 """Lines after `Root Cause` in which torchrun names the rank."""
 
@@ -54,7 +58,8 @@ def explained(occurrences: list[Occurrence], signatures: list[Signature], files:
         row = cause.signature
         late = begin is not None and _is_later(begin.first, cause.first)
         after = begin.signature if begin is not None and when(begin.first) < when(cause.first) else None
-        return _LEVELS.index(row.level), late, _ROLES.index(_role(row, after)), when(cause.first), row.id
+        role = _ROLES.index(_role(row, after))
+        return _LEVELS.index(row.level), late, role, when(cause.first), row.id
 
     causes.sort(key=weight)
     blamed = _blamed_by_torchrun(causes)
@@ -64,10 +69,22 @@ def explained(occurrences: list[Occurrence], signatures: list[Signature], files:
 
 def _settled(causes: list[Cause]) -> list[Cause]:
     """What another cause explains follows from it; lines that merely look like errors count only on their own."""
+    causes = [_as_warning(cause) if _is_only_warned(cause) else cause for cause in causes]
     explained = {id_ for cause in causes for id_ in cause.signature.explains}
     if any(cause.signature.level is Level.ERROR and cause.signature.role is not Role.UNKNOWN for cause in causes):
         causes = [cause for cause in causes if cause.signature.role is not Role.UNKNOWN]
     return [_follows(cause) if cause.signature.id in explained else cause for cause in causes]
+
+
+def _is_only_warned(cause: Cause) -> bool:
+    """Did the program go on? It called each line a warning, and the lines show no failure of the device."""
+    row = cause.signature
+    may_go_on = row.role in (Role.GENERIC, Role.UNKNOWN) or row.category in _IMPORTS
+    return row.level is Level.ERROR and may_go_on and all(item.is_mild for item in cause.occurrences)
+
+
+def _as_warning(cause: Cause) -> Cause:
+    return cause._replace(signature=replace(cause.signature, level=Level.WARNING))
 
 
 def _follows(cause: Cause) -> Cause:
@@ -80,7 +97,7 @@ def _role(row: Signature, after: Signature | None) -> Role:
         return row.role
     if row.category == "distributed":
         return Role.FOLLOWS
-    return row.role if after.role is Role.FOLLOWS else Role.SYMPTOM
+    return row.role if after.role is Role.FOLLOWS or after.category in _PROGRAM else Role.SYMPTOM
 
 
 def _is_failure(signature: Signature) -> bool:

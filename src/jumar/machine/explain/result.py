@@ -41,6 +41,8 @@ class Occurrence(NamedTuple):
     """Lines of this rank and file with this signature."""
     facts: dict[str, float]
     """Numbers that the line gives, such as `free` and `total`, in bytes."""
+    is_mild: bool
+    """Does the program itself call the line a warning or an information?"""
 
 
 class Cause(NamedTuple):

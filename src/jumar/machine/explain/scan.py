@@ -16,7 +16,9 @@ from jumar.tables.errors import Signature, signatures
 
 LONGEST = 4096
 """Bytes of a line looked at on each side of a literal: lines can be gigantic."""
-_CODE = re.compile(rb"E(?:[A-Z1-9]\d{4}|RR\d{5})")
+_AFTER = 2048
+"""Bytes of the lines below that a signature of several lines sees."""
+_CODE = re.compile(rb"E(?:[A-Z1-9]\d{4}|RR\d{5}|\d{3,4} +\d\d:)")
 Find = Callable[[bytes], list[tuple[int, int]]]
 
 
@@ -27,6 +29,8 @@ class Candidate(NamedTuple):
     text: bytes
     before: bytes
     """What stands above it in the same block: the time is often there."""
+    after: bytes
+    """What follows in the same block: the reason is often there."""
     signatures: tuple[Signature, ...]
 
 
@@ -72,7 +76,8 @@ def _in_text(text: bytes, find: Find, counter: Counter) -> Iterator[Candidate]:
             at += 1
         number += text.count(b"\n", counted, start)
         counted = start
-        yield Candidate(number, text[start:end], text[max(0, start - LONGEST) : start], _of(frozenset(found)))
+        before, after = text[max(0, start - LONGEST) : start], text[end : end + _AFTER]
+        yield Candidate(number, text[start:end], before, after, _of(frozenset(found)))
     counter.lines += text.count(b"\n")
 
 
