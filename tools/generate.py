@@ -20,7 +20,7 @@ from jumar.emulate import coverage
 from jumar.migrate import config
 from jumar.migrate.rule import FAMILIES, units
 from jumar.migrate.settings import Settings
-from jumar.report import json, plan_json
+from jumar.report import json, plan_json, proof
 from jumar.runtime import variables
 from jumar.tables import pages, torch_releases
 from jumar.tables.load import table
@@ -163,7 +163,7 @@ def _rule_row(id_: str, name: str, safety: str, summary: str, known: dict[str, p
 
 
 def json_page() -> str:
-    rows = "\n".join(f"| `{name}` | {text} |" for name, text in json.FIELDS.items())
+    rows = "\n".join(f"| `{name}` | {text} |" for name, text in {**json.FIELDS, **proof.FIELDS}.items())
     states = ", ".join(f"`{state.value}`" for state in State)
     return (
         f"# JSON output\n\n{NOTE}\n"

@@ -45,6 +45,10 @@ def migrate(
     write: bool = False,
     out: AnyPath | None = None,
     force: bool = False,
+    prove: bool = False,
+    tests: bool = False,
+    limit: float = 60.0,
+    total_limit: float = 900.0,
     jobs: int | None = None,
     cache: bool = True,
     progress: Callable[[int, int], None] | None = None,
@@ -52,16 +56,20 @@ def migrate(
     """Find what must change below each path; nothing is written unless `write` or `out` says so.
 
     `to` is `npu`, `agnostic` or `import`. `only` and `skip` take ids or names of rules. `write` edits in place, `out`
-    names a folder for a migrated copy. What is not given is read from the nearest `jumar.toml`. `progress` is called
-    with the number of files done and of all.
+    names a folder for a migrated copy. `prove` imports every module before and after on the emulator, `tests` also runs
+    the project's tests; `limit` is the number of seconds for one of them, `total_limit` for all of one side. What is
+    not given is read from the nearest `jumar.toml`. `progress` is called with the number of files done and of all.
     """
     from jumar.app.migrate import migrate as run
 
     if write and out is not None:
         raise UserError("`write` and `out` cannot go together", "choose one of them")
+    if tests and not prove:
+        raise UserError("`tests` goes with `prove`", "set `prove=True` as well")
     request = MigrateRequest(
         paths=_texts(paths), to=to, torch=torch, chip=chip, multi_card=multi_card, unsafe=unsafe, only=tuple(only),
-        skip=tuple(skip), write=write, out=None if out is None else Path(out), force=force, jobs=jobs, cache=cache,
+        skip=tuple(skip), write=write, out=None if out is None else Path(out), force=force, prove=prove, tests=tests,
+        limit=limit, total_limit=total_limit, jobs=jobs, cache=cache,
     )  # fmt: skip
     return run(request, progress)
 

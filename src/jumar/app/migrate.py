@@ -13,6 +13,7 @@ from jumar.core.errors import UserError
 
 if TYPE_CHECKING:
     from jumar.core.finding import Finding
+    from jumar.emulate.proof.result import Proof
     from jumar.migrate.result import ProjectResult
     from jumar.migrate.settings import Settings
 
@@ -43,6 +44,14 @@ class MigrateRequest:
     """Let `out` be a folder that is not empty."""
     verify: tuple[str, ...] = ()
     """Run this command in the migrated project, on the emulated machine."""
+    prove: bool = False
+    """Import every module before and after on the emulated machine, and compare."""
+    tests: bool = False
+    """With `prove`: run the project's own tests on both sides too."""
+    limit: float = 60.0
+    """With `prove`: seconds for one module or one test."""
+    total_limit: float = 900.0
+    """With `prove`: seconds for all modules of one side, and for all its tests."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,6 +65,8 @@ class MigrateResult:
     not_copied: tuple[str, ...] = ()
     """Paths that are missing in the copy."""
     analysis: bool = False
+    proof: Proof | None = None
+    """What running the project showed, if that was asked for."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -80,11 +91,22 @@ class MigrateResult:
         files = [file for file in self.project.files if file.changed]
         return "".join(unified(file.path, file.before, file.after).decode("utf-8", "replace") for file in files)
 
+    @property
+    def is_proved(self) -> bool | None:
+        """Did running both sides show that nothing got worse? None when nobody can tell."""
+        from jumar.emulate.proof.result import Verdict
+
+        known = {Verdict.SAME: True, Verdict.WORSE: False}
+        return known.get(self.proof.verdict) if self.proof is not None else None
+
     def to_json(self) -> dict[str, Any]:
         """The document that `--json` prints."""
-        from jumar.report import json
+        from jumar.report import json, proof
 
-        return json.document(json.migration(self.project, diff=not self.analysis))
+        fields = json.migration(self.project, diff=not self.analysis)
+        if self.proof is not None:
+            fields["proof"] = proof.fields(self.proof)
+        return json.document(fields)
 
     def __repr__(self) -> str:
         states = ", ".join(f"{count} {state.value}" for state, count in self.project.states().items())
@@ -106,13 +128,26 @@ def migrate(request: MigrateRequest, progress: Progress | None = None, tell: Tel
         result = replace(result, not_copied=tuple(missing))
     if request.verify:
         from jumar.app import verify
-        from jumar.migrate import walk
 
         tell(f"running `{' '.join(request.verify)}` in the migrated project")
-        more = verify.run(result.project, request)
-        texts = walk.texts_at(item.where.path for item in more if item.where)
-        result = replace(result, project=result.project.with_findings(more, texts))
+        result = _with(result, verify.run(result.project, request))
+    elif request.prove and request.text is None:
+        from jumar.app import prove
+
+        asked = prove.ProveRequest(
+            paths=request.paths, tests=request.tests, each=request.limit, whole=request.total_limit
+        )
+        proof = prove.prove(result.project, asked, tell)
+        result = replace(_with(result, prove.findings(proof, result.project)), proof=proof)
     return result
+
+
+def _with(result: MigrateResult, more: Sequence[Finding]) -> MigrateResult:
+    """The same with what running the project showed."""
+    from jumar.migrate import walk
+
+    texts = walk.texts_at(item.where.path for item in more if item.where)
+    return replace(result, project=result.project.with_findings(more, texts))
 
 
 def analyze(request: MigrateRequest, progress: Progress | None = None) -> MigrateResult:
