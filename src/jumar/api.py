@@ -49,6 +49,7 @@ def migrate(
     tests: bool = False,
     limit: float = 60.0,
     total_limit: float = 900.0,
+    baseline: AnyPath | None = None,
     jobs: int | None = None,
     cache: bool = True,
     progress: Callable[[int, int], None] | None = None,
@@ -57,8 +58,9 @@ def migrate(
 
     `to` is `npu`, `agnostic` or `import`. `only` and `skip` take ids or names of rules. `write` edits in place, `out`
     names a folder for a migrated copy. `prove` imports every module before and after on the emulator, `tests` also runs
-    the project's tests; `limit` is the number of seconds for one of them, `total_limit` for all of one side. What is
-    not given is read from the nearest `jumar.toml`. `progress` is called with the number of files done and of all.
+    the project's tests; `limit` is the number of seconds for one of them, `total_limit` for all of one side.
+    `baseline` is a file of known findings: `checked.new` are the others. What is not given is read from the nearest
+    `jumar.toml`. `progress` is called with the number of files done and of all.
     """
     from jumar.app.migrate import migrate as run
 
@@ -68,8 +70,8 @@ def migrate(
         raise UserError("`tests` goes with `prove`", "set `prove=True` as well")
     request = MigrateRequest(
         paths=_texts(paths), to=to, torch=torch, chip=chip, multi_card=multi_card, unsafe=unsafe, only=tuple(only),
-        skip=tuple(skip), write=write, out=None if out is None else Path(out), force=force, prove=prove, tests=tests,
-        limit=limit, total_limit=total_limit, jobs=jobs, cache=cache,
+        skip=tuple(skip), write=write, out=_path(out), force=force, prove=prove, tests=tests,
+        limit=limit, total_limit=total_limit, baseline=_path(baseline), jobs=jobs, cache=cache,
     )  # fmt: skip
     return run(request, progress)
 
@@ -82,16 +84,21 @@ def analyze(
     multi_card: bool = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
+    baseline: AnyPath | None = None,
     jobs: int | None = None,
     cache: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> MigrateResult:
-    """Report every site below each path that depends on CUDA, and what would become of it."""
+    """Report every site below each path that depends on CUDA, and what would become of it.
+
+    `roadmap` of the result is the plan: causes in the order of the work, with effort. `baseline` is a file of known
+    findings: `checked.new` are the others.
+    """
     from jumar.app.migrate import analyze as run
 
     request = MigrateRequest(
         paths=_texts(paths), to=to, torch=torch, chip=chip, multi_card=multi_card, only=tuple(only), skip=tuple(skip),
-        jobs=jobs, cache=cache,
+        baseline=_path(baseline), jobs=jobs, cache=cache,
     )  # fmt: skip
     return run(request, progress)
 
@@ -238,6 +245,10 @@ def parallel(
             layers=None if layers is None else tuple(layers), memory=memory, constants=constants or {}, top=top,
         )
     )  # fmt: skip
+
+
+def _path(path: AnyPath | None) -> Path | None:
+    return None if path is None else Path(path)
 
 
 def _texts(paths: Sequence[AnyPath]) -> tuple[str, ...]:

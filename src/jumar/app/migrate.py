@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from jumar.core.finding import Finding
     from jumar.emulate.proof.result import Proof
     from jumar.migrate.result import ProjectResult
+    from jumar.migrate.roadmap.baseline import Checked
+    from jumar.migrate.roadmap.result import Roadmap
     from jumar.migrate.settings import Settings
 
 
@@ -42,6 +44,8 @@ class MigrateRequest:
     """Write a migrated copy of the tree here."""
     force: bool = False
     """Let `out` be a folder that is not empty."""
+    baseline: Path | None = None
+    """A list of known findings: what is in it fails nothing."""
     verify: tuple[str, ...] = ()
     """Run this command in the migrated project, on the emulated machine."""
     prove: bool = False
@@ -67,6 +71,8 @@ class MigrateResult:
     analysis: bool = False
     proof: Proof | None = None
     """What running the project showed, if that was asked for."""
+    checked: Checked | None = None
+    """What is new since the baseline, if one was given."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -92,6 +98,13 @@ class MigrateResult:
         return "".join(unified(file.path, file.before, file.after).decode("utf-8", "replace") for file in files)
 
     @property
+    def roadmap(self) -> Roadmap:
+        """The findings as a plan: causes in the order of the work, with effort."""
+        from jumar.app import roadmap
+
+        return roadmap.roadmap(self.project, self.request.paths)
+
+    @property
     def is_proved(self) -> bool | None:
         """Did running both sides show that nothing got worse? None when nobody can tell."""
         from jumar.emulate.proof.result import Verdict
@@ -106,6 +119,8 @@ class MigrateResult:
         fields = json.migration(self.project, diff=not self.analysis)
         if self.proof is not None:
             fields["proof"] = proof.fields(self.proof)
+        if self.checked is not None:
+            fields |= json.baseline(self.project, self.checked)
         return json.document(fields)
 
     def __repr__(self) -> str:
@@ -120,7 +135,7 @@ def migrate(request: MigrateRequest, progress: Progress | None = None, tell: Tel
     paths = [Path(path) for path in request.paths]
     if request.out is not None:
         output.check_out(paths, request.out, force=request.force)
-    result = MigrateResult(_project(request, progress), request)
+    result = _checked(MigrateResult(_project(request, progress), request))
     if request.write and request.text is None:
         result = replace(result, written=tuple(in_place(result.project)))
     elif request.out is not None:
@@ -152,7 +167,16 @@ def _with(result: MigrateResult, more: Sequence[Finding]) -> MigrateResult:
 
 def analyze(request: MigrateRequest, progress: Progress | None = None) -> MigrateResult:
     """The report of a migration that is not carried out."""
-    return MigrateResult(_project(request, progress), request, analysis=True)
+    return _checked(MigrateResult(_project(request, progress), request, analysis=True))
+
+
+def _checked(result: MigrateResult) -> MigrateResult:
+    """The same, compared with the baseline that the request names."""
+    if result.request.baseline is None:
+        return result
+    from jumar.app import roadmap
+
+    return replace(result, checked=roadmap.check(result.project, result.request.baseline))
 
 
 def in_place(project: ProjectResult) -> list[str]:

@@ -59,6 +59,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
 
     Writes nothing without --write or --out. PATH is a file, a folder, or `-` for stdin.
     Exit code: 0 nothing left to do, 1 something is, 2 the work could not be done.
+    With --baseline only new findings count.
     With --verify and no command: 0 nothing got worse, 1 something did, 3 nobody can tell.
     """
     if options["list_rules"]:
@@ -83,6 +84,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
     _show(result, options, done)
     if result.proof is not None and not options["check"]:
         return {True: EXIT_OK, False: EXIT_FINDINGS, None: EXIT_UNKNOWN}[result.is_proved]
+    if result.checked is not None:
+        return EXIT_FINDINGS if result.checked.new else EXIT_OK
     if done or options["write"]:
         return EXIT_FINDINGS if result.left else EXIT_OK
     return EXIT_FINDINGS if result.left or result.changed else EXIT_OK
@@ -130,15 +133,18 @@ def _show(migrated: MigrateResult, options: dict[str, Any], done: str) -> None:
     if options["check"] and not options["show_all"]:
         states.append(State.REWRITTEN)
     colour = show.has_colour()
+    new = None if migrated.checked is None else set(map(id, migrated.checked.new))
     for file in result.files:
         if wants_diff and file.changed:
             show.raw(text.diff(file, colour=colour))
-        show.lines(text.findings(file.findings, states, colour=colour), err=to_stdout)
+        shown = [item for item in file.findings if new is None or id(item) in new]
+        show.lines(text.findings(shown, states, colour=colour), err=to_stdout)
     if wants_diff:
         for name, data in sorted(result.new_files().items()):
             show.raw(text.new_file(name, data, colour=colour))
     if not options["quiet"]:
         show.lines(text.summary(result, done=done, show_all=options["show_all"]), err=True)
+    common.show_baseline(migrated)
     _show_proof(migrated, options)
 
 
