@@ -203,7 +203,7 @@ def rules() -> list[tuple[str, str, str, str]]:
 
 def _project(request: MigrateRequest, progress: Progress | None) -> ProjectResult:
     """Read `jumar.toml`, run the rules over the paths or the text."""
-    from jumar.migrate import config, project
+    from jumar.migrate import config, noise, project
 
     if request.text is None:
         if not request.paths:
@@ -217,7 +217,8 @@ def _project(request: MigrateRequest, progress: Progress | None) -> ProjectResul
         return _text(request.text, request.text_name, settings)
     jobs = request.jobs or found.values.get("jobs")
     paths = [Path(path) for path in request.paths]
-    return project.migrate(paths, settings, jobs=jobs, cache=request.cache, progress=progress)
+    result = project.migrate(paths, settings, jobs=jobs, cache=request.cache, progress=progress)
+    return replace(result, files=tuple(map(noise.quiet, result.files)))
 
 
 def _text(raw: bytes, name: str, settings: Settings) -> ProjectResult:
