@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,6 +73,39 @@ def _paths(value: Any, prefix: str = "proof") -> set[str]:
     return {prefix}
 
 
+def _in_cage(scratch: Path, code: str) -> tuple[int, str]:
+    cage = Path(sides.__file__).with_name("cage.py")
+    words = [sys.executable, "-I", "-S", str(cage), str(scratch), str(1 << 30), "30", "--", sys.executable, "-c", code]
+    done = subprocess.run(words, cwd=scratch, capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, done.stdout + done.stderr.strip().rpartition("\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("bytearray(2 << 30)", "MemoryError"),
+        ("open('/etc/made', 'w')", "OSError: [Errno 30] Read-only file system: '/etc/made'"),
+        ("import os; os.kill(PARENT, 0)", "ProcessLookupError: [Errno 3] No such process"),
+        (
+            "import socket; socket.create_connection(('192.0.2.1', 80), 3)",
+            "OSError: [Errno 101] Network is unreachable",
+        ),
+        ("print(open('made', 'w').write('x'))", "1\n"),
+        ("import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname())", ""),
+    ],
+)
+def test_cage_lets_nothing_out(code: str, said: str, tmp_path: Path) -> None:
+    if not sides.can_cage(tmp_path):
+        pytest.skip("the system allows no user namespaces")
+    returned, text = _in_cage(tmp_path, code.replace("PARENT", str(os.getpid())))
+    assert (returned == 0, text) == (said in ("", "1\n"), said)
+
+
+def test_cage_ends_like_its_program(tmp_path: Path) -> None:
+    assert _in_cage(tmp_path, "raise SystemExit(7)") == (7, "")
+    assert _in_cage(tmp_path, "import os; os.kill(os.getpid(), 9)")[0] == -9
+
+
 @pytest.mark.parametrize("caged", [True, False], ids=["caged", "watched"])
 def test_every_module_is_judged(
     emulator: None, project: Path, caged: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -114,7 +149,8 @@ def test_every_module_is_judged(
     assert "  1 module stops at `cv2`, which is not installed\n" in said
     assert "    pip install opencv-python\n" in said
     assert "train.py: it starts its work when it is imported" in said
-    assert "note: 1 files are no modules: `setup.py`" in said
+    assert "  a script is proved by running it: `--verify -- python " in said
+    assert "note: not imported, as they are no modules: `setup.py`" in said
 
 
 def test_command_line_gives_the_verdict(
@@ -145,7 +181,10 @@ def test_project_without_its_packages_is_no_answer(
     emulator: None, jumar: Jumar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "model.py").write_text("import torch\nimport not_there_at_all\nx = 'cuda'\ny = torch.ones(1).cuda()\n")
+    (tmp_path / "beside.py").write_text("")
+    (tmp_path / "model.py").write_text(
+        "import beside\nimport not_there_at_all\nimport torch\nx = torch.ones(1).cuda()\n"
+    )
     done = jumar("migrate", "model.py", "--verify", "-q")
     assert done.code == 3
     assert "proof: cannot tell; nothing got worse, but only 0 of 1 changed module could be compared" in done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -44,7 +45,7 @@ def prove(result: ProjectResult, request: ProveRequest, tell: Tell = silent) -> 
             result, request, Path(os.path.realpath(scratch)), Limits(request.each, request.whole)
         )
         changed = _changed(result)
-        proof = _modules(before, after, changed, tell)
+        proof = _modules(before, after, changed, _wanted(result, request), tell)
         if request.tests:
             proof = _tests(proof, before, after, changed, tell)
     return replace(proof, notes=(*notes, *proof.notes), seconds=time.monotonic() - started)
@@ -89,7 +90,7 @@ def _sides(result: ProjectResult, request: ProveRequest, scratch: Path, limits: 
         large = _copy(replace(result, files=files), [Path(path) for path in request.paths], folder / "project")
         environ = sides.environment(os.environ, folder)
         made.append(sides.Side(folder, environ, limits, sides.can_cage(folder)))
-    notes = [f"{large} files of more than {LARGEST // 1_000_000} MB were not copied"] if large else []
+    notes = [f"files larger than {LARGEST // 1_000_000} MB that were not copied: {large}"] if large else []
     return made[0], made[1], notes
 
 
@@ -106,7 +107,22 @@ def _copy(result: ProjectResult, paths: Sequence[Path], out: Path) -> int:
             large += 1
         else:
             output.carry_out(step, out)
+    for path in paths:
+        if path.is_file():
+            _copy_beside(path, out / os.path.relpath(path.parent, result.root))
     return large
+
+
+def _copy_beside(path: Path, out: Path) -> None:
+    """What a single file may import: the modules and packages of its folder."""
+    for found in sorted(path.parent.iterdir()):
+        target = out / found.name
+        if target.exists():
+            continue
+        if found.suffix == ".py" and found.is_file():
+            shutil.copy2(found, target)
+        elif (found / "__init__.py").is_file():
+            shutil.copytree(found, target, ignore=shutil.ignore_patterns("__pycache__", "*.pt", "*.pth", "*.bin"))
 
 
 def _size(path: str) -> int:
@@ -121,12 +137,18 @@ def _changed(result: ProjectResult) -> frozenset[str]:
     return frozenset(os.path.relpath(file.path, result.root) for file in result.files if file.changed)
 
 
-def _modules(before: Side, after: Side, changed: frozenset[str], tell: Tell) -> Proof:
+def _wanted(result: ProjectResult, request: ProveRequest) -> Callable[[str], bool]:
+    """Which files the user named, from the top of the project: those beside a single file are only there for it."""
+    named = [os.path.relpath(path, result.root) for path in request.paths]
+    return lambda path: any(one == "." or path == one or path.startswith(f"{one}/") for one in named)
+
+
+def _modules(before: Side, after: Side, changed: frozenset[str], wanted: Callable[[str], bool], tell: Tell) -> Proof:
     from jumar.emulate.proof import judge, modules
     from jumar.emulate.proof.result import Proof
     from jumar.emulate.proof.sides import import_all
 
-    units = [one for one in modules.find(after.top) if (before.top / one.path).exists()]
+    units = [one for one in modules.find(after.top) if (before.top / one.path).exists() and wanted(one.path)]
     tell(f"importing {len(units)} modules before the migration, on the emulator")
     old = import_all(before, units)
     tell("importing them after the migration")
@@ -142,8 +164,8 @@ def _modules(before: Side, after: Side, changed: frozenset[str], tell: Tell) -> 
         old |= import_all(before, again, alone=True)
         new |= import_all(after, again, alone=True)
     cases = tuple(map(judged, units))
-    left = modules.left_out(after.top)
-    notes = (f"{len(left)} files are no modules: {_some(left)}",) if left else ()
+    left = [path for path in modules.left_out(after.top) if wanted(path)]
+    notes = (f"not imported, as they are no modules: {_some(left)}",) if left else ()
     return Proof(cases, (), judge.missing(cases), notes, caged=after.caged)
 
 

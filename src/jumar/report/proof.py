@@ -40,6 +40,8 @@ FIELDS = {
 _MOST = 10
 """Lines about cases of one kind."""
 _TRACE = 4
+_LONGEST = 240
+"""Characters of a reason."""
 _TITLES = {
     Verdict.WORSE: "worse than before",
     Verdict.BROKEN: "already broken before the migration",
@@ -53,12 +55,15 @@ def lines(proof: Proof, *, show_all: bool = False) -> Iterator[str]:
     for what, both in (("modules", proof.modules), ("tests", proof.tests)):
         if both:
             found = counts(both)
-            yield f"  {what}: " + ", ".join(f"{found[one]} {one.value}" for one in Verdict if found[one])
+            yield f"  {what}: " + ", ".join(f"{one.value} {found[one]}" for one in Verdict if found[one])
     for kind, title in _TITLES.items():
         cases = [case for case in proof.cases if case.verdict is kind]
         if cases:
             yield f"  {title}:"
             yield from _some(cases, show_all or kind is Verdict.WORSE)
+    scripts = [case.path for case in proof.modules if case.is_script and case.verdict is Verdict.UNKNOWN]
+    if scripts:
+        yield f"  a script is proved by running it: `--verify -- python {scripts[0]}`"
     yield from map(_missing, proof.missing)
     if known := [one.pip for one in proof.missing if one.pip and not one.note]:
         yield f"    pip install {' '.join(known)}"
@@ -114,9 +119,9 @@ def _some(cases: Sequence[Case], show_all: bool) -> Iterator[str]:
             yield f"    {site}{case.name}: {case.after.error or case.after.end.value}"
             yield from (f"      | {line}" for line in case.after.trace[-_TRACE:])
         elif case.verdict is Verdict.BROKEN:
-            yield f"    {case.path}: {case.reason or case.before.error}"
+            yield f"    {case.path}: {(case.reason or case.before.error)[:_LONGEST]}"
         else:
-            yield f"    {case.path if '::' not in case.name else case.name}: {case.reason}"
+            yield f"    {case.path if '::' not in case.name else case.name}: {case.reason[:_LONGEST]}"
     if len(cases) > _MOST and not show_all:
         yield f"    … and {len(cases) - _MOST} more (`--all`, `--json`)"
 

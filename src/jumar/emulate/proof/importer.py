@@ -9,6 +9,7 @@ goes on in a new process. Nothing but the standard library is used before the pr
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import importlib.util
 import json
@@ -22,6 +23,8 @@ from typing import Any
 
 _KEPT = 12
 """Lines of a traceback that are told."""
+_DEATH_SIGNAL = 1
+"""PR_SET_PDEATHSIG of <linux/prctl.h>: whoever ends this process ends those that it forked."""
 _NETWORK = ("gaierror", "URLError", "ConnectionError", "NewConnectionError", "MaxRetryError", "ConnectTimeout",
             "LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectError")  # fmt: skip
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -64,8 +67,10 @@ def _run(todo: list[dict[str, str]], spec: dict[str, Any], out: Any) -> int:
     """Import modules in a process of their own until one of them ends it; how many are told."""
     ours, theirs = os.pipe()
     out.flush()
+    libc = ctypes.CDLL(None)
     child = os.fork()
     if child == 0:
+        libc.prctl(_DEATH_SIGNAL, int(signal.SIGKILL))
         os.close(ours)
         os.setpgid(0, 0)
         _import_all(todo, spec, theirs)

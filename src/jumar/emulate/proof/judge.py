@@ -19,7 +19,7 @@ def module(one: Module, before: Outcome, after: Outcome, *, is_changed: bool) ->
     verdict, reason = _verdict(before, after)
     if one.acts and verdict in (Verdict.BROKEN, Verdict.UNKNOWN):
         verdict, reason = Verdict.UNKNOWN, f"{_SCRIPT}; {reason or _short(before)}"
-    return Case(one.name, one.path, before, after, verdict, reason, is_changed)
+    return Case(one.name, one.path, before, after, verdict, reason, is_changed, one.acts)
 
 
 def test(name: str, before: Outcome | None, after: Outcome | None, changed: Callable[[str], bool]) -> Case:

@@ -66,6 +66,8 @@ class Case:
     """Why there is no yes or no, in a few words."""
     is_changed: bool = False
     """Did the migration change its file?"""
+    is_script: bool = False
+    """Does its file start work when it is imported?"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,7 @@ def run_tests(side: Side) -> tuple[dict[str, Outcome], str]:
     until = time.monotonic() + side.limits.whole
     override: list[str] = []
     late: dict[str, Outcome] = {}
+    code: int | None = None
     while time.monotonic() < until:
         found = _tests(results) | late
         _write_plugin_spec(folder, side, results, found)
@@ -155,7 +156,7 @@ def _write_plugin_spec(folder: Path, side: Side, results: Path, done: Mapping[st
 
 
 def _pytest() -> list[str]:
-    return [sys.executable, "-m", "pytest", "-q", "-x", "--maxfail=1000000", "-p", "no:cacheprovider",
+    return [sys.executable, "-m", "pytest", "-q", "--maxfail=1000000", "-p", "no:cacheprovider",
             "-p", "no:randomly", "-p", _PLUGIN, "--continue-on-collection-errors", "--no-header"]  # fmt: skip
 
 
@@ -176,7 +177,7 @@ def _caged(scratch: Path, limits: Limits, words: Sequence[str]) -> list[str]:
 
 
 def _watch(running: process.Process, until: float, results: Path | None, patience: float) -> int | None:
-    """Wait for the end; None when it came too late, or when `results` did not grow for too long."""
+    """Wait for the end; None when it came too late, or when `results` has begun and did not grow for too long."""
     size, moved = -1, time.monotonic()
     try:
         while True:
@@ -185,7 +186,7 @@ def _watch(running: process.Process, until: float, results: Path | None, patienc
             except process.Late:
                 now = time.monotonic()
             grown = results.stat().st_size if results is not None else 0
-            if results is None or grown != size:
+            if not grown or grown != size:
                 size, moved = grown, now
             if now > until or now - moved > patience:
                 return None
