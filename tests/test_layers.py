@@ -28,7 +28,17 @@ LOWER = {
 TERMINAL = {"click", "rich"}
 """For people at a terminal: loaded by `cli`, and by the reports that draw tables."""
 VALUES = tuple(
-    f"jumar.{name}.result." for name in ("compare", "migrate", "machine.explain", "machine.smi", "parallel", "perf")
+    f"jumar.{name}.result."
+    for name in (
+        "compare",
+        "emulate.proof",
+        "migrate",
+        "migrate.roadmap",
+        "machine.explain",
+        "machine.smi",
+        "parallel",
+        "perf",
+    )
 )
 """Modules of features with nothing but values, which reports may read."""
 STARTERS = {
@@ -36,6 +46,8 @@ STARTERS = {
     "runtime/compiler.py": "keeps the compiler, run with `-I -S`: nothing of jumar is there",
     "launch/backends/rank.py": "each rank's first program, run with `-I -S`: nothing of jumar is there",
     "cloud/standin/enter.py": "enters the job's folders, run with `-I -S`: nothing of jumar is there",
+    "emulate/proof/cage.py": "shuts a child off, run with `-I -S`: nothing of jumar is there",
+    "emulate/proof/importer.py": "forks for each group of modules inside the cage: nothing of jumar is there",
     "runtime/hooks/mindspore.py": "runs in an interpreter of the user's, without jumar",
 }
 """Modules that may start processes, and why."""

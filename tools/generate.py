@@ -20,7 +20,7 @@ from jumar.emulate import coverage
 from jumar.migrate import config
 from jumar.migrate.rule import FAMILIES, units
 from jumar.migrate.settings import Settings
-from jumar.report import json, plan_json
+from jumar.report import json, plan_json, proof, roadmap
 from jumar.runtime import variables
 from jumar.tables import pages, torch_releases
 from jumar.tables.load import table
@@ -165,13 +165,18 @@ def _rule_row(id_: str, name: str, safety: str, summary: str, known: dict[str, p
 
 
 def json_page() -> str:
-    rows = "\n".join(f"| `{name}` | {text} |" for name, text in json.FIELDS.items())
+    rows = "\n".join(
+        f"| `{name}` | {text} |" for name, text in {**json.FIELDS, **json.BASELINE_FIELDS, **proof.FIELDS}.items()
+    )
     states = ", ".join(f"`{state.value}`" for state in State)
     return (
         f"# JSON output\n\n{NOTE}\n"
         f"`jumar migrate --json` and `jumar analyze --json` print one document on stdout, in this shape, version"
         f" {json.VERSION}. A failed run prints the same with `errors` filled and exits with 2.\n\n"
-        f"States: {states}.\n\n| field | meaning |\n| --- | --- |\n{rows}\n"
+        f"States: {states}.\n\n| field | meaning |\n| --- | --- |\n{rows}\n\n"
+        "`--plan FILE.json` writes a document of its own:\n\n| field | meaning |\n| --- | --- |\n"
+        + "\n".join(f"| `{name}` | {text} |" for name, text in roadmap.FIELDS.items())
+        + "\n"
     )
 
 

@@ -46,6 +46,11 @@ def migrate(
     write: bool = False,
     out: AnyPath | None = None,
     force: bool = False,
+    prove: bool = False,
+    tests: bool = False,
+    limit: float = 60.0,
+    total_limit: float = 900.0,
+    baseline: AnyPath | None = None,
     jobs: int | None = None,
     cache: bool = True,
     progress: Callable[[int, int], None] | None = None,
@@ -53,16 +58,21 @@ def migrate(
     """Find what must change below each path; nothing is written unless `write` or `out` says so.
 
     `to` is `npu`, `agnostic` or `import`. `only` and `skip` take ids or names of rules. `write` edits in place, `out`
-    names a folder for a migrated copy. What is not given is read from the nearest `jumar.toml`. `progress` is called
-    with the number of files done and of all.
+    names a folder for a migrated copy. `prove` imports every module before and after on the emulator, `tests` also runs
+    the project's tests; `limit` is the number of seconds for one of them, `total_limit` for all of one side.
+    `baseline` is a file of known findings: `checked.new` are the others. What is not given is read from the nearest
+    `jumar.toml`. `progress` is called with the number of files done and of all.
     """
     from jumar.app.migrate import migrate as run
 
     if write and out is not None:
         raise UserError("`write` and `out` cannot go together", "choose one of them")
+    if tests and not prove:
+        raise UserError("`tests` goes with `prove`", "set `prove=True` as well")
     request = MigrateRequest(
         paths=_texts(paths), to=to, torch=torch, chip=chip, multi_card=multi_card, unsafe=unsafe, only=tuple(only),
-        skip=tuple(skip), write=write, out=None if out is None else Path(out), force=force, jobs=jobs, cache=cache,
+        skip=tuple(skip), write=write, out=_path(out), force=force, prove=prove, tests=tests,
+        limit=limit, total_limit=total_limit, baseline=_path(baseline), jobs=jobs, cache=cache,
     )  # fmt: skip
     return run(request, progress)
 
@@ -75,16 +85,21 @@ def analyze(
     multi_card: bool = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
+    baseline: AnyPath | None = None,
     jobs: int | None = None,
     cache: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> MigrateResult:
-    """Report every site below each path that depends on CUDA, and what would become of it."""
+    """Report every site below each path that depends on CUDA, and what would become of it.
+
+    `roadmap` of the result is the plan: causes in the order of the work, with effort. `baseline` is a file of known
+    findings: `checked.new` are the others.
+    """
     from jumar.app.migrate import analyze as run
 
     request = MigrateRequest(
         paths=_texts(paths), to=to, torch=torch, chip=chip, multi_card=multi_card, only=tuple(only), skip=tuple(skip),
-        jobs=jobs, cache=cache,
+        baseline=_path(baseline), jobs=jobs, cache=cache,
     )  # fmt: skip
     return run(request, progress)
 
@@ -231,6 +246,10 @@ def parallel(
             layers=None if layers is None else tuple(layers), memory=memory, constants=constants or {}, top=top,
         )
     )  # fmt: skip
+
+
+def _path(path: AnyPath | None) -> Path | None:
+    return None if path is None else Path(path)
 
 
 def _texts(paths: Sequence[AnyPath]) -> tuple[str, ...]:

@@ -231,7 +231,7 @@ def test_out_writes_a_copy(jumar: Run, project: Path, tmp_path: Path) -> None:
     done = jumar("migrate", "project", "-o", "copy", "--diff")
     assert done.code == 0
     assert done.out.startswith("--- a/project/train.py\n")
-    assert done.err.endswith("written to `copy`\n")
+    assert done.err.endswith("written to `copy`\nProve it: jumar migrate project --verify\n")
     assert (tmp_path / "copy/train.py").read_bytes() == NPU
     assert (tmp_path / "copy/picture.png").read_bytes() == b"\x89PNG\0"
     assert (tmp_path / "copy/link.py").is_symlink()

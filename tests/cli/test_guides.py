@@ -22,7 +22,8 @@ def _blocks(language: str, guide: Path = GUIDE) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", guide.read_text(encoding="utf-8"), re.M | re.S)
 
 
-COMMANDS = [line for block in _blocks("sh") for line in block.splitlines()]
+ROADMAP = TOP / "docs" / "guides" / "roadmap.md"
+COMMANDS = [line for guide in (GUIDE, ROADMAP) for block in _blocks("sh", guide) for line in block.splitlines()]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -30,6 +31,7 @@ def test_commands_run(command: str, tmp_path: Path) -> None:
     """Exit 0 or 1 says that the work was done."""
     shutil.copytree(TOP / "examples", tmp_path / "examples")
     (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "known.json").write_text('{"jumar_baseline": 1, "known": []}')
     typed = re.sub(r"^jumar", f"{sys.executable} -m jumar", command)
     done = subprocess.run(typed, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr

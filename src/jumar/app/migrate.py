@@ -14,7 +14,10 @@ from jumar.core.errors import UserError
 
 if TYPE_CHECKING:
     from jumar.core.finding import Finding
+    from jumar.emulate.proof.result import Proof
     from jumar.migrate.result import ProjectResult
+    from jumar.migrate.roadmap.baseline import Checked
+    from jumar.migrate.roadmap.result import Roadmap
     from jumar.migrate.settings import Settings
 
 
@@ -42,8 +45,18 @@ class MigrateRequest:
     """Write a migrated copy of the tree here."""
     force: bool = False
     """Let `out` be a folder that is not empty."""
+    baseline: Path | None = None
+    """A list of known findings: what is in it fails nothing."""
     verify: tuple[str, ...] = ()
     """Run this command in the migrated project, on the emulated machine."""
+    prove: bool = False
+    """Import every module before and after on the emulated machine, and compare."""
+    tests: bool = False
+    """With `prove`: run the project's own tests on both sides too."""
+    limit: float = 60.0
+    """With `prove`: seconds for one module or one test."""
+    total_limit: float = 900.0
+    """With `prove`: seconds for all modules of one side, and for all its tests."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -57,6 +70,10 @@ class MigrateResult:
     not_copied: tuple[str, ...] = ()
     """Paths that are missing in the copy."""
     analysis: bool = False
+    proof: Proof | None = None
+    """What running the project showed, if that was asked for."""
+    checked: Checked | None = None
+    """What is new since the baseline, if one was given."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -81,11 +98,31 @@ class MigrateResult:
         files = [file for file in self.project.files if file.changed]
         return "".join(unified(file.path, file.before, file.after).decode("utf-8", "replace") for file in files)
 
+    @property
+    def roadmap(self) -> Roadmap:
+        """The findings as a plan: causes in the order of the work, with effort."""
+        from jumar.app import roadmap
+
+        return roadmap.roadmap(self.project, self.request.paths)
+
+    @property
+    def is_proved(self) -> bool | None:
+        """Did running both sides show that nothing got worse? None when nobody can tell."""
+        from jumar.emulate.proof.result import Verdict
+
+        known = {Verdict.SAME: True, Verdict.WORSE: False}
+        return known.get(self.proof.verdict) if self.proof is not None else None
+
     def to_json(self) -> dict[str, Any]:
         """The document that `--json` prints."""
-        from jumar.report import json
+        from jumar.report import json, proof
 
-        return json.document(json.migration(self.project, diff=not self.analysis))
+        fields = json.migration(self.project, diff=not self.analysis)
+        if self.proof is not None:
+            fields["proof"] = proof.fields(self.proof)
+        if self.checked is not None:
+            fields |= json.baseline(self.project, self.checked)
+        return json.document(fields)
 
     def __repr__(self) -> str:
         states = ", ".join(f"{count} {state.value}" for state, count in self.project.states().items())
@@ -99,7 +136,7 @@ def migrate(request: MigrateRequest, progress: Progress | None = None, tell: Tel
     paths = [Path(path) for path in request.paths]
     if request.out is not None:
         output.check_out(paths, request.out, force=request.force)
-    result = MigrateResult(_project(request, progress), request)
+    result = _checked(MigrateResult(_project(request, progress), request))
     if request.write and request.text is None:
         result = replace(result, written=tuple(in_place(result.project)))
     elif request.out is not None:
@@ -107,18 +144,40 @@ def migrate(request: MigrateRequest, progress: Progress | None = None, tell: Tel
         result = replace(result, not_copied=tuple(missing))
     if request.verify:
         from jumar.app import verify
-        from jumar.migrate import walk
 
         tell(f"running `{' '.join(request.verify)}` in the migrated project")
-        more = verify.run(result.project, request)
-        texts = walk.texts_at(item.where.path for item in more if item.where)
-        result = replace(result, project=result.project.with_findings(more, texts))
+        result = _with(result, verify.run(result.project, request))
+    elif request.prove and request.text is None:
+        from jumar.app import prove
+
+        asked = prove.ProveRequest(
+            paths=request.paths, tests=request.tests, each=request.limit, whole=request.total_limit
+        )
+        proof = prove.prove(result.project, asked, tell)
+        result = replace(_with(result, prove.findings(proof, result.project)), proof=proof)
     return result
+
+
+def _with(result: MigrateResult, more: Sequence[Finding]) -> MigrateResult:
+    """The same with what running the project showed."""
+    from jumar.migrate import walk
+
+    texts = walk.texts_at(item.where.path for item in more if item.where)
+    return replace(result, project=result.project.with_findings(more, texts))
 
 
 def analyze(request: MigrateRequest, progress: Progress | None = None) -> MigrateResult:
     """The report of a migration that is not carried out."""
-    return MigrateResult(_project(request, progress), request, analysis=True)
+    return _checked(MigrateResult(_project(request, progress), request, analysis=True))
+
+
+def _checked(result: MigrateResult) -> MigrateResult:
+    """The same, compared with the baseline that the request names."""
+    if result.request.baseline is None:
+        return result
+    from jumar.app import roadmap
+
+    return replace(result, checked=roadmap.check(result.project, result.request.baseline))
 
 
 def in_place(project: ProjectResult) -> list[str]:
@@ -145,7 +204,7 @@ def rules() -> list[tuple[str, str, str, str]]:
 
 def _project(request: MigrateRequest, progress: Progress | None) -> ProjectResult:
     """Read `jumar.toml`, run the rules over the paths or the text."""
-    from jumar.migrate import config, project
+    from jumar.migrate import config, noise, project
 
     if request.text is None:
         if not request.paths:
@@ -159,7 +218,8 @@ def _project(request: MigrateRequest, progress: Progress | None) -> ProjectResul
         return _text(request.text, request.text_name, settings)
     jobs = request.jobs or found.values.get("jobs")
     paths = [Path(path) for path in request.paths]
-    return project.migrate(paths, settings, jobs=jobs, cache=request.cache, progress=progress)
+    result = project.migrate(paths, settings, jobs=jobs, cache=request.cache, progress=progress)
+    return replace(result, files=tuple(map(noise.quiet, result.files)))
 
 
 def _text(raw: bytes, name: str, settings: Settings) -> ProjectResult:

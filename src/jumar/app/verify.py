@@ -34,13 +34,13 @@ def run(result: ProjectResult, request: MigrateRequest) -> list[Finding]:
         def place(name: str, line: int) -> Where:
             if out is not None:
                 return Where((folder / name).as_posix(), line, 1, line, 1)
-            old = _old_line(result, os.path.join(result.root, name), line)
+            old = old_line(result, os.path.join(result.root, name), line)
             return Where(os.path.join(result.root, name), old, 1, old, 1)
 
         return verify.findings(outcome, folder, place)
 
 
-def _old_line(result: ProjectResult, path: str, line: int) -> int:
+def old_line(result: ProjectResult, path: str, line: int) -> int:
     """The line of the user's file that became `line` of the migrated one."""
     from jumar.core import diff
 

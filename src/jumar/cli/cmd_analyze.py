@@ -20,7 +20,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     """Report every place below each PATH that depends on CUDA, and what would happen to it.
 
     Writes nothing but the report files that you name. PATH is a file, a folder, or `-` for stdin.
-    Exit code: 0 nothing to report, 1 findings, 2 the work could not be done.
+    Exit code: 0 nothing to report, 1 findings (with --baseline: new ones), 2 the work could not be done.
     """
     if options["list_rules"]:
         return show.rules(as_json=options["as_json"])
@@ -31,6 +31,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         result = migrate.analyze(common.request(paths, options), progress)
     common.write_reports(result, options)
     _show(result, options)
+    if result.checked is not None:
+        return EXIT_FINDINGS if result.checked.new else EXIT_OK
     return EXIT_FINDINGS if any(item.state not in (None, State.BENIGN) for item in result.findings) else EXIT_OK
 
 
@@ -42,6 +44,8 @@ def _show(result: MigrateResult, options: dict[str, Any]) -> None:
         show.whole(result.to_json())
         return
     states = [state for state in State if options["show_all"] or state is not State.BENIGN]
-    show.lines(text.findings(result.findings, states, colour=show.has_colour()))
+    found = result.findings if result.checked is None else result.checked.new
+    show.lines(text.findings(found, states, colour=show.has_colour()))
     if not options["quiet"]:
         show.lines(text.summary(result.project, show_all=options["show_all"]), err=True)
+    common.show_baseline(result)

@@ -10,7 +10,7 @@ import click
 
 from jumar.cli import options as common
 from jumar.cli import show
-from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
+from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN, UserError
 
 if TYPE_CHECKING:
     from jumar.app.migrate import MigrateResult
@@ -36,14 +36,31 @@ class WithCommand(click.Command):
 @click.option("--diff", is_flag=True, help="Also show the diff with --check, --out or --write.")
 @click.option("--unsafe", is_flag=True, help="Also make changes that need a review.")
 @click.option("--force", is_flag=True, help="Let --out write into a folder that is not empty.")
-@click.option("--verify", "verified", is_flag=True,
-              help="Run the command after `--` on the emulator and report the result.")  # fmt: skip
+@click.option(
+    "--verify",
+    "verified",
+    is_flag=True,
+    help="Import every module before and after on the emulator, and compare; or run the command after `--`.",
+)
+@click.option("--tests", is_flag=True, help="With --verify: also run the project's own tests before and after.")
+@click.option(
+    "--limit",
+    type=common.Number(1),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --verify: time for one module or test.",
+)
+@click.option("--total-limit", type=common.Number(1), default=900.0, show_default=True, metavar="SECONDS",
+              help="With --verify: time for all modules of one side, and for all its tests.")  # fmt: skip
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> int:
     """Show what must change below each PATH as a unified diff with findings.
 
     Writes nothing without --write or --out. PATH is a file, a folder, or `-` for stdin.
     Exit code: 0 nothing left to do, 1 something is, 2 the work could not be done.
+    With --baseline only new findings count.
+    With --verify and no command: 0 nothing got worse, 1 something did, 3 nobody can tell.
     """
     if options["list_rules"]:
         return show.rules(as_json=options["as_json"])
@@ -51,8 +68,10 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
 
     words = tuple(ctx.meta["verify"]) if options["verified"] else ()
     _check_options(paths, options, words)
-    names = ("unsafe", "write", "out", "force")
-    request = replace(common.request(paths, options), verify=words, **{name: options[name] for name in names})
+    names = ("unsafe", "write", "out", "force", "tests", "limit", "total_limit")
+    prove = options["verified"] and not words
+    request = common.request(paths, options)
+    request = replace(request, verify=words, prove=prove, **{name: options[name] for name in names})
     with common.progress(options) as progress:
 
         def tell(text: str, /) -> None:
@@ -63,6 +82,10 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
     done = _done(result)
     common.write_reports(result, options)
     _show(result, options, done)
+    if result.proof is not None and not options["check"]:
+        return {True: EXIT_OK, False: EXIT_FINDINGS, None: EXIT_UNKNOWN}[result.is_proved]
+    if result.checked is not None:
+        return EXIT_FINDINGS if result.checked.new else EXIT_OK
     if done or options["write"]:
         return EXIT_FINDINGS if result.left else EXIT_OK
     return EXIT_FINDINGS if result.left or result.changed else EXIT_OK
@@ -76,8 +99,8 @@ def _check_options(paths: tuple[str, ...], options: dict[str, Any], words: tuple
         raise UserError("`-` excludes `--out`", "`jumar migrate - --write` prints the new text")
     if "-" in paths and options["write"] and (options["as_json"] or options["diff"]):
         raise UserError("`- --write` prints the new text and nothing else", "leave `--json` and `--diff` out")
-    if options["verified"] and not words:
-        raise UserError("`--verify` needs a command", "jumar migrate PROJECT --verify -- python train.py")
+    if options["tests"] and (words or not options["verified"]):
+        raise UserError("`--tests` goes with `--verify` and no command", "jumar migrate PROJECT --verify --tests")
     if options["verified"] and "-" in paths:
         raise UserError("`-` excludes `--verify`", "name a file or folder")
 
@@ -110,12 +133,26 @@ def _show(migrated: MigrateResult, options: dict[str, Any], done: str) -> None:
     if options["check"] and not options["show_all"]:
         states.append(State.REWRITTEN)
     colour = show.has_colour()
+    new = None if migrated.checked is None else set(map(id, migrated.checked.new))
     for file in result.files:
         if wants_diff and file.changed:
             show.raw(text.diff(file, colour=colour))
-        show.lines(text.findings(file.findings, states, colour=colour), err=to_stdout)
+        shown = [item for item in file.findings if new is None or id(item) in new]
+        show.lines(text.findings(shown, states, colour=colour), err=to_stdout)
     if wants_diff:
         for name, data in sorted(result.new_files().items()):
             show.raw(text.new_file(name, data, colour=colour))
     if not options["quiet"]:
         show.lines(text.summary(result, done=done, show_all=options["show_all"]), err=True)
+    common.show_baseline(migrated)
+    _show_proof(migrated, options)
+
+
+def _show_proof(migrated: MigrateResult, options: dict[str, Any]) -> None:
+    from jumar.report import proof
+
+    asked = migrated.request
+    if migrated.proof is not None:
+        show.lines(proof.lines(migrated.proof, show_all=options["show_all"]), err=True)
+    elif migrated.changed and not any(options[name] for name in ("quiet", "verified", "write")) and asked.paths:
+        click.echo(proof.offer(asked.paths), err=True)

@@ -62,6 +62,12 @@ _SHARED = (
     click.option("--sarif", type=click.Path(path_type=Path), metavar="FILE", help="Write SARIF for code review tools."),
     click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write one self-contained page."),
     click.option("--csv", type=click.Path(path_type=Path), metavar="DIR", help="Write change_list.csv and more."),
+    click.option("--plan", type=click.Path(path_type=Path), metavar="FILE",
+                 help="Write a one-page plan for whoever decides: FILE.html, FILE.md or FILE.json."),
+    click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE",
+                 help="Report only what is not in this list of known findings."),
+    click.option("--write-baseline", type=click.Path(path_type=Path), metavar="FILE",
+                 help="Write the list of known findings."),
     click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use; default: all cores."),
     click.option("--no-cache", is_flag=True, help="Ignore results of earlier runs."),
     click.option("--stdin-name", default="stdin.py", show_default=True, metavar="NAME",
@@ -84,7 +90,8 @@ def request(paths: tuple[str, ...], options: dict[str, Any]) -> MigrateRequest:
     stdin = "-" in paths
     if stdin and len(paths) > 1:
         raise UserError("`-` excludes other paths", "pipe one file, or name files and folders")
-    names = ("to", "torch", "chip", "multi_card", "only", "skip", "jobs")
+    names = ("to", "torch", "chip", "multi_card", "only", "skip", "jobs", "baseline")
+    _check_plan(options)
     return MigrateRequest(
         paths=() if stdin else paths,
         cache=not options["no_cache"],
@@ -92,6 +99,14 @@ def request(paths: tuple[str, ...], options: dict[str, Any]) -> MigrateRequest:
         text_name=options["stdin_name"],
         **{name: options[name] for name in names},
     )
+
+
+def _check_plan(options: dict[str, Any]) -> None:
+    """A name that no plan can have is refused before the work."""
+    if options["plan"] is not None:
+        from jumar.app import roadmap
+
+        roadmap.check_name(options["plan"])
 
 
 def progress(options: dict[str, Any]) -> Progress:
@@ -105,4 +120,20 @@ def write_reports(result: MigrateResult, options: dict[str, Any]) -> None:
     from jumar.app import report_files
 
     wanted = {kind: options[kind] for kind in ("sarif", "html", "csv")}
-    show.write_files(report_files.of_project(result.project, **wanted), quiet=options["quiet"])
+    files = report_files.of_project(result.project, **wanted)
+    if options["plan"] is not None or options["write_baseline"] is not None:
+        from jumar.app import roadmap
+
+        if options["plan"] is not None:
+            files[options["plan"]] = roadmap.render(result.roadmap, options["plan"])
+        if options["write_baseline"] is not None:
+            files[options["write_baseline"]] = roadmap.baseline_text(result.project)
+    show.write_files(files, quiet=options["quiet"])
+
+
+def show_baseline(result: MigrateResult) -> None:
+    """Say what is new since the baseline, and what in it can go."""
+    if result.checked is not None:
+        from jumar.report import roadmap
+
+        show.lines(roadmap.compared(result.checked, str(result.request.baseline)), err=True)

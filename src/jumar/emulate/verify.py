@@ -24,6 +24,8 @@ IDS = {
     "EM103": "call-refused",
     "EM104": "command-failed",
     "EM105": "card-not-used",
+    "EM106": "import-worse",
+    "EM107": "test-worse",
 }
 """Ids and names of the findings; their pages are in docs/findings/emulate.md."""
 _KEPT = 400

@@ -110,7 +110,7 @@ def copy(result: ProjectResult, paths: Sequence[Path], out: Path, *, force: bool
     except OSError as error:
         raise cannot(f"write `{out}`", error) from error
     try:
-        left = [step.source for step in steps(result, paths) if not _carry_out(step, place)]
+        left = [step.source for step in steps(result, paths) if not carry_out(step, place)]
         if fresh:
             os.chmod(place, stat.S_IMODE(os.stat(result.root).st_mode) | stat.S_IRWXU)
             os.rename(place, out)
@@ -137,7 +137,7 @@ def _step(path: str, root: str, changed: Mapping[str, bytes]) -> WriteStep:
     return WriteStep(path, os.path.relpath(path, root), changed.get(path))
 
 
-def _carry_out(step: WriteStep, top: Path) -> bool:
+def carry_out(step: WriteStep, top: Path) -> bool:
     """Copy one entry; False when the source cannot be read or is no file."""
     target = top / step.target
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jumar import __version__
 from jumar.core.diff import unified
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, State
 from jumar.migrate.result import FileResult, ProjectResult
+
+if TYPE_CHECKING:
+    from jumar.migrate.roadmap.baseline import Checked
 
 VERSION = 1
 """Raised when a field changes its meaning or goes; new fields do not count."""
@@ -58,6 +61,16 @@ FIELDS = {
 """Every field that can appear, for the reference page; a test compares it with what is written."""
 
 
+BASELINE_FIELDS = {
+    "baseline.known": "findings that the baseline knows (with `--baseline`; `findings` holds the others)",
+    "baseline.new": "findings that it does not know",
+    "baseline.stale[].path": "a file with a known finding that is gone",
+    "baseline.stale[].id": "its rule",
+    "baseline.stale[].subject": "its API, variable or package, or null",
+}
+"""What `--baseline` adds."""
+
+
 def render(result: ProjectResult, *, diff: bool = True) -> str:
     """A migration's result as one document."""
     return dump(migration(result, diff=diff))
@@ -71,6 +84,19 @@ def migration(result: ProjectResult, *, diff: bool = True) -> dict[str, Any]:
         "files": [_file(file, diff) for file in result.files],
         "findings": [finding(item) for item in result.findings()],
         "errors": [],
+    }
+
+
+def baseline(result: ProjectResult, checked: Checked) -> dict[str, Any]:
+    """The fields of a run that was compared with a baseline: `findings` are then the new ones."""
+    new = set(map(id, checked.new))
+    return {
+        "findings": [finding(item) for item in result.findings() if item.state is None or id(item) in new],
+        "baseline": {
+            "known": checked.known,
+            "new": len(checked.new),
+            "stale": [{"path": one.path, "id": one.id, "subject": one.subject or None} for one in checked.stale],
+        },
     }
 
 

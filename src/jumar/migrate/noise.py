@@ -1,0 +1,161 @@
+"""Findings that are true and tell nobody anything: they become benign, with the reason.
+
+A word in a tokenizer's vocabulary, a sentence that only mentions CUDA, float64 in a table of all data types or in a
+question about one, and the second and every further mention of a package in one file.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from jumar.core.finding import Finding, Level, Safety, State
+from jumar.migrate.result import FileResult
+from jumar.tables import effort
+
+_LEFT = (State.HAND, State.UNSUPPORTED, State.FALLBACK)
+_VOCABULARIES = re.compile(r"(^|/)(vocab|tokenizer|merges|added_tokens|special_tokens_map|.*[_-]vocab)\.(json|txt)$")
+_SENTENCE = 5
+"""A text of so many words is for people."""
+_CJK = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_DTYPES = {"float16", "half", "bfloat16", "float32", "float", "float64", "double", "complex64", "complex128", "uint8",
+           "int8", "int16", "short", "int32", "int", "int64", "long", "bool"}  # fmt: skip
+_TABLE = 3
+"""So many data types side by side are a table."""
+_CODE = {"PT175", "PT900"}
+"""Rules whose findings need the syntax tree to be judged."""
+
+
+def quiet(file: FileResult) -> FileResult:
+    """The same with what is noise made benign."""
+    if not any(item.state in _LEFT for item in file.findings):
+        return file
+    found = [_judged(item, reason) for item, reason in zip(file.findings, _reasons(file), strict=True)]
+    return replace(file, findings=tuple(_once(found)))
+
+
+def _reasons(file: FileResult) -> Iterator[str]:
+    """Why each finding is noise; empty for one that is not."""
+    is_vocabulary = bool(_VOCABULARIES.search(file.path))
+    is_code = file.path.endswith(".py") and any(item.id in _CODE and item.state in _LEFT for item in file.findings)
+    at = _nodes(file.before) if is_code else {}
+    lines = file.before.decode("utf-8", "replace").splitlines() if not is_code else []
+    for item in file.findings:
+        if item.state not in _LEFT or item.where is None:
+            yield ""
+        elif is_vocabulary:
+            yield "an entry of a vocabulary"
+        elif item.id == "PT175":
+            yield _about_dtype(at.get(item.where.line, []), item)
+        elif item.id == "PT900":
+            yield _about_text(at.get(item.where.line, []), item)
+        elif item.id == "YM900" and file.path.endswith((".json", ".jsonl")):
+            yield "a sentence for people" if _is_sentence(_line(lines, item.where.line)) else ""
+        else:
+            yield ""
+
+
+Chain = tuple[ast.AST, ...]
+"""A node and what it is in, the innermost first."""
+
+
+def _nodes(raw: bytes) -> dict[int, list[Chain]]:
+    """Attributes and strings of a file by line, each with the nodes around it."""
+    try:
+        tree = ast.parse(raw)
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    found: dict[int, list[Chain]] = {}
+    todo: list[Chain] = [(tree,)]
+    while todo:
+        chain = todo.pop()
+        node = chain[0]
+        if isinstance(node, (ast.Attribute, ast.Constant)):
+            found.setdefault(node.lineno, []).append(chain)
+        todo.extend((child, *chain[:3]) for child in ast.iter_child_nodes(node))
+    return found
+
+
+def _about_dtype(chains: list[Chain], item: Finding) -> str:
+    """Is the data type one of a table, or asked for in a comparison? Every mention on the line must be."""
+    name = item.subject.rpartition(".")[2]
+    mentions = [chain for chain in chains if isinstance(chain[0], ast.Attribute) and chain[0].attr == name]
+    reasons = [_table_or_question(chain) for chain in mentions]
+    return reasons[0] if reasons and all(reasons) else ""
+
+
+def _table_or_question(chain: Chain) -> str:
+    for outer in chain[1:3]:
+        if isinstance(outer, ast.Compare):
+            return "a question about a data type, not a request for one"
+        values = [*outer.keys, *outer.values] if isinstance(outer, ast.Dict) else getattr(outer, "elts", [])
+        if sum(1 for value in values if _is_dtype(value)) >= _TABLE:
+            return "a table of data types"
+    return ""
+
+
+def _is_dtype(node: object) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in _DTYPES
+
+
+def _about_text(chains: list[Chain], item: Finding) -> str:
+    word = item.subject.lower()
+    texts = [
+        chain
+        for chain in chains
+        if isinstance(chain[0], ast.Constant) and isinstance(chain[0].value, str) and word in chain[0].value.lower()
+    ]
+    names = [chain for chain in chains if isinstance(chain[0], ast.Attribute) and word in ast.unparse(chain[0]).lower()]
+    if texts and not names and all(_is_sentence(str(chain[0].value)) for chain in texts):  # type: ignore[attr-defined]
+        return "a sentence for people"
+    if texts and not names and all(_is_export(chain) for chain in texts):
+        return "a name that the module exports; its definition is what counts"
+    return ""
+
+
+def _is_export(chain: Chain) -> bool:
+    return any(
+        isinstance(outer, ast.Assign)
+        and any(isinstance(one, ast.Name) and one.id == "__all__" for one in outer.targets)
+        for outer in chain
+    )
+
+
+def _is_sentence(text: str) -> bool:
+    return len(text.split()) >= _SENTENCE or len(_CJK.findall(text)) >= _SENTENCE
+
+
+def _line(lines: list[str], number: int) -> str:
+    return lines[number - 1] if 0 < number <= len(lines) else ""
+
+
+def _once(found: list[Finding]) -> Iterator[Finding]:
+    """A package that a file names many times is said once, with the number; another answer is another finding."""
+    counts = Counter(answer for item in found if (answer := _answer(item)) is not None)
+    first: dict[tuple[str, ...], int] = {}
+    for item in found:
+        answer = _answer(item)
+        if answer is None or counts[answer] == 1:
+            yield item
+        elif answer in first:
+            yield _judged(item, f"said at line {first[answer]}")
+        else:
+            first[answer] = item.where.line if item.where is not None else 0
+            yield replace(item, message=f"{item.message} ({counts[answer]} places in this file)")
+
+
+def _answer(item: Finding) -> tuple[str, ...] | None:
+    """What a finding says about which package; None for one that is about something else."""
+    if item.state not in _LEFT or not item.subject or effort.cause(item.id).by != "package":
+        return None
+    return item.id, item.subject.partition(".")[0], item.state.value, item.fix or ""
+
+
+def _judged(item: Finding, reason: str) -> Finding:
+    if not reason:
+        return item
+    message = f"{item.message} ({reason})"
+    return replace(item, level=Level.NOTE, message=message, state=State.BENIGN, safety=Safety.SHOW, edits=(), fix=None)

@@ -1,0 +1,56 @@
+"""Findings that tell nobody anything become benign, with the reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jumar import api
+from jumar.core.finding import State
+
+
+def _left(folder: Path) -> list[tuple[str, int]]:
+    found = api.analyze(folder, cache=False).findings
+    return [
+        (item.id, item.where.line if item.where else 0)
+        for item in found
+        if item.state in (State.HAND, State.UNSUPPORTED, State.FALLBACK)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "left"),
+    [
+        ("a.py", "import torch\nSIZES = {torch.float16: 2, torch.float32: 4, torch.float64: 8}\n", []),
+        ("a.py", "import torch\nKNOWN = [\n    torch.float16,\n    torch.float32,\n    torch.float64,\n]\n", []),
+        ("a.py", "import torch\n\n\ndef f(x):\n    return x.dtype == torch.float64\n", []),
+        ("a.py", "import torch\n\n\ndef f(x):\n    return x.dtype in (torch.float32, torch.float64)\n", []),
+        ("a.py", "import torch\nx = torch.ones(2, dtype=torch.float64)\n", [("PT175", 2)]),
+        ("a.py", "import torch\nx = {'a': torch.ones(2, dtype=torch.float64)}\n", [("PT175", 2)]),
+        ("a.py", "import flash_attn\nimport flash_attn\nimport flash_attn\n", [("PT200", 1)]),
+        ("vocab.json", '{"nvidia</w>": 27325, "cuda": 3}\n', []),
+        ("tokenizer/tokenizer.json", '{"model": {"vocab": {"nvidia</w>": 27325}}}\n', []),
+        ("data.json", '{"q": "I bought a card made by nvidia and it is very quick"}\n', []),
+    ],
+)
+def test_what_is_noise(name: str, text: str, left: list[tuple[str, int]], tmp_path: Path) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(text)
+    assert _left(tmp_path) == left
+
+
+def test_a_package_is_said_once_with_the_count(tmp_path: Path) -> None:
+    text = "import torch\nimport xformers\nfrom xformers import ops\nx = ops.f(torch.ones(1))\n"
+    (tmp_path / "a.py").write_text(text)
+    found = [item for item in api.analyze(tmp_path, cache=False).findings if item.id == "PT200"]
+    said = [item for item in found if item.state is not State.BENIGN]
+    assert len(found) > len(said) == len({item.fix for item in said})
+    assert any("places in this file)" in item.message for item in said)
+    assert all("(said at line " in item.message for item in found if item.state is State.BENIGN)
+
+
+def test_sentences_in_code_are_for_people(tmp_path: Path) -> None:
+    lines = ['HELP = {"zh": "选择训练使用的GPU号，如CUDA不可用只能选择CPU"}', '__all__ = ["SyncCudaMemoryMonitor"]']
+    (tmp_path / "a.py").write_text("\n".join([*lines, 'KIND = "cuda_graphs"', ""]))
+    assert [row for row in _left(tmp_path) if row[1] < 3] == []
