@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from jumar.core.compat import dataclass
+
 import os
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 

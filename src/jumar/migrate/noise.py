@@ -6,6 +6,8 @@ question about one, and the second and every further mention of a package in one
 
 from __future__ import annotations
 
+from jumar.core.compat import zip
+
 import ast
 import re
 from collections import Counter

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from jumar.core.compat import dataclass
+
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from jumar.core.compat import dataclass
+
 import json
 import os
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
