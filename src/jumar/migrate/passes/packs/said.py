@@ -1,0 +1,29 @@
+"""How a row of a pack speaks: what it knows becomes a finding, and where that is certain an edit."""
+
+from __future__ import annotations
+
+from jumar.core.edit import Edit
+from jumar.core.finding import Finding, State
+from jumar.core.source import HasSpan
+from jumar.migrate.document import ONLY_NPU, Document, Span
+from jumar.migrate.passes.packs.rows import Pack, Row
+from jumar.migrate.rule import Rule
+
+
+def rule_of(pack: Pack) -> Rule:
+    """The rule that all rows of a pack are."""
+    return Rule(pack.id, pack.name, pack.summary, ())
+
+
+def about(
+    pack: Pack, row: Row, file: Document, at: HasSpan | Span, what: str, edit: Edit | None = None, shown: str = ""
+) -> Finding:
+    """The finding of a row at a place; `edit` is made with `--to npu`, elsewhere it is the advice."""
+    message = f"{what}: {row.note}"
+    if edit is None:
+        state = State.HAND if row.state is State.REWRITTEN else row.state
+        return file.report(rule_of(pack), at, state, message, row.fix, subject=row.name)
+    return file.rewrite(
+        rule_of(pack), at, f"{what} becomes `{shown}`: {row.note}", edit, styles=ONLY_NPU, subject=row.name,
+        otherwise=row.fix or f"write `{shown}` where the program runs on NPUs",
+    )  # fmt: skip
