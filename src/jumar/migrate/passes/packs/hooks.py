@@ -60,7 +60,8 @@ def _visitors(known: Pack, language: str) -> dict[str, Visitor]:
 def _unit(known: Pack, visitors: dict[str, Visitor]) -> Unit:
     words = {*known.packages, *known.keywords, *(row.name.lstrip("-") for row in known.options)}
     words |= {name.rpartition(".")[2] for name in known.settings}
-    rule = Rule(known.id, known.name, known.summary, tuple(sorted(word.lower() for word in words)), (), known.packages)
+    roots = known.packages if "visit_name" in visitors else ()
+    rule = Rule(known.id, known.name, known.summary, tuple(sorted(word.lower() for word in words)), (), roots)
     return Unit(rule, known.folder, visitors, tuple(word.encode() for word in rule.keywords))
 
 

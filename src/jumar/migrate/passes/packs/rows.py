@@ -42,9 +42,9 @@ class Row:
     missing: bool = False
     """For arguments: is it the absence that matters?"""
     command: str = ""
-    """For options: the command with its subcommand."""
+    """For options: the command with its subcommand; empty for programs of many names, known by `beside`."""
     beside: tuple[str, ...] = ()
-    """For settings: keys that such a file holds as well."""
+    """For settings: keys that such a file holds as well; for options: how another word of the command begins."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,17 @@ def visit_command(pack: Pack, command: Command, file: TextFile) -> Iterator[Find
     first, at = base_command(command)
     words = command.words[at:]
     said_name = " ".join([first, *(word.text for word in words[1:2])])
-    rows = [row for row in pack.options if row.command in (first, said_name)]
+    rows = [row for row in pack.options if row.command in (first, said_name) or _is_beside(row, command)]
     for position, word in enumerate(words):
         for row in rows:
             if word.text.partition("=")[0] == row.name:
                 yield from _option(pack, row, word, words[position + 1] if position + 1 < len(words) else None, file)
+
+
+def _is_beside(row: Row, command: Command) -> bool:
+    """A program of many names, known by another of its words."""
+    words = [part for word in command.words for part in (word.text, word.text.rpartition("/")[2])]
+    return not row.command and any(word.startswith(row.beside) for word in words)
 
 
 def _option(pack: Pack, row: Row, word: Word, follows: Word | None, file: TextFile) -> Iterator[Finding]:
@@ -32,7 +38,7 @@ def _option(pack: Pack, row: Row, word: Word, follows: Word | None, file: TextFi
         return
     if value == "0":
         return
-    what = f"`{row.command} {row.name}`"
+    what = f"`{row.command} {row.name}`" if row.command else f"`{row.name}`"
     if row.new is None or (not value and "{value}" in row.new) or _is_hidden(row, value):
         yield said.about(pack, row, file, span, what)
         return

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
 from jumar.migrate.document import ONLY_NPU
 from jumar.migrate.pyfile import PyFile
@@ -39,7 +40,7 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
     if not known or node in file.lost:
         yield file.report(RULE, node, State.HAND, message, _FIX, subject="GPU")
         return
-    edits = file.in_string(node, "GPU", "NPU") or [None]
+    edits: tuple[Edit | None, ...] = tuple(file.in_string(node, "GPU", "NPU") or ()) or (None,)
     message = "the resource `GPU` of Ray becomes `NPU`"
     yield file.rewrite(RULE, node, message, *edits, styles=ONLY_NPU, otherwise=_FIX, subject="GPU")
 
