@@ -17,8 +17,12 @@ _NOTHING = ("0", "0.0", "None", "False")
 
 def visit_name(pack: Pack, node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
     row = _row(pack, name)
-    if row is not None and not _is_own(pack, name.partition(".")[0], file):
-        yield said.about(pack, row, file, node, f"`{name}`")
+    if (
+        row is not None
+        and name.partition(".")[0] not in file.settings.facts.own_modules
+        and not _runs_nothing(node, file)
+    ):
+        yield from said.once(pack, row, file, node, f"`{name}`")
 
 
 def visit_call(pack: Pack, node: ast.Call, file: PyFile) -> Iterator[Finding]:
@@ -29,16 +33,16 @@ def visit_call(pack: Pack, node: ast.Call, file: PyFile) -> Iterator[Finding]:
     if not (rows or method) or not uses(pack, file):
         return
     if method is not None and isinstance(func, ast.Attribute) and file.name(func) is None:
-        yield said.about(pack, method, file, func, f"`.{word}()`")
+        yield from said.once(pack, method, file, func, f"`.{word}()`")
     spoken: set[str] = set()
     for row in rows:
         keyword = file.keyword(node, row.name)
         if row.name in spoken or not _is_meant(row, func, file):
             continue
         if keyword is None and row.missing and not file.has_stars(node):
-            yield said.about(pack, row, file, func, f"`{_short(file.text(func))}` without `{row.name}`")
+            yield from said.once(pack, row, file, func, f"`{_short(file.text(func))}` without `{row.name}`")
         elif keyword is not None and not row.missing and _has_value(row, keyword.value, file):
-            yield _argument(pack, row, node, keyword, file)
+            yield from _argument(pack, row, node, keyword, file)
         else:
             continue
         spoken.add(row.name)
@@ -46,7 +50,8 @@ def visit_call(pack: Pack, node: ast.Call, file: PyFile) -> Iterator[Finding]:
 
 def uses(pack: Pack, file: PyFile) -> bool:
     """Does the file import the library itself, and not a module of the project with the same name?"""
-    return any(file.imports(package) and not _is_own(pack, package, file) for package in pack.packages)
+    own = file.settings.facts.own_modules
+    return any(file.imports(package) and package not in own for package in pack.packages)
 
 
 def literal(node: ast.expr, file: PyFile) -> str | None:
@@ -59,15 +64,29 @@ def literal(node: ast.expr, file: PyFile) -> str | None:
     return str(node.value) if isinstance(node, ast.Constant) else None
 
 
-def _argument(pack: Pack, row: Row, call: ast.Call, keyword: ast.keyword, file: PyFile) -> Finding:
+def _argument(pack: Pack, row: Row, call: ast.Call, keyword: ast.keyword, file: PyFile) -> Iterator[Finding]:
     what = f"`{row.name}={_short(file.text(keyword.value))}`"
-    if row.new is None or keyword in file.lost or keyword.value in file.lost:
-        return said.about(pack, row, file, keyword, what)
-    new = row.new.replace("{value}", file.text(keyword.value))
+    new = (row.new or "").replace("{value}", file.text(keyword.value))
     name = new.partition("=")[0]
-    if name != row.name and file.keyword(call, name) is not None:
-        return said.about(pack, row, file, keyword, what)
-    return said.about(pack, row, file, keyword, what, Edit(*file.source.span(keyword), new.encode()), _short(new))
+    is_taken = name != row.name and file.keyword(call, name) is not None
+    if row.new is None or is_taken or keyword in file.lost or keyword.value in file.lost:
+        yield from said.once(pack, row, file, keyword, what)
+    else:
+        yield said.about(pack, row, file, keyword, what, Edit(*file.source.span(keyword), new.encode()), _short(new))
+
+
+def _runs_nothing(node: ast.expr, file: PyFile) -> bool:
+    """Is it named in an annotation or an `isinstance` only?"""
+    below: ast.AST = node
+    for at in file.ancestors(node):
+        if isinstance(at, ast.Call) and below in at.args:
+            return isinstance(at.func, ast.Name) and at.func.id in ("isinstance", "issubclass")
+        if isinstance(at, ast.arg) or (isinstance(at, ast.AnnAssign) and below is at.annotation):
+            return True
+        if isinstance(at, ast.stmt):
+            return isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef)) and below is at.returns
+        below = at
+    return False
 
 
 def _row(pack: Pack, name: str) -> Row | None:
@@ -104,10 +123,6 @@ def _same(name: str, call: str) -> bool:
 def _has_value(row: Row, node: ast.expr, file: PyFile) -> bool:
     value = literal(node, file)
     return value in row.values if row.values else value not in _NOTHING
-
-
-def _is_own(pack: Pack, package: str, file: PyFile) -> bool:
-    return package in file.settings.facts.own_modules
 
 
 def _short(text: str) -> str:

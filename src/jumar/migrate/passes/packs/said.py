@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
 from jumar.core.source import HasSpan
@@ -13,6 +15,14 @@ from jumar.migrate.rule import Rule
 def rule_of(pack: Pack) -> Rule:
     """The rule that all rows of a pack are."""
     return Rule(pack.id, pack.name, pack.summary, ())
+
+
+def once(pack: Pack, row: Row, file: Document, at: HasSpan | Span, what: str) -> Iterator[Finding]:
+    """The finding of a row; what is only worth a note is said once in a file."""
+    key = f"{pack.id} {row.name}"
+    if row.state is not State.BENIGN or key not in file.notes:
+        file.notes.add(key)
+        yield about(pack, row, file, at, what)
 
 
 def about(
