@@ -76,7 +76,9 @@ def _argument(pack: Pack, row: Row, call: ast.Call, keyword: ast.keyword, file: 
 
 
 def _runs_nothing(node: ast.expr, file: PyFile) -> bool:
-    """Is it named in an annotation or an `isinstance` only?"""
+    """Is it a second name for it, or named in an annotation or an `isinstance` only?"""
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        return True
     below: ast.AST = node
     for at in file.ancestors(node):
         if isinstance(at, ast.Call) and below in at.args:

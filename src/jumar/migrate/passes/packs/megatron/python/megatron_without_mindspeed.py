@@ -18,6 +18,10 @@ RULE = Rule(
     summary="a program that starts Megatron without MindSpeed",
     keywords=("megatron",),
 )
+_STARTS = (
+    "megatron.core", "megatron.training", "megatron.initialize", "megatron.model", "megatron.inference",
+    "megatron.legacy.model", "megatron.text_generation",
+)  # fmt: skip
 _MESSAGE = "Megatron's kernels are CUDA ones: MindSpeed replaces them when it is imported first"
 _FIX = "install MindSpeed and write `import mindspeed.megatron_adaptor` right under `import torch`"
 
@@ -25,15 +29,19 @@ _FIX = "install MindSpeed and write `import mindspeed.megatron_adaptor` right un
 def finish(file: PyFile) -> Iterator[Finding]:
     if not file.is_script or file.imports("mindspeed"):
         return
-    for node in file.index.imports:
-        if isinstance(node, ast.ImportFrom):
-            names = [node.module or ""] if not node.level else []
-        else:
-            names = [alias.name for alias in node.names]
-        if any(name == "megatron" or name.startswith("megatron.") for name in names):
-            own = "megatron" in file.settings.facts.own_modules
-            note = (
-                "; it fits the releases of Megatron that its table names, so compare your copy with them" if own else ""
-            )
-            yield file.report(RULE, file.source.span(node), State.HAND, _MESSAGE + note, _FIX, subject="megatron")
-            return
+    start = next((node for node in file.index.imports if _starts_megatron(node)), None)
+    if start is None:
+        return
+    own = "megatron" in file.settings.facts.own_modules
+    note = "; it fits the releases of Megatron that its table names, so compare your copy with them" if own else ""
+    yield file.report(RULE, file.source.span(start), State.HAND, _MESSAGE + note, _FIX, subject="megatron")
+
+
+def _starts_megatron(node: ast.Import | ast.ImportFrom) -> bool:
+    """Does it import what computes on cards? Tokenizers and datasets do not."""
+    if isinstance(node, ast.Import):
+        return any(alias.name.startswith(_STARTS) for alias in node.names)
+    module = node.module or ""
+    if node.level or module.partition(".")[0] != "megatron":
+        return False
+    return module.startswith(_STARTS) or any(f"{module}.{alias.name}".startswith(_STARTS) for alias in node.names)
