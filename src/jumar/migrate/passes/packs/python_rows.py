@@ -69,10 +69,27 @@ def _argument(pack: Pack, row: Row, call: ast.Call, keyword: ast.keyword, file: 
     new = (row.new or "").replace("{value}", file.text(keyword.value))
     name = new.partition("=")[0]
     is_taken = name != row.name and file.keyword(call, name) is not None
-    if row.new is None or is_taken or keyword in file.lost or keyword.value in file.lost:
+    is_lost = keyword in file.lost or keyword.value in file.lost
+    if row.new is None or is_taken or is_lost or _may_be_none(keyword.value, file):
         yield from said.once(pack, row, file, keyword, what)
     else:
         yield said.about(pack, row, file, keyword, what, Edit(*file.source.span(keyword), new.encode()), _short(new))
+
+
+def _may_be_none(node: ast.expr, file: PyFile) -> bool:
+    """Is it a parameter whose default is None? What takes None as it is may not take it inside something else."""
+    found = file.index.scope[node].lookup(node.id) if isinstance(node, ast.Name) else None
+    function = found[0].node if found is not None else None
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    given = function.args
+    positional = [*given.posonlyargs, *given.args]
+    pairs = [*zip(reversed(positional), reversed(given.defaults), strict=False),
+             *zip(given.kwonlyargs, given.kw_defaults, strict=True)]  # fmt: skip
+    return any(
+        isinstance(node, ast.Name) and name.arg == node.id and isinstance(value, ast.Constant) and value.value is None
+        for name, value in pairs
+    )
 
 
 def _runs_nothing(node: ast.expr, file: PyFile) -> bool:

@@ -46,8 +46,12 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
 
 
 def _options(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
-    """`ray_actor_options={"num_gpus": 1}`: options in a dictionary."""
-    if _is_key(node, file) and _is_sent(node, file):
+    """`ray_actor_options={"num_gpus": 1}`, `options["num_gpus"] = 1`: options in a dictionary."""
+    up = file.parent(node)
+    is_stored = (
+        isinstance(up, ast.Subscript) and isinstance(up.ctx, ast.Store) and "option" in file.text(up.value).lower()
+    )
+    if is_stored or (_is_key(node, file) and _is_sent(node, file)):
         fix = 'write `"resources": {"NPU": …}` on NPUs'
         yield file.report(RULE, node, State.HAND, "`num_gpus` of Ray counts NVIDIA cards", fix, subject="num_gpus")
 
