@@ -30,6 +30,8 @@ print(
             "without scale": equal(whole, fused()),
             "with scale": equal(whole, fused(scale=SIZE**-0.5)),
             "same mask": equal(causal, fused(scale=SIZE**-0.5, atten_mask=mask)),
+            "keep_prob 1": equal(whole, fused(scale=SIZE**-0.5, keep_prob=1.0)),
+            "keep_prob 0.1 drops": float((fused(scale=SIZE**-0.5, keep_prob=0.1) == 0).float().mean()) > 0.3,
             "inverted mask": equal(causal, fused(scale=SIZE**-0.5, atten_mask=~mask)),
         }
     )

@@ -26,7 +26,7 @@ def visit_entry(pack: Pack, entry: ConfigEntry, file: TextFile) -> Iterator[Find
             yield said.about(pack, row, file, at, what)
         else:
             new = row.new.replace("{value}", entry.value)
-            yield said.about(pack, row, file, at, what, Edit(entry.start, entry.end, new.encode()), new)
+            yield said.about(pack, row, file, at, what, Edit(entry.start, entry.end, new.encode()), shown=new)
 
 
 def _is_meant(row: Row, file: TextFile) -> bool:

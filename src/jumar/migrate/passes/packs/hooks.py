@@ -36,7 +36,7 @@ def units(language: str) -> tuple[Unit, ...]:
         known = pack(folder)
         rows = _visitors(known, language) if known is not None else {}
         if known is not None and rows:
-            found.append(_unit(known, rows))
+            found.append(_unit(known, language, rows))
         package = f"{packs.__name__}.{folder}.{language}"
         if importlib.util.find_spec(package) is not None:
             modules = discover.modules(package)
@@ -57,12 +57,20 @@ def _visitors(known: Pack, language: str) -> dict[str, Visitor]:
     return found
 
 
-def _unit(known: Pack, visitors: dict[str, Visitor]) -> Unit:
-    words = {*known.packages, *known.keywords, *(row.name.lstrip("-") for row in known.options)}
-    words |= {name.rpartition(".")[2] for name in known.settings}
-    roots = known.packages if "visit_name" in visitors else ()
-    rule = Rule(known.id, known.name, known.summary, tuple(sorted(word.lower() for word in words)), (), roots)
-    return Unit(rule, known.folder, visitors, tuple(word.encode() for word in rule.keywords))
+def _unit(known: Pack, language: str, visitors: dict[str, Visitor]) -> Unit:
+    """The rows as a rule, with the words that a file must hold to be worth a look."""
+    keywords = {
+        "python": known.keywords,
+        "shell": [row.name for row in known.options],
+        "config": [name.rpartition(".")[2] for name in known.settings],
+    }[language]
+    words = known.packages if language == "python" and not keywords else ()
+    rule = Rule(
+        known.id, known.name, known.summary, tuple(sorted({word.lower() for word in keywords})),
+        tuple(word.lower() for word in words), known.packages if "visit_name" in visitors else (),
+    )  # fmt: skip
+    whole = frozenset(word.encode() for word in rule.words)
+    return Unit(rule, known.folder, visitors, tuple(word.encode() for word in rule.keywords), whole)
 
 
 PASS = Pass(

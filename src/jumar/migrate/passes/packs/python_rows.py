@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding
 from jumar.migrate.passes.packs import said
+from jumar.migrate.passes.packs.joined import joined
 from jumar.migrate.passes.packs.rows import Pack, Row
 from jumar.migrate.pyfile import PyFile
 
@@ -66,14 +67,23 @@ def literal(node: ast.expr, file: PyFile) -> str | None:
 
 def _argument(pack: Pack, row: Row, call: ast.Call, keyword: ast.keyword, file: PyFile) -> Iterator[Finding]:
     what = f"`{row.name}={_short(file.text(keyword.value))}`"
-    new = (row.new or "").replace("{value}", file.text(keyword.value))
-    name = new.partition("=")[0]
-    is_taken = name != row.name and file.keyword(call, name) is not None
-    is_lost = keyword in file.lost or keyword.value in file.lost
-    if row.new is None or is_taken or is_lost or _may_be_none(keyword.value, file):
+    edits = _edits(row, call, keyword, file) if row.new is not None else None
+    if edits is None:
         yield from said.once(pack, row, file, keyword, what)
-    else:
-        yield said.about(pack, row, file, keyword, what, Edit(*file.source.span(keyword), new.encode()), _short(new))
+        return
+    shown = _short((row.new or "").replace("{value}", file.text(keyword.value)))
+    yield said.about(pack, row, file, keyword, what, *edits, shown=shown)
+
+
+def _edits(row: Row, call: ast.Call, keyword: ast.keyword, file: PyFile) -> tuple[Edit, ...] | None:
+    """What is written in place of an argument; a dictionary that the call has already takes it in."""
+    if keyword in file.lost or keyword.value in file.lost or _may_be_none(keyword.value, file):
+        return None
+    new = (row.new or "").replace("{value}", file.text(keyword.value))
+    name, _, value = new.partition("=")
+    if name == row.name or file.keyword(call, name) is None:
+        return (Edit(*file.source.span(keyword), new.encode()),)
+    return joined(call, keyword, name, value[1:-1], file) if value[:1] == "{" else None
 
 
 def _may_be_none(node: ast.expr, file: PyFile) -> bool:

@@ -1,7 +1,8 @@
 """The rows of a pack, as values: what `packs/<library>/rows.toml` may hold.
 
 The head names the rule that the rows are (`id`, `name`, `summary`), the `packages` whose import makes a file a
-matter of this pack, further `keywords`, and the `[sources]` with address, version and date. Rows are of four kinds:
+matter of this pack, the `keywords` without which the Python rows have nothing to say (otherwise the packages' names),
+and the `[sources]` with address, version and date. Rows are of four kinds:
 
 - `[[names]]`: a dotted name of the library where Python code uses it, or `.name`, a method of its objects;
 - `[[arguments]]`: an argument of a call in Python code, with one of `values` or any, or left out (`missing`);

@@ -26,14 +26,13 @@ def once(pack: Pack, row: Row, file: Document, at: HasSpan | Span, what: str) ->
 
 
 def about(
-    pack: Pack, row: Row, file: Document, at: HasSpan | Span, what: str, edit: Edit | None = None, shown: str = ""
+    pack: Pack, row: Row, file: Document, at: HasSpan | Span, what: str, *edits: Edit, shown: str = ""
 ) -> Finding:
-    """The finding of a row at a place; `edit` is made with `--to npu`, elsewhere it is the advice."""
-    message = f"{what}: {row.note}"
-    if edit is None:
+    """The finding of a row at a place; `edits` are made with `--to npu`, elsewhere they are the advice."""
+    if not edits:
         state = State.HAND if row.state is State.REWRITTEN else row.state
-        return file.report(rule_of(pack), at, state, message, row.fix, subject=row.name)
+        return file.report(rule_of(pack), at, state, f"{what}: {row.note}", row.fix, subject=row.name)
     return file.rewrite(
-        rule_of(pack), at, f"{what} becomes `{shown}`: {row.note}", edit, styles=ONLY_NPU, subject=row.name,
+        rule_of(pack), at, f"{what} becomes `{shown}`: {row.note}", *edits, styles=ONLY_NPU, subject=row.name,
         otherwise=row.fix or f"write `{shown}` where the program runs on NPUs",
     )  # fmt: skip

@@ -43,7 +43,7 @@ def _option(pack: Pack, row: Row, word: Word, follows: Word | None, file: TextFi
         yield said.about(pack, row, file, span, what)
         return
     new = row.new.replace("{value}", value)
-    yield said.about(pack, row, file, span, what, Edit(*span, new.encode()), new)
+    yield said.about(pack, row, file, span, what, Edit(*span, new.encode()), shown=new)
 
 
 def _is_hidden(row: Row, value: str) -> bool:

@@ -16,7 +16,8 @@ RULE = Rule(
     id="PK131",
     name="lightning-accelerator-key",
     summary="the accelerator of Lightning in a dictionary of options",
-    keywords=("lightning",),
+    keywords=(),
+    words=("lightning", "pytorch_lightning", "lightning_fabric"),
 )
 _SAYS = {
     "gpu": "Lightning finds no GPU on an NPU machine and raises an error",

@@ -16,7 +16,8 @@ RULE = Rule(
     id="PK181",
     name="megatron-without-mindspeed",
     summary="a program that starts Megatron without MindSpeed",
-    keywords=("megatron",),
+    keywords=(),
+    words=("megatron",),
 )
 _STARTS = (
     "megatron.core", "megatron.training", "megatron.initialize", "megatron.model", "megatron.inference",

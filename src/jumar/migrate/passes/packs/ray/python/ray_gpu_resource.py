@@ -19,7 +19,8 @@ RULE = Rule(
     id="PK101",
     name="ray-gpu-resource",
     summary="the resource `GPU` in a request to Ray or an answer of it",
-    keywords=("ray",),
+    keywords=(),
+    words=("ray",),
 )
 _ANSWERS = ("ray.cluster_resources", "ray.available_resources", "ray.nodes", "ray._private.state")
 _REQUESTS = ("placement_group", "bundles", "resources", "resources_per_worker", "resources_per_trial")

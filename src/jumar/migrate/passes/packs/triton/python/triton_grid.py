@@ -19,7 +19,8 @@ RULE = Rule(
     id="PK241",
     name="triton-grid",
     summary="the grid and block sizes of a Triton kernel against the cores and memory of an NPU",
-    keywords=("triton",),
+    keywords=(),
+    words=("triton",),
 )
 _MOST_PROGRAMS = 65_535
 _MEMORY = 192 * 1024
