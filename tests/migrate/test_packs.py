@@ -85,3 +85,53 @@ def test_a_module_of_the_project_is_not_the_library(known: Pack, tmp_path: Path)
         )
     }
     assert spoken == {True: False, False: True}
+
+
+def ids(code: str, path: str = "a.py") -> list[str]:
+    result = migrate_bytes(path, code.encode(), Settings())
+    assert result is not None
+    return [finding.id for finding in result.findings if finding.id.startswith("PK")]
+
+
+@pytest.mark.parametrize(
+    "use",
+    ["isinstance(x, AdamW8bit)", "y: AdamW8bit = x", "def f(x: AdamW8bit) -> AdamW8bit: ..."],
+)
+def test_a_name_that_runs_nothing_is_not_reported(use: str) -> None:
+    start = "from bitsandbytes.optim import AdamW8bit\nx = None\n"
+    assert ids(start + use) == []
+    assert ids(start + "AdamW8bit(x)") == ["PK200"]
+
+
+def test_a_second_name_is_reported_where_it_is_made() -> None:
+    assert ids("import bitsandbytes as bnb\ncls = bnb.nn.Linear4bit\n") == ["PK200"]
+
+
+def test_a_note_is_said_once_in_a_file() -> None:
+    launch = "import triton\nfrom kernels import add\ndef run(grid):\n" + "    add[grid](1, BLOCK=64)\n" * 3
+    assert ids(launch) == ["PK241"]
+    assert ids(launch.replace("def run", "import torch_npu  # cores of an npu\ndef run")) == []
+
+
+def test_a_guarded_choice_of_two_communicators_is_left_alone() -> None:
+    """A program that imports the counterpart already, under the same name, supports both."""
+    code = (
+        "if npu:\n    from vllm_ascend.distributed.device_communicators.pyhccl import PyHcclCommunicator as Comm\n"
+        "else:\n    from vllm.distributed.device_communicators.pynccl import PyNcclCommunicator as Comm\n"
+        "Comm(1)\n"
+    )
+    assert ids(code) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("sudo ray start --head --num-gpus=4", ["PK100"]),
+        ("ray start --num-gpus 0", []),
+        ("myray start --num-gpus 4", []),
+        ("ray stop --num-gpus 4", []),
+        ("ray job submit --entrypoint-num-gpus 1 -- python a.py", ["PK100"]),
+    ],
+)
+def test_options_belong_to_their_command(line: str, expected: list[str]) -> None:
+    assert ids(line + "\n", "a.sh") == expected

@@ -57,6 +57,12 @@ class Run:
     """What the error said."""
 
 
+_CLAIMS = {
+    Support.FULL: "says supported",
+    Support.LIMITED: "names limits",
+    Support.PARTLY: "says that it may run on the CPU",
+    Support.FALLBACK: "says that it may run on the CPU",
+}
 _PRODUCTS = ("A2", "A3", "950")
 _PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_", "sparse": "sparse_"}
 _OPERATIONS = {"torch", "Tensor", "torch.Tensor", "torch.nn", "torch.nn.functional"}
@@ -154,7 +160,7 @@ def _listed(name: str, version: str, column: int, kernel: bool | None) -> Verdic
     support = Support.LIMITED if "l" in flags else Support.FULL
     if "c" in flags:
         support = Support.PARTLY if kernel or name.startswith("torch.optim.") else Support.FALLBACK
-    return Verdict(support, where, f"says {support.value}", dtypes)
+    return Verdict(support, where, _CLAIMS[support], dtypes)
 
 
 @cache
