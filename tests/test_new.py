@@ -95,6 +95,22 @@ def test_a_rule_gets_the_next_free_id(
         new.main(["rule", "CudaThing"], tmp_path)
 
 
+def test_pack(new: New) -> None:
+    root = new("pack", "fish_net")
+    code = (
+        "from jumar.migrate.rule import units; print([(u.rule.name, u.rule.id, u.family) for u in units('fish_net')])"
+    )
+    name, id_ = "fish-net-on-npus", _first_id(root / "src/jumar/migrate/passes/packs/fish_net/rows.toml")
+    assert f"('{name}', '{id_}', 'fish_net')" in _python(root, "-c", code)
+    assert "8 passed" in _python(
+        root, "-m", "pytest", "-q", "-p", "no:randomly", "tests/migrate/test_pages.py", "-k", name
+    )
+
+
+def _first_id(rows: Path) -> str:
+    return str(tomllib.loads(rows.read_text("utf-8"))["id"])
+
+
 def test_rule(new: New) -> None:
     root = new("rule", "cuda-thing")
     _lints(root, "src/jumar/migrate/passes/torch/python/cuda_thing.py")

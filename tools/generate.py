@@ -18,7 +18,7 @@ from jumar.cloud import target
 from jumar.core.finding import State
 from jumar.emulate import coverage
 from jumar.migrate import config
-from jumar.migrate.rule import FAMILIES, units
+from jumar.migrate.rule import families, units
 from jumar.migrate.settings import Settings
 from jumar.report import json, plan_json, proof, roadmap
 from jumar.runtime import variables
@@ -147,7 +147,7 @@ def _option(param: click.Option) -> str:
 def rules_page() -> str:
     known = pages.pages()
     parts = [f"# Rules\n\n{NOTE}", "`safe` changes are made by `--write`, `ask` ones also need `--unsafe`.\n"]
-    for family in FAMILIES:
+    for family in families():
         rows = [
             _rule_row(unit.rule.id, unit.rule.name, unit.rule.safety, unit.rule.summary, known)
             for unit in units(family)

@@ -90,3 +90,13 @@ def test_a_sample_of_the_operator_database(emulator: None, machine: str) -> None
 def test_unknown_operator_is_an_error(emulator: None, machine: str) -> None:
     done = _run("opinfo.py", machine, "--only", "ad")
     assert (done.returncode, done.stderr.splitlines()[-1]) == (2, "error: not in the database: ad")
+
+
+@pytest.mark.slow
+def test_evidence_on_apis_is_what_happens_again(emulator: None, machine: str) -> None:
+    """Rows of each kind in data/api_evidence.json, run anew: one that differs makes `--check` fail."""
+    rows = ("torch.nn.MaxPool1d", "torch.func.jvp", "Tensor.lgamma", "torch.linalg.solve", "Tensor.smm", "Tensor.add_")
+    done = _run("refresh_api_evidence.py", machine, "--only", ",".join(rows), "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    unknown = _run("refresh_api_evidence.py", machine, "--only", "torch.no_such_function", "--check")
+    assert unknown.returncode == 2 and "no such API in the tables: torch.no_such_function" in unknown.stderr

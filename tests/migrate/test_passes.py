@@ -24,14 +24,14 @@ def test_the_engine_imports_no_pass(path: Path) -> None:
 
 def test_passes_are_named_after_their_folders() -> None:
     folders = {path.parent.name for path in (TOP / "passes").glob("*/hooks.py")}
-    assert {one.name for one in rule.passes()} == folders == {"cloud", "mindspore", "multicard", "torch"}
+    assert {one.name for one in rule.passes()} == folders == {"cloud", "mindspore", "multicard", "packs", "torch"}
 
 
 @pytest.mark.parametrize(
     ("settings", "wanted"),
     [
-        (Settings(), {"torch", "mindspore"}),
-        (Settings(multi_card=True), {"torch", "mindspore", "multicard"}),
+        (Settings(), {"packs", "torch", "mindspore"}),
+        (Settings(multi_card=True), {"packs", "torch", "mindspore", "multicard"}),
         (Settings(multi_card=True, cloud=Cloud("train.py")), {"cloud"}),
     ],
 )

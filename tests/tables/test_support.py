@@ -7,7 +7,7 @@ import re
 import pytest
 
 from jumar.tables.load import table
-from jumar.tables.support import Support, judge, nearest, product
+from jumar.tables.support import Outcome, Run, Support, judge, nearest, product
 
 
 def test_api_table_is_well_formed() -> None:
@@ -51,15 +51,20 @@ def test_nearest_table(torch: str, expected: str) -> None:
     ("name", "chip", "expected"),
     [
         ("torch.nn.Linear", "910B3", Support.FULL),
-        ("torch.nn.RNN", "910B3", Support.UNSUPPORTED),
+        ("torch.nn.RNN", "910B3", Support.DISPUTED),
+        ("torch.func.jvp", "910B3", Support.DISPUTED),
+        ("torch.Tensor.smm", "910B3", Support.UNSUPPORTED),
+        ("torch.distributed.tensor.parallel.parallelize_module", "910B3", Support.UNSUPPORTED),
+        ("torch.sgn", "910B3", Support.FALLBACK),
+        ("torch.linalg.solve", "910B3", Support.FALLBACK),
         ("torch.nn.GRU", "910B3", Support.LIMITED),
         ("torch.lgamma", "910B3", Support.FALLBACK),
         ("torch.distributions.Gamma", "910B3", Support.FALLBACK),
         ("torch.std", "910B3", Support.PARTLY),
         ("torch.optim.Adam", "910B3", Support.PARTLY),
-        ("torch.nn.functional.adaptive_max_pool2d", "910B3", Support.UNTRIED),
-        ("torch.nn.AvgPool3d", "910B3", Support.UNTRIED),
-        ("torch.Tensor.to_sparse_csr", "910B3", Support.UNSUPPORTED),
+        ("torch.nn.functional.adaptive_max_pool2d", "910B3", Support.DISPUTED),
+        ("torch.nn.MaxUnpool3d", "910B3", Support.UNTRIED),
+        ("torch.Tensor.to_sparse_csr", "910B3", Support.FALLBACK),
         ("torch.scatter_reduce", "310P3", Support.UNSUPPORTED),
         ("torch.lgamma", "310P3", Support.FALLBACK),
     ],
@@ -80,3 +85,42 @@ def test_nothing_is_known_against_it(name: str, chip: str) -> None:
 def test_the_table_that_spoke_is_named() -> None:
     verdict = judge("torch.nn.RNN", "2.8.0", "910B3")
     assert verdict is not None and verdict.table == "the vendor's table for torch 2.7.1 on A2"
+    assert verdict.claim == "says unsupported"
+
+
+EVIDENCE = table("api_evidence.json")
+
+
+def test_every_run_is_recorded_with_its_versions() -> None:
+    assert list(EVIDENCE["apis"]) == sorted(EVIDENCE["apis"])
+    assert EVIDENCE["source"] and EVIDENCE["tool"] and re.fullmatch(r"\d{4}-\d\d-\d\d", EVIDENCE["date"])
+    assert re.fullmatch(r"2\.\d+\.\d+", EVIDENCE["torch_npu"]) and EVIDENCE["torch"] == EVIDENCE["torch_npu"]
+    for name, text in EVIDENCE["apis"].items():
+        outcome, _, words = text.partition(": ")
+        assert outcome in list(Outcome) and bool(words) == (outcome in ("refused", "failed")), name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "torch.nn.utils.rnn.pack_padded_sequence", "torch.nn.utils.rnn.pad_packed_sequence", "torch.nn.MaxPool1d",
+        "torch.nn.functional.gumbel_softmax", "torch.nn.TransformerDecoder", "torch.func.jvp", "torch.export.export",
+    ],
+)  # fmt: skip
+def test_what_ran_is_not_called_unsupported(name: str) -> None:
+    """The vendor's table says no to all of these, and the emulator runs them: the verdict holds both."""
+    verdict = judge(name, EVIDENCE["torch"], "910B3")
+    assert verdict is not None and verdict.support is Support.DISPUTED
+    assert verdict.claim == "says unsupported" and verdict.run == Run(Outcome.RAN, EVIDENCE["torch_npu"])
+
+
+def test_no_claim_of_unsupported_contradicts_a_run() -> None:
+    for name, text in EVIDENCE["apis"].items():
+        verdict = judge(name, EVIDENCE["torch"], "910B3")
+        if verdict is not None and text in ("ran", "fell back"):
+            assert verdict.support is not Support.UNSUPPORTED, name
+
+
+def test_a_run_on_one_chip_says_nothing_of_an_older_one() -> None:
+    verdict = judge("torch.scatter_reduce", "2.13.0", "310P3")
+    assert verdict is not None and verdict.support is Support.UNSUPPORTED and verdict.run is None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from jumar.core.compat import dataclass
-
 import os
 import shutil
 import tempfile
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumar.app.talk import Tell, silent
+from jumar.core.compat import dataclass
 
 if TYPE_CHECKING:
     from jumar.core.finding import Finding, Where

@@ -55,6 +55,8 @@ class Document:
         """Imports wanted by a finding's edits, by the finding's identity."""
         self.covered: list[Span] = []
         """Places that some rule has spoken about."""
+        self.notes: set[str] = set()
+        """What is said once in a file, and has been."""
 
     def span(self, at: HasSpan | Span) -> Span:
         return at if isinstance(at, tuple) else self.source.span(at)

@@ -6,14 +6,13 @@ question about one, and the second and every further mention of a package in one
 
 from __future__ import annotations
 
-from jumar.core.compat import zip
-
 import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from jumar.core.compat import zip
 from jumar.core.finding import Finding, Level, Safety, State
 from jumar.migrate.result import FileResult
 from jumar.tables import effort

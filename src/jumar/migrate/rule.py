@@ -10,12 +10,14 @@ Each yields `Finding`s, made with `file.rewrite(...)` and `file.report(...)`.
 
 A **pass** is a folder under `passes/` with everything that is known about one subject. Its rules lie in one folder
 for each language (`passes/torch/shell/`), and `hooks.py` declares `PASS = Pass(...)`: what the engine asks of it.
-The engine itself knows no rule and no library. Both are found by their place; there is no list to edit.
+The engine itself knows no rule and no library. Both are found by their place; there is no list to edit. A **pack**
+(`passes/packs/ray/`) is smaller: rows and rules for one library, which the pass `packs` brings.
 """
 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib
 import importlib.util
 import pkgutil
@@ -36,7 +38,7 @@ from jumar.migrate.settings import Facts, Settings
 LANGUAGES = ("python", "shell", "config", "requirements", "native")
 """The folders for rules in a pass."""
 FAMILIES = ("python", "mindspore", "shell", "config", "requirements", "native", "cloud")
-"""The folders of pages under `docs/rules`, in the order of the reference page."""
+"""The folders of pages under `docs/rules`, in the order of the reference page; those of packs follow."""
 PASSES = "jumar.migrate.passes"
 
 Visitor = Callable[..., Iterator[Finding]]
@@ -117,6 +119,8 @@ class Pass:
     """Further files that the new text needs."""
     telling: Callable[[str], str | None] = lambda text: None
     """The first word in a text of another language that makes it worth a closer look."""
+    more: Callable[[str], tuple[Unit, ...]] = lambda language: ()
+    """Rules for a language that lie elsewhere, each with its own folder of pages."""
 
 
 NO_PASS = Pass("")
@@ -173,16 +177,23 @@ def units(family: str, extra: tuple[str, ...] = ()) -> tuple[Unit, ...]:
         unit
         for one in passes()
         for language in LANGUAGES
-        if family == (one.area or language)
         for unit in _units(one, language, extra)
+        if unit.family == family
     ]
     own = [Unit(rule, "python") for rule in OWN] if family == "python" else []
-    return tuple(sorted([*own, *from_passes], key=lambda unit: unit.rule.id))
+    distinct = {unit.rule.id: unit for unit in reversed([*own, *from_passes])}
+    return tuple(sorted(distinct.values(), key=lambda unit: unit.rule.id))
+
+
+def families() -> tuple[str, ...]:
+    """The folders of pages under `docs/rules`: those of the passes, then those of packs."""
+    packs = {unit.family for one in passes() for language in LANGUAGES for unit in one.more(language)}
+    return (*FAMILIES, *sorted(packs))
 
 
 def all_rules() -> list[Unit]:
     """Every rule of every language, for `--list`, the reference pages and their tests."""
-    return [unit for family in FAMILIES for unit in units(family)]
+    return [unit for family in families() for unit in units(family)]
 
 
 @cache
@@ -194,10 +205,12 @@ def _units(one: Pass, language: str, extra: tuple[str, ...]) -> tuple[Unit, ...]
     if one.takes_plugins and language == "python":
         modules += [point.load() for point in entry_points("jumar.rules")]
         modules += [_load(path) for path in extra]
-    return tuple(_unit(module, one.area or language, one) for module in modules if hasattr(module, "RULE"))
+    own = (unit_of(module, one.area or language, one) for module in modules if hasattr(module, "RULE"))
+    return (*own, *(dataclasses.replace(unit, owner=one) for unit in one.more(language)))
 
 
-def _unit(module: ModuleType, family: str, owner: Pass) -> Unit:
+def unit_of(module: ModuleType, family: str, owner: Pass = NO_PASS) -> Unit:
+    """The rule that a module declares, with its functions."""
     rule: Any = module.RULE
     if not isinstance(rule, Rule):
         raise UserError(f"`RULE` in `{module.__name__}` is not a `jumar.migrate.rule.Rule`")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from jumar.core.compat import dataclass
-
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cache
 from typing import Any
 
+from jumar.core.compat import dataclass
 from jumar.tables.load import table
 
 

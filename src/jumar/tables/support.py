@@ -1,8 +1,13 @@
-"""Is an API of torch supported on a chip with a torch version: the vendor's table, the kernels, and the wheel."""
+"""Is an API of torch supported on a chip with a torch version: the vendor's table, the kernels, the wheel, and runs.
+
+Three of these are claims. The fourth is an experiment: the real torch_npu ran the API on an emulated card
+(tools/refresh_api_evidence.py). Where a claim and the experiment disagree, the verdict holds both.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 
 from jumar.core.compat import StrEnum, dataclass
@@ -12,6 +17,7 @@ from jumar.tables.load import table
 class Support(StrEnum):
     UNSUPPORTED = "unsupported"
     UNTRIED = "not listed as supported, but has a kernel"
+    DISPUTED = "not listed as supported, but ran"
     FALLBACK = "runs on the CPU"
     PARTLY = "runs on the CPU for some data types"
     LIMITED = "limited"
@@ -24,10 +30,39 @@ class Verdict:
 
     support: Support
     table: str
+    claim: str = ""
+    """What that table says of it."""
     dtypes: tuple[str, ...] = ()
     """Only these data types, when the table names some."""
+    run: Run | None = None
+    """What happened when it ran on the emulated card; None when it has not."""
 
 
+class Outcome(StrEnum):
+    RAN = "ran"
+    FELL_BACK = "fell back"
+    """torch_npu ran it on the CPU."""
+    REFUSED = "refused"
+    """The emulator does not have it, which says nothing about a card."""
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One row of the experiment."""
+
+    outcome: Outcome
+    torch_npu: str
+    words: str = ""
+    """What the error said."""
+
+
+_CLAIMS = {
+    Support.FULL: "says supported",
+    Support.LIMITED: "names limits",
+    Support.PARTLY: "says that it may run on the CPU",
+    Support.FALLBACK: "says that it may run on the CPU",
+}
 _PRODUCTS = ("A2", "A3", "950")
 _PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_", "sparse": "sparse_"}
 _OPERATIONS = {"torch", "Tensor", "torch.Tensor", "torch.nn", "torch.nn.functional"}
@@ -60,6 +95,39 @@ def nearest(torch: str) -> str:
 @cache
 def judge(name: str, torch: str, chip: str) -> Verdict | None:
     """The verdict on `torch.…` or `Tensor.…`; None when nothing is known against it."""
+    claimed = _claimed(name, torch, chip)
+    found = run(_long(name)) if product(chip) != "other" else None
+    if found is None or found.outcome is Outcome.REFUSED:
+        return claimed
+    if claimed is None:
+        if found.outcome is not Outcome.FELL_BACK:
+            return None
+        return Verdict(Support.FALLBACK, "the vendor's tables", "do not list it as running on the CPU", run=found)
+    return replace(claimed, support=_weighed(claimed.support, found.outcome), run=found)
+
+
+@cache
+def run(name: str) -> Run | None:
+    """What happened to an API on the emulated card."""
+    raw = table("api_evidence.json")
+    text = raw["apis"].get(name)
+    if text is None:
+        return None
+    outcome, _, words = text.partition(": ")
+    return Run(Outcome(outcome), raw["torch_npu"], words)
+
+
+def _weighed(claimed: Support, outcome: Outcome) -> Support:
+    """A claim and an experiment together. One that fails has met a limit of some kind: the claim stays."""
+    if outcome is Outcome.FELL_BACK:
+        return Support.PARTLY if claimed is Support.PARTLY else Support.FALLBACK
+    if outcome is Outcome.RAN and claimed in (Support.UNSUPPORTED, Support.UNTRIED):
+        return Support.DISPUTED
+    return Support.PARTLY if outcome is Outcome.RAN and claimed is Support.FALLBACK else claimed
+
+
+def _claimed(name: str, torch: str, chip: str) -> Verdict | None:
+    """What the vendor's table, the kernels and the wheel say."""
     kind, name = product(chip), _long(name)
     kernel = _kernel(name, torch, kind)
     if kind != "other":
@@ -70,7 +138,7 @@ def judge(name: str, torch: str, chip: str) -> Verdict | None:
         return None
     where = f"torch_npu for torch {torch} on {kind if kind != 'other' else chip}"
     is_known = _operator(name) in table("op_support.json")["operators"]
-    return Verdict(Support.UNSUPPORTED if is_known and kind == "other" else Support.FALLBACK, where)
+    return Verdict(Support.UNSUPPORTED if is_known and kind == "other" else Support.FALLBACK, where, "has no kernel")
 
 
 def _listed(name: str, version: str, column: int, kernel: bool | None) -> Verdict | None:
@@ -86,13 +154,13 @@ def _listed(name: str, version: str, column: int, kernel: bool | None) -> Verdic
         if owner is not None and owner[column] == "1":
             return None
         if kernel is None:
-            return Verdict(Support.UNSUPPORTED, where)
-        return Verdict(Support.UNTRIED if kernel else Support.FALLBACK, where)
+            return Verdict(Support.UNSUPPORTED, where, "says unsupported")
+        return Verdict(Support.UNTRIED if kernel else Support.FALLBACK, where, "says unsupported")
     flags = row[3 : types.start() + 3] if types else row[3:]
     support = Support.LIMITED if "l" in flags else Support.FULL
     if "c" in flags:
         support = Support.PARTLY if kernel or name.startswith("torch.optim.") else Support.FALLBACK
-    return Verdict(support, where, dtypes)
+    return Verdict(support, where, _CLAIMS[support], dtypes)
 
 
 @cache

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from jumar.core.compat import StrEnum, dataclass
-
 from collections import Counter
 from collections.abc import Sequence
+
+from jumar.core.compat import StrEnum, dataclass
 
 
 class End(StrEnum):

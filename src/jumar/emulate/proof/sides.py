@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from jumar.core.compat import dataclass
-
 import json
 import os
 import sys
@@ -13,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from jumar.core.compat import dataclass
 from jumar.emulate import command as commands
 from jumar.emulate.glue import build, probe
 from jumar.emulate.proof import modules

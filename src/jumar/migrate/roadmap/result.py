@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from jumar.core.compat import StrEnum, dataclass
-
 from collections.abc import Iterable
+
+from jumar.core.compat import StrEnum, dataclass
 
 
 class Kind(StrEnum):

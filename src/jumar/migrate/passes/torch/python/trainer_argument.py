@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
 from jumar.migrate.document import WRITTEN_STYLES
-from jumar.migrate.passes.torch import shapes, targets
+from jumar.migrate.passes.torch import shapes
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 
@@ -18,7 +18,8 @@ RULE = Rule(
     keywords=("tf32", "no_cuda", "apex_fused", "_8bit", "_4bit", "paged_", "torch_fused", "multi_gpu"),
 )
 _BITSANDBYTES = ("adamw_bnb_8bit", "adamw_8bit", "lion_8bit", "ademamix_8bit", "rmsprop_bnb", "ademamix")
-_NPU_ADAMW = "adamw_torch_npu_fused"
+_ADAMW = "adamw_torch"
+# Not `adamw_torch_npu_fused`: the Trainer calls `model.zero_grad()`, which does not reach its joined gradients (PK120).
 
 
 def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
@@ -26,18 +27,18 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
     if not isinstance(value, str) or "_" not in value or " " in value or shapes.is_text(node, file):
         return
     if value == "adamw_apex_fused":
-        edits = file.in_string(node, value, _NPU_ADAMW)
-        message = f"optimizer `{value}` becomes `{_NPU_ADAMW}`"
-        if edits and not targets.is_agnostic(file):
+        edits = file.in_string(node, value, _ADAMW)
+        message = f"optimizer `{value}` becomes `{_ADAMW}`: apex is compiled for CUDA"
+        if edits:
             yield file.rewrite(RULE, node, message, *edits, subject=value, styles=WRITTEN_STYLES)
         else:
-            yield file.report(RULE, node, State.HAND, message, "choose it by device", subject=value)
+            yield file.report(RULE, node, State.HAND, message, f"write `{_ADAMW}`", subject=value)
     elif value == "adamw_torch_fused":
-        message = f"`{value}` works on NPUs; `{_NPU_ADAMW}` is their own fused form"
+        message = f"`{value}` works on NPUs, but not together with fp16 loss scaling"
         yield file.report(RULE, node, State.BENIGN, message, subject=value)
     elif value in _BITSANDBYTES or value.startswith(("paged_adamw", "paged_lion", "rmsprop_bnb")):
         message = f"optimizer `{value}` comes from bitsandbytes, which has no NPU backend"
-        yield file.report(RULE, node, State.UNSUPPORTED, message, f"write `{_NPU_ADAMW}`", subject=value)
+        yield file.report(RULE, node, State.UNSUPPORTED, message, f"write `{_ADAMW}`", subject=value)
 
 
 def visit_keyword(node: ast.keyword, file: PyFile) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """Functions and layers of torch that are unsupported, or run on the CPU, for the chosen torch version and chip.
 
-The vendor's table per torch version and product, the kernels of op-plugin, and the operators of the published wheel.
+The vendor's table per torch version and product, the kernels of op-plugin, the operators of the published wheel, and
+runs on the emulated card; where these disagree, the finding says so.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from jumar.core.finding import Finding, State
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
-from jumar.tables.support import Support, Verdict, judge
+from jumar.tables.support import Outcome, Support, Verdict, judge
 from jumar.tables.torch_names import torch_name
 
 RULE = Rule(
@@ -36,6 +37,7 @@ _STATES = {
     Support.FALLBACK: State.FALLBACK,
     Support.PARTLY: State.BENIGN,
     Support.UNTRIED: State.BENIGN,
+    Support.DISPUTED: State.BENIGN,
     Support.LIMITED: State.BENIGN,
 }
 _TYPES = {"float16": "fp16", "half": "fp16", "float32": "fp32", "float": "fp32", "long": "int64", "int": "int32"}
@@ -79,16 +81,29 @@ def _finding(node: ast.expr, name: str, verdict: Verdict, file: PyFile) -> Findi
         Support.FALLBACK: "runs on the CPU",
         Support.PARTLY: "runs on the CPU for some data types",
         Support.UNTRIED: "is not listed as supported, though torch_npu has a kernel for it",
+        Support.DISPUTED: "is not listed as supported, though it runs",
         Support.LIMITED: "has limits",
     }
     fix = {
         Support.UNSUPPORTED: "use another function, or do this part on the CPU (`.cpu()` before, `.to(device)` after)",
         Support.FALLBACK: "it works, but copies to the CPU and back: keep it out of the training loop",
         Support.UNTRIED: "compare its result with the CPU once",
+        Support.DISPUTED: "confirm it on your card: compare its result with the CPU once",
         Support.LIMITED: "check the vendor's table before you rely on it",
     }
-    message = f"`{name}` {said[verdict.support]} ({verdict.table})"
+    message = f"`{name}` {said[verdict.support]} ({verdict.table} {verdict.claim}; {_experiment(verdict)})"
     return file.report(RULE, node, _STATES[verdict.support], message, fix.get(verdict.support), subject=name)
+
+
+def _experiment(verdict: Verdict) -> str:
+    """What a run on the emulated card adds to the claim of a table."""
+    run = verdict.run
+    if run is None:
+        return "not tried on the emulator"
+    with_version = f"on the emulator with torch_npu {run.torch_npu}"
+    if run.outcome is Outcome.FAILED:
+        return f"it also failed {with_version}: {run.words}"
+    return f"it {'ran on the CPU' if run.outcome is Outcome.FELL_BACK else 'ran'} {with_version}"
 
 
 def _wrong_type(node: ast.expr, name: str, dtype: str, verdict: Verdict, file: PyFile) -> Finding:

@@ -1,0 +1,1 @@
+"""accelerate on NPUs."""

@@ -1,0 +1,1 @@
+"""bitsandbytes: no NPU backend in its released wheels."""

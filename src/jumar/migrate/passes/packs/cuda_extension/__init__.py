@@ -1,0 +1,1 @@
+"""CUDA sources that are compiled by the program."""

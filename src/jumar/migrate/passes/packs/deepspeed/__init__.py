@@ -1,0 +1,1 @@
+"""DeepSpeed on NPUs: its accelerator `npu` is part of it."""

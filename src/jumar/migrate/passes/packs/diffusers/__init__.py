@@ -1,0 +1,1 @@
+"""diffusers on NPUs."""

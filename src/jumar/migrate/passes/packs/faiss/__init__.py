@@ -1,0 +1,1 @@
+"""faiss on NPUs: the CPU build."""

@@ -1,0 +1,1 @@
+"""Lightning on NPUs: there is no accelerator for them."""

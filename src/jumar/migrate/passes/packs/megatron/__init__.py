@@ -1,0 +1,1 @@
+"""Megatron on NPUs: MindSpeed patches it."""

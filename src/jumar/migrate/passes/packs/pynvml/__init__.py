@@ -1,0 +1,1 @@
+"""NVML: reading the state of NVIDIA cards."""

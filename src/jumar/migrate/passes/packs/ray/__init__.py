@@ -1,0 +1,1 @@
+"""Ray: NPUs are a resource named `NPU`."""

@@ -1,0 +1,1 @@
+"""Traps of torch_npu itself, in code that calls it already."""

@@ -1,0 +1,1 @@
+"""Transformer Engine: layers with CUDA kernels."""

@@ -1,0 +1,1 @@
+"""transformers on NPUs: the Trainer and its optimizers."""

@@ -1,0 +1,1 @@
+"""Triton on NPUs: triton-ascend."""

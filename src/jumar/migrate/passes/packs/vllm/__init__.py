@@ -1,0 +1,1 @@
+"""vLLM on NPUs: the plug-in vllm-ascend."""
