@@ -25,13 +25,16 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jumar.core import discover
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Safety
 from jumar.core.source import Source
 from jumar.migrate.settings import Facts, Settings
+
+if TYPE_CHECKING:
+    from jumar.migrate.pyfile import PyFile
 
 LANGUAGES = ("python", "shell", "config", "requirements", "native")
 """The folders for rules in a pass."""
@@ -109,6 +112,8 @@ class Pass:
     takes_plugins: bool = False
     """Do the user's own rules and those of installed plug-ins run with it?"""
     imports: Imports | None = None
+    settle: Callable[[PyFile, list[Finding]], list[Finding]] = lambda file, found: found
+    """What its rules said about a Python file, once it is decided what stays together."""
     prepare: Callable[[Facts, Iterable[bytes]], Facts] = lambda facts, texts: facts
     """What it must know of the whole project, from the texts of all Python files."""
     wrote: Callable[[Source], bool] = lambda source: False

@@ -26,6 +26,8 @@ class Facts:
     """Such names of methods that do move their object to a device."""
     own_modules: frozenset[str] = frozenset()
     """Top-level module names that lie in the project and so hide packages of the same name."""
+    kernels: frozenset[str] = frozenset()
+    """Functions and classes of the project that start a kernel which only CUDA has."""
     packages: frozenset[str] = frozenset()
     """Folders that hold an `__init__.py`, as paths of the same kind as those of the files."""
 

@@ -48,7 +48,10 @@ def round_of_rules(source: Source, settings: Settings, active: Sequence[Unit]) -
     except UNPARSABLE as error:
         return Round([_unparsed(source, error)], [])
     file = PyFile(source, settings, tree, wanted_types(active))
-    found, chosen = engine.settled(source, run_rules(file, active), settings)
+    said = list(run_rules(file, active))
+    for owner in dict.fromkeys(unit.owner for unit in active):
+        said = owner.settle(file, said)
+    found, chosen = engine.settled(source, said, settings)
     for added in _imports(file, active, chosen):
         found.append(added)
         chosen.append(added)

@@ -24,6 +24,7 @@ _STRING_TESTS = {
     "startswith", "endswith", "removeprefix", "removesuffix", "strip", "lstrip", "rstrip", "split", "rsplit",
     "partition", "rpartition", "replace", "count", "find", "index", "rfind",
 }  # fmt: skip
+OWN_WORD = "the program's own word"
 _DEVICE_WORD = re.compile(r"dev(ice)?s?($|_|[A-Z])|(^|_)dev(ice)?|device|accelerator|map_location|placement", re.I)
 
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from jumar.core.source import Source
-from jumar.migrate.passes.torch import markers, owners
+from jumar.migrate.passes.torch import kernels, markers, owners
 from jumar.migrate.passes.torch.python import torch_npu_import
 from jumar.migrate.passes.torch.styles import agnostic
+from jumar.migrate.passes.torch.units.settle import settle
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import After, Imports, NewFile, Pass
-from jumar.migrate.settings import Style
+from jumar.migrate.settings import Facts, Style
 
 IMPORTS = Imports(torch_npu_import.RULE, after="torch")
+
+
+def prepare(facts: Facts, texts: Iterable[bytes]) -> Facts:
+    """What must be known of the whole project."""
+    known = list(texts)
+    return kernels.prepare(owners.prepare(facts, known), known)
 
 
 def wrote(source: Source) -> bool:
@@ -34,7 +43,8 @@ PASS = Pass(
     is_wanted=lambda settings: settings.cloud is None,
     takes_plugins=True,
     imports=IMPORTS,
-    prepare=owners.prepare,
+    settle=settle,
+    prepare=prepare,
     wrote=wrote,
     files=files,
     telling=markers.found,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, Safety, State
@@ -63,6 +62,6 @@ def _left(node: ast.expr, name: str, file: PyFile) -> Finding:
     if kept is None or not kept.edits:
         return found
     # `c.get_arch_list()` after `import torch.cuda as c`: the import moves, so the old name is written out.
-    rewritten = file.rewrite(RULE, node, what, *kept.edits, needs=kept.needs)
-    file.needs[id(found := dataclasses.replace(found, edits=rewritten.edits, safety=Safety.SAFE))] = kept.needs
-    return found
+    written = file.amended(found, edits=kept.edits, safety=Safety.SAFE)
+    file.needs[id(written)] = kept.needs
+    return written

@@ -1,0 +1,158 @@
+"""What exists already stays: a case for CUDA that has a case for NPUs beside it gets no twin.
+
+The cases are branches of `if` and of ternaries, early returns, `or`, keys, members of lists and enums, patterns of
+`match`, handlers of `try`, and functions or classes that are there once for each device.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from jumar.migrate.passes.torch.units.reach import DEFINITIONS, block_of, exits
+from jumar.migrate.pyfile import PyFile
+
+NPU = re.compile(r"(?<![A-Za-z])(?:npus?|torch_?npu|hccl)(?![A-Za-z])|ascend", re.I)
+_CUDA = re.compile(r"(?<![A-Za-z])(?:cuda|gpus?|nccl)(?![A-Za-z])|is_?cuda", re.I)
+
+
+def has_twin(node: ast.AST, file: PyFile) -> bool:
+    """Do NPUs have a case of their own beside the one in which `node` stands?"""
+    at, up = node, file.parent(node)
+    while up is not None:
+        check = _CHECKS.get(type(up))
+        if check is not None and check(up, at, file):
+            return True
+        if isinstance(at, ast.stmt) and _beside(at, file):
+            return True
+        at, up = up, file.parent(up)
+    return False
+
+
+def _says(pattern: re.Pattern[str], node: ast.AST, file: PyFile) -> bool:
+    return isinstance(node, (ast.expr, ast.stmt)) and node not in file.lost and bool(pattern.search(file.text(node)))
+
+
+def _asks_npu(test: ast.expr, file: PyFile) -> bool | None:
+    """Is a test true only on NPUs (True), only elsewhere (False), or does it not tell them apart?"""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        answer = _asks_npu(test.operand, file)
+        return None if answer is None else not answer
+    if isinstance(test, ast.BoolOp):
+        answers = {_asks_npu(value, file) for value in test.values}
+        if isinstance(test.op, ast.And):
+            return next((answer for answer in (True, False) if answer in answers), None)
+        return True if answers == {True} else None
+    if not _says(NPU, test, file) or _says(_CUDA, test, file):
+        return None
+    if isinstance(test, ast.Compare):
+        if isinstance(test.ops[0], (ast.NotEq, ast.NotIn)):
+            return False
+        if isinstance(test.ops[0], ast.Is) and getattr(test.comparators[0], "value", 1) is None:
+            return False
+    return True
+
+
+def _in_or(up: ast.AST, at: ast.AST, file: PyFile) -> bool:
+    assert isinstance(up, ast.BoolOp)
+    others = [value for value in up.values if value is not at]
+    if isinstance(up.op, ast.Or):
+        return any(_says(NPU, value, file) for value in others) and _says(_CUDA, at, file)
+    return any(_asks_npu(value, file) is False for value in others)
+
+
+def _among(up: ast.AST, at: ast.AST, file: PyFile) -> bool:
+    """`("cuda", "npu")`: is the new word there already?"""
+    assert isinstance(up, (ast.List, ast.Tuple, ast.Set))
+    return _is_listed(at, [item for item in up.elts if item is not at], file)
+
+
+def _is_listed(at: ast.AST, others: list[ast.expr], file: PyFile) -> bool:
+    if not _says(_CUDA, at, file):
+        return False
+    words = {item.value for item in others if isinstance(item, ast.Constant) and isinstance(item.value, str)}
+    if isinstance(at, ast.Constant) and isinstance(at.value, str):
+        return at.value.replace("cuda", "npu").replace("nccl", "hccl").replace("CUDA", "NPU") in words
+    return any(_says(NPU, item, file) and not _says(_CUDA, item, file) for item in others)
+
+
+def _in_dict(up: ast.AST, at: ast.AST, file: PyFile) -> bool:
+    assert isinstance(up, ast.Dict)
+    pairs = [(key, value) for key, value in zip(up.keys, up.values, strict=True) if key is not None]
+    key = next((key for key, value in pairs if at in (key, value)), None)
+    return key is not None and _is_listed(key, [other for other, _ in pairs if other is not key], file)
+
+
+def _in_if(up: ast.AST, at: ast.AST, file: PyFile) -> bool:
+    assert isinstance(up, (ast.If, ast.IfExp))
+    answer = _asks_npu(up.test, file)
+    other = up.orelse if isinstance(up.orelse, list) else [up.orelse]
+    if at in other:
+        return answer is True
+    if at is not up.test and answer is not None:
+        return answer is False
+    return _says(_CUDA, up.test, file) and not _says(NPU, up.test, file) and _leads_to_npu(other, file)
+
+
+def _leads_to_npu(other: list[ast.stmt] | list[ast.expr], file: PyFile) -> bool:
+    """Does one of the further cases of a chain ask for NPUs, or the last one take them?"""
+    while len(other) == 1 and isinstance(other[0], (ast.If, ast.IfExp)):
+        chain = other[0]
+        if _asks_npu(chain.test, file):
+            return True
+        other = chain.orelse if isinstance(chain.orelse, list) else [chain.orelse]
+    return len(other) <= 3 and any(_says(NPU, one, file) and not _says(_CUDA, one, file) for one in other)
+
+
+def _beside(at: ast.stmt, file: PyFile) -> bool:
+    """Statements of the same block: `if npu: return …` before, `if npu: …` for `if cuda: …`, twin definitions."""
+    block = block_of(at, file)
+    if len(block) < 2:
+        return False
+    if isinstance(at, DEFINITIONS):
+        names = {one.name for one in block if isinstance(one, DEFINITIONS)}
+        new = re.sub("cuda", "npu", re.sub("Cuda", "Npu", at.name.replace("CUDA", "NPU")))
+        return new != at.name and new in names
+    if isinstance(at, (ast.Assign, ast.AnnAssign)) and isinstance(file.parent(at), ast.ClassDef):
+        return _is_member(at, block, file)
+    place = block.index(at)
+    is_cuda_case = isinstance(at, ast.If) and _says(_CUDA, at.test, file)
+    for position, other in enumerate(block):
+        if other is at or not isinstance(other, ast.If) or _asks_npu(other.test, file) is not True:
+            continue
+        if is_cuda_case or (position < place and exits(other.body) and not other.orelse):
+            return True
+    return False
+
+
+def _is_member(at: ast.Assign | ast.AnnAssign, block: list[ast.stmt], file: PyFile) -> bool:
+    """A member of an enumeration, or a constant of a class, that has an NPU sibling."""
+    if not isinstance(at.value, ast.Constant):
+        return False
+    others = [one.value for one in block if isinstance(one, (ast.Assign, ast.AnnAssign)) and one.value is not None]
+    return _is_listed(at.value, others, file)
+
+
+def _in_try(up: ast.AST, at: ast.AST, file: PyFile) -> bool:
+    assert isinstance(up, ast.Try)
+    return at in up.handlers and any(_says(NPU, one, file) and not _says(_CUDA, one, file) for one in up.body)
+
+
+def _in_case(up: ast.AST, at: ast.AST, file: PyFile) -> bool:
+    assert isinstance(up, ast.Match)
+    if not isinstance(at, ast.match_case) or not _CUDA.search(ast.unparse(at.pattern)):
+        return False
+    return any(NPU.search(ast.unparse(case.pattern)) for case in up.cases if case is not at)
+
+
+_CHECKS = {
+    ast.BoolOp: _in_or,
+    ast.List: _among,
+    ast.Tuple: _among,
+    ast.Set: _among,
+    ast.Dict: _in_dict,
+    ast.If: _in_if,
+    ast.IfExp: _in_if,
+    ast.Try: _in_try,
+    ast.Match: _in_case,
+}
