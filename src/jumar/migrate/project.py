@@ -101,9 +101,9 @@ def _without_collector() -> Iterator[None]:
 
 def _with_facts(paths: Sequence[Path], texts: Sequence[Text], settings: Settings) -> Settings:
     facts = walk.facts(paths, [text.path for text in texts])
-    python = [text.raw for text in texts if text.is_python]
+    known = [(text.path, text.raw) for text in texts]
     for one in passes():
-        facts = one.prepare(facts, python)
+        facts = one.prepare(facts, known)
     return dataclasses.replace(settings, facts=facts)
 
 

@@ -20,7 +20,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -114,8 +114,8 @@ class Pass:
     imports: Imports | None = None
     settle: Callable[[PyFile, list[Finding]], list[Finding]] = lambda file, found: found
     """What its rules said about a Python file, once it is decided what stays together."""
-    prepare: Callable[[Facts, Iterable[bytes]], Facts] = lambda facts, texts: facts
-    """What it must know of the whole project, from the texts of all Python files."""
+    prepare: Callable[[Facts, Sequence[tuple[str, bytes]]], Facts] = lambda facts, texts: facts
+    """What it must know of the whole project, from the paths and texts of all files."""
     wrote: Callable[[Source], bool] = lambda source: False
     """Is this a file that the pass itself put into the project? Such a file is left alone."""
     files: Callable[[After], tuple[NewFile, ...]] = lambda after: ()

@@ -28,6 +28,10 @@ class Facts:
     """Top-level module names that lie in the project and so hide packages of the same name."""
     kernels: frozenset[str] = frozenset()
     """Functions and classes of the project that start a kernel which only CUDA has."""
+    own_words: frozenset[str] = frozenset()
+    """Variables that are given "cuda" and also words that name no device: an implementation, a mode."""
+    device_names: frozenset[str] = frozenset()
+    """Variables that are given "cuda" and nothing but devices."""
     packages: frozenset[str] = frozenset()
     """Folders that hold an `__init__.py`, as paths of the same kind as those of the files."""
 

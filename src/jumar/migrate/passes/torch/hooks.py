@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from jumar.core.source import Source
-from jumar.migrate.passes.torch import kernels, markers, owners
+from jumar.migrate.passes.torch import kernels, markers, owners, words
 from jumar.migrate.passes.torch.python import torch_npu_import
 from jumar.migrate.passes.torch.styles import agnostic
 from jumar.migrate.passes.torch.units.settle import settle
@@ -16,10 +16,10 @@ from jumar.migrate.settings import Facts, Style
 IMPORTS = Imports(torch_npu_import.RULE, after="torch")
 
 
-def prepare(facts: Facts, texts: Iterable[bytes]) -> Facts:
+def prepare(facts: Facts, texts: Sequence[tuple[str, bytes]]) -> Facts:
     """What must be known of the whole project."""
-    known = list(texts)
-    return kernels.prepare(owners.prepare(facts, known), known)
+    python = [raw for path, raw in texts if path.endswith(".py")]
+    return words.prepare(kernels.prepare(owners.prepare(facts, python), python), texts)
 
 
 def wrote(source: Source) -> bool:

@@ -39,7 +39,7 @@ def finish(file: TextFile) -> Iterator[Finding]:
         marker = markers.found(words)
         if marker is None or file.is_covered(*at) or _is_script(file, entry):
             continue
-        finding_state, message, fix = _judge(entry, marker)
+        finding_state, message, fix = _judge(entry, marker, file)
         if finding_state is State.BENIGN:
             told += 1
             if told == FLOOD:
@@ -53,7 +53,7 @@ def _is_script(file: TextFile, entry: ConfigEntry) -> bool:
     return any(start <= entry.start and entry.end <= end for start, end in file.script_spans)
 
 
-def _judge(entry: ConfigEntry, marker: str) -> tuple[State, str, str | None]:
+def _judge(entry: ConfigEntry, marker: str, file: TextFile) -> tuple[State, str, str | None]:
     fix = "check what reads it, and whether it works with an NPU"
     if entry.kind is Kind.OPEN:
         return State.BENIGN, f"`{entry.key}` is the name of a group", None
@@ -63,6 +63,8 @@ def _judge(entry: ConfigEntry, marker: str) -> tuple[State, str, str | None]:
         if entry.value.lower() in ("false", "no", "off", "null", "none", "~", ""):
             return State.BENIGN, f"`{entry.key}` is switched off", None
         return State.HAND, f"`{entry.key}` is `{entry.value[:60]}`", fix
+    if entry.key.replace("-", "_").lower() in file.settings.facts.own_words:
+        return State.BENIGN, f"`{entry.value[:60]}` is the program's own word, not a device", None
     if _ABOUT.fullmatch(entry.key) or markers.is_prose(entry.value):
         return State.BENIGN, f"`{marker}` in text about the project", None
     if _ADDRESS.fullmatch(entry.value) or _FILE.fullmatch(entry.value):
