@@ -78,6 +78,8 @@ class Imports(NamedTuple):
     """The rule that the added line is reported under."""
     after: str = ""
     """The package behind whose import they go; else they go to the top."""
+    in_every_function: Callable[[Settings], bool] = lambda settings: False
+    """Must every function that imports the package for itself have them?"""
 
 
 class After(NamedTuple):

@@ -12,8 +12,13 @@ from jumar.migrate.passes.torch.units.settle import settle
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import After, Imports, NewFile, Pass
 from jumar.migrate.settings import Facts, Style
+from jumar.tables.apis import version
 
-IMPORTS = Imports(torch_npu_import.RULE, after="torch")
+IMPORTS = Imports(
+    torch_npu_import.RULE,
+    after="torch",
+    in_every_function=lambda settings: version(settings.torch) < torch_npu_import.LOADED_BY_TORCH,
+)
 
 
 def prepare(facts: Facts, texts: Sequence[tuple[str, bytes]]) -> Facts:
