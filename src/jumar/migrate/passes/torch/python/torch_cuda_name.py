@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from jumar.core.finding import Finding, Safety, State
 from jumar.migrate.passes.torch import targets
+from jumar.migrate.passes.torch.python.default_tensor_type import is_default_type
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 from jumar.migrate.settings import Style
@@ -30,7 +31,7 @@ def is_cuda_name(name: str) -> bool:
 
 
 def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
-    if not is_cuda_name(name):
+    if not is_cuda_name(name) or is_default_type(node, file):
         return
     context = node.ctx if isinstance(node, (ast.Name, ast.Attribute)) else None
     if not isinstance(context, ast.Load):
