@@ -27,7 +27,7 @@ _NO_KERNEL = re.compile(
     r"(?:.*_)?(?:to|on|in|move|sync|seed|set|init|is|has|get|use|using|check|require[sd]?|skip|only|with|no|if|clear|"
     r"empty|test|available|support(?:s|ed)?|send|setup|warm_?up)_(?:cuda|triton)(?:_.*)?|cuda|triton|_?(?:cuda|triton)"
 )
-_LOADED = {"load", "load_inline", "get_plugin", "load_library", "get_kernel"}
+_LOADERS = {"load_inline", "get_plugin", "get_kernel"}
 _TORCH_OPS = {"aten", "prims", "npu", "c10d", "_c10d_functional", "quantized", "profiler", "higher_order", "prim"}
 _ROOTS = frozenset(roots())
 _DEPTH = 3
@@ -37,7 +37,7 @@ _DEFINITION = re.compile(rb"^(?:def|class) (\w+)[^\n]*\n((?:[ \t)][^\n]*\n|\r?\n
 _LAUNCH = re.compile(
     rb"\b\w+\[[^\]\n]*(?:grid|programs|blocks)[^\]\n]*\]\(|\b(?:_C|ext_module|_ext|\w+_cuda|_plugin)\.\w+\("
 )
-_TESTED = re.compile(rb"\.is_cuda\b|device\.type|is_available\(")
+_TESTED = re.compile(rb"\.is_cuda\b|device\.type|available|usable|fallback")
 
 
 def prepare(facts: Facts, texts: Iterable[bytes]) -> Facts:
@@ -124,4 +124,8 @@ def _is_loaded(node: ast.expr, file: PyFile) -> bool:
         return False
     known = file.index.scope[node].lookup(node.id)
     values = [binding.value for binding in known[1]] if known is not None else []
-    return any(isinstance(value, ast.Call) and shapes.last_word(value.func) in _LOADED for value in values)
+    calls = [value.func for value in values if isinstance(value, ast.Call)]
+    return any(
+        shapes.last_word(func) in _LOADERS or (file.name(func) or "").startswith("torch.utils.cpp_extension.")
+        for func in calls
+    )

@@ -121,7 +121,7 @@ def tied(file: PyFile, node: ast.expr) -> str:
     if isinstance(up, ast.Call):
         return _positional(file, up, at)
     if isinstance(up, ast.Dict) and at in up.values:
-        key = up.keys[up.values.index(at)]  # type: ignore[arg-type]
+        key = up.keys[up.values.index(at)]
         return _key(key.value) if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
     if isinstance(up, (ast.Assign, ast.AnnAssign)) and up.value is at:
         return _key(_last(up.targets[0] if isinstance(up, ast.Assign) else up.target))
@@ -159,7 +159,7 @@ def _positional(file: PyFile, call: ast.Call, at: ast.AST) -> str:
     word = shapes.last_word(call.func)
     if (file.name(call.func) or "").startswith("torch.") or at not in call.args:
         return ""
-    place = call.args.index(at)  # type: ignore[arg-type]
+    place = call.args.index(at)
     if word in _LOOKUPS and place:
         key = call.args[place - 1]
         return _key(key.value) if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
@@ -192,4 +192,7 @@ def _last(node: ast.expr) -> str:
             keys = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
             return keys[0] if keys else ""
         return _last(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+    if isinstance(node, ast.Attribute) and node.attr == "type":
+        # `source.type` is a device's where devices are compared, whatever else has a type in the project.
+        return ""
     return shapes.last_word(node)

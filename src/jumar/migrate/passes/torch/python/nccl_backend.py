@@ -29,6 +29,7 @@ _PATCHED = {
     "torch.distributed.new_group",
     "torch.distributed.distributed_c10d.init_process_group",
 }
+_QUESTIONS = {"torch.cuda.is_available", "torch.distributed.is_nccl_available"}
 _CHOSEN = 'torch.distributed.get_default_backend_for_device(torch.accelerator.current_accelerator() or "cpu")'
 
 
@@ -62,11 +63,24 @@ def _rewritten(node: ast.Constant, file: PyFile, old: str, new: str) -> Iterator
     if not edits:
         yield file.report(RULE, node, State.HAND, message, f'write `"{new}"` here')
         return
-    call = shapes.call_of(node, file)
-    at_run_time = call is not None and file.name(call.func) in _PATCHED
     yield file.rewrite(
-        RULE, node, message, *edits, needs=npu.needs(file), at_run_time=at_run_time, styles=WRITTEN_STYLES
+        RULE,
+        node,
+        message,
+        *edits,
+        needs=npu.needs(file),
+        at_run_time=_is_translated(node, file),
+        styles=WRITTEN_STYLES,
     )
+
+
+def _is_translated(node: ast.Constant, file: PyFile) -> bool:
+    """Does the run-time migration take care of it, or is it compared with what torch answers (`hccl`)?"""
+    call = shapes.call_of(node, file)
+    if call is not None:
+        return file.name(call.func) in _PATCHED or not (file.name(call.func) or "torch.").startswith("torch.")
+    compare = next((up for up in file.ancestors(node) if isinstance(up, (ast.Compare, ast.stmt))), None)
+    return not isinstance(compare, ast.Compare) or "get_backend" not in file.text(compare)
 
 
 def _agnostic(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
@@ -86,7 +100,17 @@ def _agnostic(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
         yield file.report(RULE, node, State.HAND, message, "choose `hccl` here when the device is an NPU")
     else:
         needs = ("import torch",)
+        if isinstance(parent, ast.IfExp) and _is_choice(parent, node, file):
+            start, end = file.source.span(parent)
         yield file.rewrite(RULE, node, message, Edit(start, end, _CHOSEN.encode()), needs=needs, styles=WRITTEN_STYLES)
+
+
+def _is_choice(parent: ast.IfExp, node: ast.Constant, file: PyFile) -> bool:
+    """`"nccl" if dist.is_nccl_available() else "gloo"`: what torch has registered answers the question too."""
+    tests = parent.test.values if isinstance(parent.test, ast.BoolOp) else [parent.test]
+    asked = [file.name(test.func) for test in tests if isinstance(test, ast.Call)]
+    is_gloo = isinstance(parent.orelse, ast.Constant) and parent.orelse.value == "gloo"
+    return parent.body is node and is_gloo and len(asked) == len(tests) and _QUESTIONS.issuperset(asked)
 
 
 def _compared(node: ast.Constant, compare: ast.Compare, file: PyFile) -> Iterator[Finding]:

@@ -53,8 +53,26 @@ def settle(file: PyFile, found: list[Finding]) -> list[Finding]:
             node = file.nodes.get(id(one))
             if one.edits and node is not None and one.state is not State.UNSUPPORTED and twins.has_twin(node, file):
                 kept[id(one)] = _left(one, node, file, "stays: NPUs have a case of their own here")
+    _settle_literals(file, found, kept)
     _settle_guards(file, [one for one in found if id(one) not in kept], kept)
     return [kept.get(id(one), one) for one in found]
+
+
+def _settle_literals(file: PyFile, found: list[Finding], kept: dict[int, Finding]) -> None:
+    """A table whose key "cuda" stays keeps its words: `{"cuda": "cuda", "hip": "cuda"}`."""
+    strings = [(one, node) for one in found if one.id == _STRINGS and (node := file.nodes.get(id(one))) is not None]
+    tables = [file.parent(node) for one, node in strings if not one.edits]
+    for one, node in strings:
+        table = file.parent(node)
+        if (
+            one.edits
+            and isinstance(table, ast.Dict)
+            and node in table.values
+            and any(table is other for other in tables)
+        ):
+            named = [key for key in table.keys if isinstance(key, ast.Constant) and key.value == "cuda"]
+            if named:
+                kept[id(one)] = _left(one, node, file, "stays with the other words of this table")
 
 
 def _settle_guards(file: PyFile, found: list[Finding], kept: dict[int, Finding]) -> None:
