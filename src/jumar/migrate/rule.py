@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jumar.core import discover
 from jumar.core.errors import UserError
-from jumar.core.finding import Finding, Safety
+from jumar.core.finding import Finding, Safety, Where
 from jumar.core.source import Source
 from jumar.migrate.settings import Facts, Settings
 
@@ -67,7 +67,8 @@ class Rule:
 NOT_PYTHON = Rule("PT001", "not-python", "a Python file that cannot be parsed", ())
 UNREADABLE = Rule("PT002", "unreadable-file", "a file that cannot be read", ())
 FAILED = Rule("PT003", "internal-error", "a file on which Jumar failed", ())
-OWN = (NOT_PYTHON, UNREADABLE, FAILED)
+ELSEWHERE = Rule("PT004", "needs-another-file", "a file that needs another one which is still for CUDA", ())
+OWN = (NOT_PYTHON, UNREADABLE, FAILED, ELSEWHERE)
 """What the engine itself says about a file, whatever stands in it."""
 
 
@@ -124,6 +125,8 @@ class Pass:
     """Further files that the new text needs."""
     telling: Callable[[str], str | None] = lambda text: None
     """The first word in a text of another language that makes it worth a closer look."""
+    supported: Callable[[Sequence[tuple[str, bytes]]], tuple[Where, ...]] = lambda texts: ()
+    """Places that show that the project already supports NPUs, from the paths and texts of all files."""
 
 
 NO_PASS = Pass("")

@@ -53,4 +53,5 @@ PASS = Pass(
     wrote=wrote,
     files=files,
     telling=markers.found,
+    supported=markers.supported,
 )
