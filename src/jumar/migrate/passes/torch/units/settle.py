@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from jumar.core.edit import Edit
+from jumar.core.edit import Edit, OverlapError, apply
 from jumar.core.finding import Finding, Level, Safety, State
 from jumar.migrate.document import Span
 from jumar.migrate.passes.torch import context, kernels, targets
@@ -48,14 +48,40 @@ def settle(file: PyFile, found: list[Finding]) -> list[Finding]:
     if file.settings.to is Style.IMPORT or not any(one.edits for one in found):
         return found
     kept: dict[int, Finding] = {}
-    if twins.NPU.search(file.source.data.decode("utf-8", "replace")):
-        for one in found:
-            node = file.nodes.get(id(one))
-            if one.edits and node is not None and one.state is not State.UNSUPPORTED and twins.has_twin(node, file):
-                kept[id(one)] = _left(one, node, file, "stays: NPUs have a case of their own here")
+    if twins.OTHERS.search(file.source.data.decode("utf-8", "replace")):
+        _settle_twins(file, found, kept)
     _settle_literals(file, found, kept)
     _settle_guards(file, [one for one in found if id(one) not in kept], kept)
     return [kept.get(id(one), one) for one in found]
+
+
+def _settle_twins(file: PyFile, found: list[Finding], kept: dict[int, Finding]) -> None:
+    """Keep every place that has its counterpart for NPUs beside it."""
+    edits: dict[ast.stmt, list[Edit]] = {}
+    for one in found:
+        node = file.nodes.get(id(one))
+        if not one.edits or node is None or one.state is State.UNSUPPORTED:
+            continue
+        why = twins.reason(node, file)
+        if why:
+            kept[id(one)] = _left(one, node, file, why)
+        elif isinstance(statement := file.statement(node), (ast.Assign, ast.Expr, ast.AugAssign)):
+            edits.setdefault(statement, []).extend(one.edits)
+    doubles = twins.doubles({statement: _edited(statement, made, file) for statement, made in edits.items()}, file)
+    for one in found:
+        node = file.nodes.get(id(one))
+        if one.edits and id(one) not in kept and node is not None and file.statement(node) in doubles:
+            kept[id(one)] = _left(one, node, file, "stays: the same for NPUs stands beside it")
+
+
+def _edited(statement: ast.stmt, edits: list[Edit], file: PyFile) -> str:
+    """The new text of a statement, spelled in one way; empty when it is not one statement any more."""
+    start, end = file.source.span(statement)
+    inner = [Edit(one.start - start, one.end - start, one.new) for one in edits if start <= one.start <= one.end <= end]
+    try:
+        return ast.unparse(ast.parse(apply(file.source.data[start:end], inner)).body[0])
+    except (OverlapError, SyntaxError, ValueError, IndexError):
+        return ""
 
 
 def _settle_literals(file: PyFile, found: list[Finding], kept: dict[int, Finding]) -> None:

@@ -13,20 +13,42 @@ from jumar.migrate.passes.torch.units.reach import DEFINITIONS, block_of, exits
 from jumar.migrate.pyfile import PyFile
 
 NPU = re.compile(r"(?<![A-Za-z])(?:npus?|torch_?npu|hccl)(?![A-Za-z])|ascend", re.I)
+_ROCM = re.compile(r"(?<![A-Za-z])(?:hip|rocm|amd)(?![A-Za-z])|is_?(?:hip|rocm|amd)", re.I)
+OTHERS = re.compile(f"{NPU.pattern}|{_ROCM.pattern}", re.I)
+"""A file without one of these words has no such case."""
 _CUDA = re.compile(r"(?<![A-Za-z])(?:cuda|gpus?|nccl)(?![A-Za-z])|is_?cuda", re.I)
 
 
-def has_twin(node: ast.AST, file: PyFile) -> bool:
-    """Do NPUs have a case of their own beside the one in which `node` stands?"""
+def reason(node: ast.AST, file: PyFile) -> str:
+    """Why a place stays: NPUs have a case of their own beside it, or it is that of another vendor; else nothing."""
     at, up = node, file.parent(node)
     while up is not None:
         check = _CHECKS.get(type(up))
         if check is not None and check(up, at, file):
-            return True
+            return "stays: NPUs have a case of their own here"
         if isinstance(at, ast.stmt) and _beside(at, file):
-            return True
+            return "stays: NPUs have a case of their own here"
+        if isinstance(up, (ast.If, ast.IfExp)) and at is not up.test and _is_others(up, at, file):
+            return "stays: this case is for the cards of another vendor"
         at, up = up, file.parent(up)
-    return False
+    return ""
+
+
+def doubles(groups: dict[ast.stmt, str], file: PyFile) -> set[ast.stmt]:
+    """The statements whose new text already stands beside them: `seed_cuda(1); seed_npu(1)`."""
+    found = set()
+    for statement, new in groups.items():
+        others = (one for one in block_of(statement, file) if one is not statement)
+        if any(ast.unparse(other) == new for other in others if type(other) is type(statement)):
+            found.add(statement)
+    return found
+
+
+def _is_others(up: ast.If | ast.IfExp, at: ast.AST, file: PyFile) -> bool:
+    """Is this the branch for ROCm, which torch also calls `cuda`?"""
+    answer = _asks(_ROCM, up.test, file)
+    body = up.body if isinstance(up.body, list) else [up.body]
+    return answer is (at in body) if answer is not None else False
 
 
 def _says(pattern: re.Pattern[str], node: ast.AST, file: PyFile) -> bool:
@@ -35,15 +57,19 @@ def _says(pattern: re.Pattern[str], node: ast.AST, file: PyFile) -> bool:
 
 def _asks_npu(test: ast.expr, file: PyFile) -> bool | None:
     """Is a test true only on NPUs (True), only elsewhere (False), or does it not tell them apart?"""
+    return _asks(NPU, test, file)
+
+
+def _asks(pattern: re.Pattern[str], test: ast.expr, file: PyFile) -> bool | None:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        answer = _asks_npu(test.operand, file)
+        answer = _asks(pattern, test.operand, file)
         return None if answer is None else not answer
     if isinstance(test, ast.BoolOp):
-        answers = {_asks_npu(value, file) for value in test.values}
+        answers = {_asks(pattern, value, file) for value in test.values}
         if isinstance(test.op, ast.And):
             return next((answer for answer in (True, False) if answer in answers), None)
         return True if answers == {True} else None
-    if not _says(NPU, test, file) or _says(_CUDA, test, file):
+    if not _says(pattern, test, file) or _says(_CUDA, test, file):
         return None
     if isinstance(test, ast.Compare):
         if isinstance(test.ops[0], (ast.NotEq, ast.NotIn)):
