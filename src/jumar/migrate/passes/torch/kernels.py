@@ -35,8 +35,10 @@ _DEPTH = 3
 _BUILT = re.compile(rb"triton\.jit|@jit\b|cpp_extension|ext_module|_C\b|_ext\b|_cuda\b|get_plugin")
 _DEFINITION = re.compile(rb"^(?:def|class) (\w+)[^\n]*\n((?:[ \t)][^\n]*\n|\r?\n|#[^\n]*\n)*)", re.M)
 _LAUNCH = re.compile(
-    rb"\b\w+\[[^\]\n]*(?:grid|programs|blocks)[^\]\n]*\]\(|\b(?:_C|ext_module|_ext|\w+_cuda|_plugin)\.\w+\("
+    rb"\b\w+\[[^\]\n]*(?:grid|programs|blocks)[^\]\n]*\]\(|(?<![.\w])(?:_C|ext_module|_ext|\w+_cuda|_plugin)\.\w+\("
 )
+# yacs keeps a program's defaults under the name `_C`.
+_CONFIG = re.compile(rb"^_C\s*=|(?:config|defaults|CfgNode)\w* import[^\n]*\b_C\b|import _C as", re.M)
 _TESTED = re.compile(rb"\.is_cuda\b|device\.type|available|usable|fallback")
 
 
@@ -44,7 +46,7 @@ def prepare(facts: Facts, texts: Iterable[bytes]) -> Facts:
     """The functions and classes of the project that start a kernel, as one quick look over its texts tells."""
     found: set[str] = set()
     for raw in texts:
-        if _BUILT.search(raw):
+        if _BUILT.search(raw) and not _CONFIG.search(raw):
             for match in _DEFINITION.finditer(raw):
                 if _LAUNCH.search(match.group(2)) and not _TESTED.search(match.group(2)):
                     found.add(match.group(1).decode())
@@ -103,7 +105,8 @@ def _is_imported(name: str, last: str, file: PyFile) -> bool:
     if not is_ours and root in _ROOTS:
         row = recipe(name)
         return row is not None and row.state is State.UNSUPPORTED
-    return bool(_KERNEL.search(name)) and not _NO_KERNEL.fullmatch(last)
+    is_config = ".defaults." in name or "config" in name
+    return bool(_KERNEL.search(name)) and not _NO_KERNEL.fullmatch(last) and not is_config
 
 
 def _is_self(node: ast.expr) -> bool:

@@ -32,7 +32,10 @@ _SETTING = re.compile(
     rb"""^\s*["']?(?P<name>[A-Za-z_][\w-]*)["']?\s*[:=]\s*["']?(?P<words>[\w.+-]+)["']?\s*,?\s*$""", re.M
 )
 _QUOTED = re.compile(rb"""["']([\w.+:-]*)["']""")
-_HAS_CUDA = re.compile(rb"""["']cuda["']""")
+_CUDA = re.compile(rb"""["']cuda["']""")
+_COMMON = {"name", "key", "type", "default", "value", "id", "tag", "label", "choices", "help", "dtype", "str", "return"}
+_NEAR = 160
+"""As many bytes around a word are looked at."""
 
 
 def prepare(facts: Facts, texts: Iterable[tuple[str, bytes]]) -> Facts:
@@ -40,9 +43,10 @@ def prepare(facts: Facts, texts: Iterable[tuple[str, bytes]]) -> Facts:
     files = list(texts)
     names: dict[str, set[str]] = {}
     for path, raw in files:
-        if path.endswith(".py") and _HAS_CUDA.search(raw):
-            for name, words in _ties(raw):
-                if "cuda" in words and not DEVICE_WORD.search(name):
+        for match in _CUDA.finditer(raw) if path.endswith(".py") else ():
+            near = raw[max(match.start() - _NEAR, 0) : match.end() + _NEAR]
+            for name, words in _ties(near):
+                if "cuda" in words and name not in _COMMON and not DEVICE_WORD.search(name):
                     names.setdefault(name, set())
     if names:
         _complete(names, files)
@@ -52,13 +56,17 @@ def prepare(facts: Facts, texts: Iterable[tuple[str, bytes]]) -> Facts:
 
 def _complete(names: dict[str, set[str]], files: Iterable[tuple[str, bytes]]) -> None:
     """Every word that the given names meet anywhere in the project."""
-    keys = [name.encode() for name in names]
     for path, raw in files:
-        if not any(key in raw for key in keys):
-            continue
-        for name, words in _ties(raw) if path.endswith(".py") else _settings(raw):
-            if name in names:
-                names[name] |= words
+        for name, words in names.items():
+            if is_vocabulary(words):
+                continue
+            for spelled in {name.encode(), name.replace("_", "-").encode(), name.upper().encode()}:
+                at = raw.find(spelled)
+                while at >= 0:
+                    near = raw[at : at + _NEAR]
+                    for found, more in _ties(near) if path.endswith(".py") else _settings(near):
+                        words |= more if found == name else set()
+                    at = raw.find(spelled, at + _NEAR // 2)
 
 
 def _ties(raw: bytes) -> Iterable[tuple[str, set[str]]]:
