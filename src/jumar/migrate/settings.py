@@ -32,6 +32,8 @@ class Facts:
     """Variables that are given "cuda" and also words that name no device: an implementation, a mode."""
     device_names: frozenset[str] = frozenset()
     """Variables that are given "cuda" and nothing but devices."""
+    npu_twins: frozenset[str] = frozenset()
+    """Names for CUDA that the project also has for NPUs (`is_cuda_available`, `MULTI_GPU`): they keep their meaning."""
     packages: frozenset[str] = frozenset()
     """Folders that hold an `__init__.py`, as paths of the same kind as those of the files."""
 

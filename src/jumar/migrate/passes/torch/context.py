@@ -188,12 +188,17 @@ def _argument(file: PyFile, call: ast.Call, at: ast.AST) -> tuple[Use | None, st
     return _known(file, Use.MAKE, file.text(func) if func not in file.lost else "")
 
 
+def is_exported(file: PyFile, node: ast.expr) -> bool:
+    """Is this an entry of `__all__` or `__slots__`?"""
+    statement = file.statement(node)
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return any(isinstance(target, ast.Name) and target.id in ("__all__", "__slots__") for target in targets)
+
+
 def _member(file: PyFile, container: ast.List | ast.Tuple | ast.Set, node: ast.expr) -> tuple[Use | None, str]:
     names = [item.value for item in container.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)]
     up = file.parent(container)
-    if isinstance(up, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and re.search(
-        r"__(all|slots)__", _target(file, container)
-    ):
+    if is_exported(file, node):
         return None, "name of the module"
     if words.is_vocabulary(names):
         is_asked = isinstance(up, (ast.Compare, ast.Subscript)) or (isinstance(up, ast.keyword) and up.arg == "choices")

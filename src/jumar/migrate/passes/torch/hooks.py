@@ -8,6 +8,7 @@ from jumar.core.source import Source
 from jumar.migrate.passes.torch import kernels, markers, owners, words
 from jumar.migrate.passes.torch.python import torch_npu_import
 from jumar.migrate.passes.torch.styles import agnostic
+from jumar.migrate.passes.torch.units import twins
 from jumar.migrate.passes.torch.units.settle import settle
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import After, Imports, NewFile, Pass
@@ -24,7 +25,8 @@ IMPORTS = Imports(
 def prepare(facts: Facts, texts: Sequence[tuple[str, bytes]]) -> Facts:
     """What must be known of the whole project."""
     python = [raw for path, raw in texts if path.endswith(".py")]
-    return words.prepare(kernels.prepare(owners.prepare(facts, python), python), texts)
+    facts = twins.prepare(kernels.prepare(owners.prepare(facts, python), python), python)
+    return words.prepare(facts, texts)
 
 
 def wrote(source: Source) -> bool:

@@ -24,6 +24,7 @@ _ABOUT = re.compile(
     re.I,
 )
 _ADDRESS = re.compile(r"(?:https?|git|ssh|s3)://\S+|git@\S+|\S+@\S+\.\w+")
+_VERSION = re.compile(r"\d+(?:\.\d+)+|cpu")
 _FILE = re.compile(r"[\w./${}*~@:-]*[\w}*]\.[A-Za-z]\w{0,5}|[\w.@-]+(?:/[\w.@${}*-]+)+")
 FLOOD = 30
 """From this many sentences on a file is data, and one finding speaks for all."""
@@ -60,6 +61,8 @@ def _judge(entry: ConfigEntry, marker: str, file: TextFile) -> tuple[State, str,
     if markers.found(entry.value) is None:
         if not markers.is_strong(entry.key) and entry.value.lower() not in ("true", "yes", "on"):
             return State.BENIGN, f"`{entry.key}` is the program's own name", None
+        if _VERSION.fullmatch(entry.value):
+            return State.BENIGN, f"`{entry.key}` names a version or the CPU", None
         if entry.value.lower() in ("false", "no", "off", "null", "none", "~", ""):
             return State.BENIGN, f"`{entry.key}` is switched off", None
         return State.HAND, f"`{entry.key}` is `{entry.value[:60]}`", fix

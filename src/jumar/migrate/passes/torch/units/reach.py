@@ -134,8 +134,12 @@ def _skipping(call: ast.Call, yes: bool, file: PyFile, found: Reach, seen: set[t
     if word not in ("skipIf", "skipif", "skipUnless") or (word == "skipUnless") is not yes:
         return
     up = file.parent(call)
+    while isinstance(up, (ast.List, ast.Tuple)):
+        up = file.parent(up)
     if isinstance(up, DEFINITIONS) and call in up.decorator_list:
         found.nodes += up.body
+    elif isinstance(up, ast.keyword) and isinstance(param := file.parent(up), ast.Call):
+        found.nodes += param.args
     elif isinstance(up, ast.Assign):
         for target in up.targets:
             _decorated(target, file, found)

@@ -48,7 +48,7 @@ def settle(file: PyFile, found: list[Finding]) -> list[Finding]:
     if file.settings.to is Style.IMPORT or not any(one.edits for one in found):
         return found
     kept: dict[int, Finding] = {}
-    if twins.OTHERS.search(file.source.data.decode("utf-8", "replace")):
+    if file.settings.facts.npu_twins or twins.OTHERS.search(file.source.data.decode("utf-8", "replace")):
         _settle_twins(file, found, kept)
     _settle_literals(file, found, kept)
     _settle_guards(file, [one for one in found if id(one) not in kept], kept)
@@ -204,7 +204,10 @@ def _is_asked(node: ast.AST, file: PyFile) -> bool:
 
 
 def _dead(file: PyFile) -> Iterable[ast.AST]:
-    """What runs only where `torch.version.cuda` is set, which it never is on an NPU machine."""
+    """What runs only where CUDA is: `torch.version.cuda` is never set on an NPU machine, some questions stay."""
+    for question, yes in twins.for_cuda_only(file):
+        behind = reach.behind(question, file, yes=yes)
+        yield from behind.nodes if behind.has_way_out else ()
     for node in file.index.nodes[ast.Attribute]:
         if isinstance(node, ast.Attribute) and node.attr == "cuda" and file.name(node) == "torch.version.cuda":
             found = reach.behind(node, file)

@@ -7,16 +7,56 @@ The cases are branches of `if` and of ternaries, early returns, `or`, keys, memb
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
+from collections.abc import Iterable, Iterator
 
+from jumar.migrate.passes.torch import shapes
 from jumar.migrate.passes.torch.units.reach import DEFINITIONS, block_of, exits
 from jumar.migrate.pyfile import PyFile
+from jumar.migrate.settings import Facts
 
 NPU = re.compile(r"(?<![A-Za-z])(?:npus?|torch_?npu|hccl)(?![A-Za-z])|ascend", re.I)
+_DEFINED = re.compile(
+    rb"(?:^|\bdef )[ \t]*((?:[A-Za-z0-9]+_)*(?:npu|NPU)(?:_[A-Za-z0-9]+)*)[ \t]*(?:\(|=(?!=)|:[^\n=]{1,40}=)", re.M
+)
+_OTHERS_QUESTIONS = {"is_torch_cuda_available"}
+"""Questions of well-known libraries that have one for NPUs beside them."""
 _ROCM = re.compile(r"(?<![A-Za-z])(?:hip|rocm|amd)(?![A-Za-z])|is_?(?:hip|rocm|amd)", re.I)
 OTHERS = re.compile(f"{NPU.pattern}|{_ROCM.pattern}", re.I)
 """A file without one of these words has no such case."""
 _CUDA = re.compile(r"(?<![A-Za-z])(?:cuda|gpus?|nccl)(?![A-Za-z])|is_?cuda", re.I)
+
+
+def prepare(facts: Facts, texts: Iterable[bytes]) -> Facts:
+    """The names for CUDA or GPUs that the project also defines for NPUs."""
+    found: set[str] = set()
+    for raw in texts:
+        if b"npu" in raw or b"NPU" in raw:
+            for match in _DEFINED.finditer(raw):
+                name = match.group(1).decode()
+                found |= {name.replace("npu", word).replace("NPU", word.upper()) for word in ("cuda", "gpu")}
+    return dataclasses.replace(facts, npu_twins=frozenset(found - {"cuda", "gpu"}))
+
+
+def for_cuda_only(file: PyFile) -> Iterator[tuple[ast.expr, bool]]:
+    """The questions of a file that stay, because the project asks the same for NPUs: `is_cuda_available()`.
+
+    With each goes whether it is true on CUDA machines, or false there.
+    """
+    names = file.settings.facts.npu_twins | _OTHERS_QUESTIONS
+    for node in [*file.index.nodes[ast.Name], *file.index.nodes[ast.Attribute]]:
+        if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
+            continue
+        if shapes.last_word(node) not in names or (file.name(node) or "").startswith("torch."):
+            continue
+        up = file.parent(node)
+        if isinstance(up, ast.Call) and up.func is node:
+            yield up, True
+        elif isinstance(up, ast.Compare) and len(up.ops) == 1:
+            yield up, isinstance(up.ops[0], (ast.Eq, ast.Is, ast.In))
+        elif not isinstance(up, (ast.Attribute, ast.Subscript)):
+            yield node, True
 
 
 def reason(node: ast.AST, file: PyFile) -> str:
@@ -28,8 +68,11 @@ def reason(node: ast.AST, file: PyFile) -> str:
             return "stays: NPUs have a case of their own here"
         if isinstance(at, ast.stmt) and _beside(at, file):
             return "stays: NPUs have a case of their own here"
-        if isinstance(up, (ast.If, ast.IfExp)) and at is not up.test and _is_others(up, at, file):
-            return "stays: this case is for the cards of another vendor"
+        if isinstance(up, (ast.If, ast.IfExp)) and at is not up.test:
+            if _is_others(up, at, file):
+                return "stays: this case is for the cards of another vendor"
+            if _is_word_for_cuda(up, at, file):
+                return "stays: NPUs have a name of their own here"
         at, up = up, file.parent(up)
     return ""
 
@@ -42,6 +85,15 @@ def doubles(groups: dict[ast.stmt, str], file: PyFile) -> set[ast.stmt]:
         if any(ast.unparse(other) == new for other in others if type(other) is type(statement)):
             found.add(statement)
     return found
+
+
+def _is_word_for_cuda(up: ast.If | ast.IfExp, at: ast.AST, file: PyFile) -> bool:
+    """`if device == "gpu": device = "cuda"` in a project that knows NPUs by their own name."""
+    test = up.test
+    body = up.body if isinstance(up.body, list) else [up.body]
+    if not file.settings.facts.npu_twins or not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+        return False
+    return at in body and getattr(test.comparators[0], "value", None) in ("gpu", "GPU")
 
 
 def _is_others(up: ast.If | ast.IfExp, at: ast.AST, file: PyFile) -> bool:
@@ -84,7 +136,7 @@ def _in_or(up: ast.AST, at: ast.AST, file: PyFile) -> bool:
     others = [value for value in up.values if value is not at]
     if isinstance(up.op, ast.Or):
         return any(_says(NPU, value, file) for value in others) and _says(_CUDA, at, file)
-    return any(_asks_npu(value, file) is False for value in others)
+    return any(_asks_npu(value, file) is False or _asks(_ROCM, value, file) is True for value in others)
 
 
 def _among(up: ast.AST, at: ast.AST, file: PyFile) -> bool:
@@ -138,9 +190,12 @@ def _beside(at: ast.stmt, file: PyFile) -> bool:
     if isinstance(at, DEFINITIONS):
         names = {one.name for one in block if isinstance(one, DEFINITIONS)}
         new = re.sub("cuda", "npu", re.sub("Cuda", "Npu", at.name.replace("CUDA", "NPU")))
-        return new != at.name and new in names
-    if isinstance(at, (ast.Assign, ast.AnnAssign)) and isinstance(file.parent(at), ast.ClassDef):
-        return _is_member(at, block, file)
+        return new != at.name and (new in names or at.name in file.settings.facts.npu_twins)
+    if isinstance(at, (ast.Assign, ast.AnnAssign)):
+        if isinstance(file.parent(at), ast.ClassDef):
+            return _is_member(at, block, file)
+        if _has_twin_name(at, block):
+            return True
     place = block.index(at)
     is_cuda_case = isinstance(at, ast.If) and _says(_CUDA, at.test, file)
     for position, other in enumerate(block):
@@ -149,6 +204,21 @@ def _beside(at: ast.stmt, file: PyFile) -> bool:
         if is_cuda_case or (position < place and exits(other.body) and not other.orelse):
             return True
     return False
+
+
+def _has_twin_name(at: ast.Assign | ast.AnnAssign, block: list[ast.stmt]) -> bool:
+    """`cuda_there = …` beside `npu_there = …`."""
+    names = {name for one in block if isinstance(one, (ast.Assign, ast.AnnAssign)) for name in _targets(one)}
+    return any(
+        re.sub("cuda|gpu", "npu", re.sub("CUDA|GPU", "NPU", name)) in names - {name}
+        for name in _targets(at)
+        if _CUDA.search(name)
+    )
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return [shapes.last_word(target) for target in targets if shapes.last_word(target)]
 
 
 def _is_member(at: ast.Assign | ast.AnnAssign, block: list[ast.stmt], file: PyFile) -> bool:
