@@ -40,7 +40,10 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
     if value == "NCCL" and _is_backend_argument(node, file):
         yield from _rewritten(node, file, "NCCL", "HCCL")
     elif _BACKEND.fullmatch(value) and not shapes.is_text(node, file):
-        if _is_library(node, file):
+        if _is_registered(node, file):
+            message = f"{file.text(node)} is a name that this project registers"
+            yield file.report(RULE, node, State.BENIGN, message, subject="nccl")
+        elif _is_library(node, file):
             yield file.report(
                 RULE,
                 node,
@@ -133,6 +136,13 @@ def _is_backend_argument(node: ast.Constant, file: PyFile) -> bool:
         return parent.arg is not None and parent.arg.endswith("backend")
     call = shapes.call_of(node, file)
     return call is not None and (file.name(call.func) or "").startswith("torch.distributed.")
+
+
+def _is_registered(node: ast.Constant, file: PyFile) -> bool:
+    """`@registry.register("nccl")`: the name of the class or function below, which stays what it is."""
+    call = shapes.call_of(node, file)
+    up = file.parent(call) if call is not None else None
+    return isinstance(up, (ast.ClassDef, ast.FunctionDef)) and call in up.decorator_list
 
 
 def _is_library(node: ast.Constant, file: PyFile) -> bool:

@@ -22,7 +22,7 @@ _DEFINED = re.compile(
 )
 _OTHERS_QUESTIONS = {"is_torch_cuda_available"}
 """Questions of well-known libraries that have one for NPUs beside them."""
-_ROCM = re.compile(r"(?<![A-Za-z])(?:hip|rocm|amd)(?![A-Za-z])|is_?(?:hip|rocm|amd)", re.I)
+_ROCM = re.compile(r"(?<![A-Za-z])(?:hip|rocm|rocr|amd)(?![A-Za-z])|is_?(?:hip|rocm|amd)", re.I)
 OTHERS = re.compile(f"{NPU.pattern}|{_ROCM.pattern}", re.I)
 """A file without one of these words has no such case."""
 _CUDA = re.compile(r"(?<![A-Za-z])(?:cuda|gpus?|nccl)(?![A-Za-z])|is_?cuda", re.I)
