@@ -200,6 +200,8 @@ def _member(file: PyFile, container: ast.List | ast.Tuple | ast.Set, node: ast.e
     up = file.parent(container)
     if is_exported(file, node):
         return None, "name of the module"
+    if isinstance(up, ast.Dict) and container in up.keys:
+        return None, "key of a table"
     if words.is_vocabulary(names):
         is_asked = isinstance(up, (ast.Compare, ast.Subscript)) or (isinstance(up, ast.keyword) and up.arg == "choices")
         return None, OWN_WORD if is_asked else "unsure"
@@ -232,7 +234,7 @@ def _in_dict(file: PyFile, table: ast.Dict, at: ast.AST) -> tuple[Use | None, st
 def is_device_table(file: PyFile, table: ast.Dict) -> bool:
     """Are the keys of this dict devices? Two or more device names, a card's number, or a `map_location`."""
     keys = [key.value for key in table.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
-    if not keys or not all(DEVICES.fullmatch(key) for key in keys if key):
+    if not any(DEVICES.fullmatch(key) for key in keys) or words.is_vocabulary(keys):
         return False
     up = file.parent(table)
     if isinstance(up, ast.keyword) and up.arg in ("map_location", "device_map"):

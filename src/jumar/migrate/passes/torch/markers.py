@@ -25,6 +25,15 @@ _STRONG = re.compile(r"cuda|nccl|nvidia|cudnn|nvcc|nvtx|nvml|cublas|(?<![a-z0-9]
 _NPU = re.compile(rb"^[ \t]*(?:import|from) torch_npu\b|\bis_(?:torch_)?npu_available\(|\btorch\.npu\.\w", re.M)
 
 
+_ASCEND = re.compile(r"ascend|(?<![a-z])npu(?![a-z])", re.I)
+
+
+def is_for_npus(text: str) -> bool:
+    """Does a name say that something is made for NPUs: `triton-ascend`, `requirements-npu.txt`, `ascend/Dockerfile`?"""
+    folder, _, name = text.rpartition("/")
+    return bool(_ASCEND.search(name)) or folder.rpartition("/")[2].lower() in ("npu", "ascend")
+
+
 def supported(texts: Sequence[tuple[str, bytes]]) -> tuple[Where, ...]:
     """Where the project's own code uses NPUs already: the first place of each file."""
     found: list[Where] = []

@@ -85,9 +85,15 @@ def _edited(statement: ast.stmt, edits: list[Edit], file: PyFile) -> str:
 
 
 def _settle_literals(file: PyFile, found: list[Finding], kept: dict[int, Finding]) -> None:
-    """A table whose key "cuda" stays keeps its words: `{"cuda": "cuda", "hip": "cuda"}`."""
+    """A table whose key "cuda" stays keeps what belongs to it: `{"cuda": torch.cuda.Stream, "hip": "cuda"}`."""
     strings = [(one, node) for one in found if one.id == _STRINGS and (node := file.nodes.get(id(one))) is not None]
-    tables = [file.parent(node) for one, node in strings if not one.edits]
+    tables: list[ast.Dict] = []
+    behind: list[ast.AST] = []
+    for one, node in strings:
+        table = file.parent(node)
+        if not one.edits and isinstance(table, ast.Dict) and node in table.keys:
+            tables.append(table)
+            behind.append(table.values[table.keys.index(node)])  # type: ignore[arg-type]
     for one, node in strings:
         table = file.parent(node)
         if (
@@ -96,9 +102,8 @@ def _settle_literals(file: PyFile, found: list[Finding], kept: dict[int, Finding
             and node in table.values
             and any(table is other for other in tables)
         ):
-            named = [key for key in table.keys if isinstance(key, ast.Constant) and key.value == "cuda"]
-            if named:
-                kept[id(one)] = _left(one, node, file, "stays with the other words of this table")
+            behind.append(node)
+    _keep_inside(_spans(behind, file), found, kept, file, "stays with the other words of this table")
 
 
 def _settle_guards(file: PyFile, found: list[Finding], kept: dict[int, Finding]) -> None:
@@ -127,10 +132,16 @@ def _elsewhere(guard: Guard, settled: list[list[ast.AST]]) -> list[ast.AST]:
     return [node for nodes in settled if not any(id(node) in mine for node in nodes) for node in nodes]
 
 
-def _keep_inside(spans: list[Span], found: Iterable[Finding], kept: dict[int, Finding], file: PyFile) -> None:
+def _keep_inside(
+    spans: list[Span],
+    found: Iterable[Finding],
+    kept: dict[int, Finding],
+    file: PyFile,
+    why: str = "stays with the test for CUDA around it",
+) -> None:
     for one in found:
         if one.edits and id(one) not in kept and _is_inside(one, spans, file):
-            kept[id(one)] = _left(one, file.nodes[id(one)], file, "stays with the test for CUDA around it")
+            kept[id(one)] = _left(one, file.nodes[id(one)], file, why)
 
 
 def _guards(file: PyFile, found: Iterable[Finding]) -> Iterable[Guard]:
