@@ -16,7 +16,7 @@ from jumar.migrate.pyfile import PyFile
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _EXITS = {"exit", "_exit", "abort", "quit", "skipTest", "skip", "SkipTest"}
-_PASSED_ON = {"bool", "any", "all"}
+_PASSED_ON = {"bool", "any", "all", "range"}
 
 
 @dataclass(slots=True)
@@ -63,9 +63,11 @@ def _follow(at: ast.AST, yes: bool, file: PyFile, found: Reach, seen: set[tuple[
     elif isinstance(up, ast.Assert) and yes:
         found.nodes += rest_of_block(up, file)
         found.has_way_out = False
-    elif isinstance(up, ast.comprehension) and yes and at in up.ifs:
+    elif isinstance(up, ast.comprehension) and yes and (at in up.ifs or _counts(at, up.iter)):
         whole = file.parent(up)
         found.nodes += [getattr(whole, name) for name in ("elt", "key", "value") if hasattr(whole, name)]
+    elif isinstance(up, (ast.For, ast.AsyncFor)) and yes and _counts(at, up.iter):
+        found.nodes += up.body
     elif isinstance(up, ast.Call):
         _skipping(up, yes, file, found, seen)
     elif isinstance(up, (ast.Assign, ast.AnnAssign)) and up.value is at:
@@ -74,6 +76,11 @@ def _follow(at: ast.AST, yes: bool, file: PyFile, found: Reach, seen: set[tuple[
             _uses(target, yes, file, found, seen)
     elif isinstance(up, ast.Return):
         _calls(up, yes, file, found, seen)
+
+
+def _counts(at: ast.AST, loop: ast.expr) -> bool:
+    """`for i in range(device_count())`: without a card the loop does nothing."""
+    return at is loop and isinstance(loop, ast.Call) and shapes.last_word(loop.func) == "range"
 
 
 def _compared(compare: ast.Compare, at: ast.AST) -> bool | None:

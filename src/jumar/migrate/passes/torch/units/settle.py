@@ -45,7 +45,7 @@ class Guard:
 
 
 def settle(file: PyFile, found: list[Finding]) -> list[Finding]:
-    if file.settings.to is Style.IMPORT or not any(one.edits for one in found):
+    if file.settings.to is Style.IMPORT or not any(_is_written(one) for one in found):
         return found
     kept: dict[int, Finding] = {}
     if file.settings.facts.npu_twins or twins.OTHERS.search(file.source.data.decode("utf-8", "replace")):
@@ -93,7 +93,7 @@ def _settle_literals(file: PyFile, found: list[Finding], kept: dict[int, Finding
         table = file.parent(node)
         if not one.edits and isinstance(table, ast.Dict) and node in table.keys:
             tables.append(table)
-            behind.append(table.values[table.keys.index(node)])  # type: ignore[arg-type]
+            behind.append(table.values[table.keys.index(node)])
     for one, node in strings:
         table = file.parent(node)
         if (
@@ -140,18 +140,23 @@ def _keep_inside(
     why: str = "stays with the test for CUDA around it",
 ) -> None:
     for one in found:
-        if one.edits and id(one) not in kept and _is_inside(one, spans, file):
+        if _is_written(one) and id(one) not in kept and _is_inside(one, spans, file):
             kept[id(one)] = _left(one, file.nodes[id(one)], file, why)
 
 
 def _guards(file: PyFile, found: Iterable[Finding]) -> Iterable[Guard]:
     for one in found:
         node = file.nodes.get(id(one))
-        asked = _question(one, node, file) if one.edits and node is not None else None
+        asked = _question(one, node, file) if _is_written(one) and node is not None else None
         if asked is not None:
             question, yes = asked
             behind = reach.behind(question, file, yes=yes)
             yield Guard(one, question, behind, _spans(behind.nodes, file))
+
+
+def _is_written(one: Finding) -> bool:
+    """Does the place change, be it only because the import of its name does?"""
+    return bool(one.edits) or (one.id in _NAMES and one.state is State.REWRITTEN)
 
 
 def _question(one: Finding, node: ast.AST, file: PyFile) -> tuple[ast.expr, bool] | None:
