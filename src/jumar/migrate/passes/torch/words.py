@@ -33,6 +33,8 @@ _SETTING = re.compile(
 )
 _QUOTED = re.compile(rb"""["']([\w.+:-]*)["']""")
 _CUDA = re.compile(rb"""["']cuda["']""")
+_SURE = re.compile(rb"(?:device\w*\s*(?:[=:!]=?|\bin\b)\s*|(?:\.to|\.device|device|autocast)\(\s*)\Z")
+"""What stands before a string that is a device for sure, so that its name need not be judged."""
 _COMMON = {"name", "key", "type", "default", "value", "id", "tag", "label", "choices", "help", "dtype", "str", "return"}
 _NEAR = 160
 """As many bytes around a word are looked at."""
@@ -44,6 +46,8 @@ def prepare(facts: Facts, texts: Iterable[tuple[str, bytes]]) -> Facts:
     names: dict[str, set[str]] = {}
     for path, raw in files:
         for match in _CUDA.finditer(raw) if path.endswith(".py") else ():
+            if _SURE.search(raw, max(match.start() - 40, 0), match.start()):
+                continue
             near = raw[max(match.start() - _NEAR, 0) : match.end() + _NEAR]
             for name, words in _ties(near):
                 if "cuda" in words and name not in _COMMON and not DEVICE_WORD.search(name):

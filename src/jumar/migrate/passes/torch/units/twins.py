@@ -45,6 +45,8 @@ def for_cuda_only(file: PyFile) -> Iterator[tuple[ast.expr, bool]]:
     With each goes whether it is true on CUDA machines, or false there.
     """
     names = file.settings.facts.npu_twins | _OTHERS_QUESTIONS
+    if not any(name.encode() in file.source.data for name in names):
+        return
     for node in [*file.index.nodes[ast.Name], *file.index.nodes[ast.Attribute]]:
         if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
             continue
