@@ -8,7 +8,8 @@ import jumar
 
 EXTRAS = {"PIL", "boto3", "botocore", "mindspore", "numpy", "obs", "onnx", "onnxruntime", "onnxscript", "orjson"}
 EXTRAS |= {"torch", "torch_npu", "yaml"}
-APART = (".copied.", ".programs.", ".hooks.site", "jumar.pth", "jumar.__main__")
+# Programs that others start, and what is copied elsewhere.
+APART = (".copied.", ".programs.", ".hooks.site", "jumar.pth", "jumar.__main__", "jumar.emulate.proof.tests")
 
 
 def main():

@@ -26,7 +26,7 @@ def roadmap(result: ProjectResult, paths: tuple[str, ...] = ()) -> Roadmap:
     texts = {
         os.path.relpath(text.path, result.root): text.raw
         for text in walk.texts(Path(path) for path in paths)
-        if text.is_python
+        if text.path.endswith(".py")
     }
     summaries = {unit.rule.id: unit.rule.summary for unit in all_rules()}
     return build.roadmap(result, texts, summaries)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 __all__ = [
-    "UTC", "MatchAs", "MatchMapping", "MatchSingleton", "MatchStar", "MatchValue", "StrEnum", "Traversable",
+    "UTC", "Match", "MatchAs", "MatchMapping", "MatchSingleton", "MatchStar", "MatchValue", "StrEnum", "Traversable",
     "add_note", "dataclass", "entry_points", "pairwise", "stdlib_module_names", "tomllib", "zip",
 ]  # fmt: skip
 
@@ -44,7 +44,7 @@ else:
 
 
 if TYPE_CHECKING or sys.version_info >= (3, 10):
-    from ast import MatchAs, MatchMapping, MatchSingleton, MatchStar, MatchValue
+    from ast import Match, MatchAs, MatchMapping, MatchSingleton, MatchStar, MatchValue
     from builtins import zip  # noqa: UP029
     from dataclasses import dataclass
     from itertools import pairwise
@@ -57,8 +57,8 @@ else:
     _T = TypeVar("_T")
     _END = object()
     # No tree of 3.9 has them.
-    MatchAs, MatchMapping, MatchSingleton, MatchStar, MatchValue = (
-        type(name, (ast.AST,), {}) for name in ("MatchAs", "MatchMapping", "MatchSingleton", "MatchStar", "MatchValue")
+    Match, MatchAs, MatchMapping, MatchSingleton, MatchStar, MatchValue = (
+        type(f"Match{name}", (ast.AST,), {}) for name in ("", "As", "Mapping", "Singleton", "Star", "Value")
     )
 
     def zip(*columns: Iterable[Any], strict: bool = False) -> Iterator[tuple[Any, ...]]:

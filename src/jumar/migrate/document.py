@@ -6,7 +6,9 @@ are written, whether unsafe edits are allowed). What the user keeps with `jumar:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import ast
+import dataclasses
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, Level, Safety, State, Where
@@ -55,8 +57,10 @@ class Document:
         """Imports wanted by a finding's edits, by the finding's identity."""
         self.covered: list[Span] = []
         """Places that some rule has spoken about."""
-        self.notes: set[str] = set()
+        self.said: set[str] = set()
         """What is said once in a file, and has been."""
+        self.nodes: dict[int, ast.AST] = {}
+        """The syntax node that a finding is about, by the finding's identity."""
 
     def span(self, at: HasSpan | Span) -> Span:
         return at if isinstance(at, tuple) else self.source.span(at)
@@ -81,11 +85,13 @@ class Document:
         styles: frozenset[Style] = EVERY_STYLE,
         at_run_time: bool = False,
         otherwise: str | None = None,
+        about: ast.AST | None = None,
     ) -> Finding:
         """The site is rewritten by `edits`; with none, it already works unchanged on the target.
 
         `None` among the edits says that the site cannot be written; `styles` are those in which it is. In all other
         cases the run-time import does it (`at_run_time`), or a person has to, for which `otherwise` is the advice.
+        `about` is the syntax node when `at` is only a place.
         """
         change = _joined(edits, needs)
         if change is None:
@@ -101,7 +107,18 @@ class Document:
         finding = self._finding(rule, at, state, message + change.note, None, chosen, change.edits, subject)
         if change.needs:
             self.needs[id(finding)] = change.needs
+        if about is not None:
+            self.nodes[id(finding)] = about
         return finding
+
+    def amended(self, finding: Finding, **changes: Any) -> Finding:
+        """The finding with other words or edits, about the same place."""
+        new = dataclasses.replace(finding, **changes)
+        if id(finding) in self.nodes:
+            self.nodes[id(new)] = self.nodes[id(finding)]
+        if new.edits and id(finding) in self.needs:
+            self.needs[id(new)] = self.needs[id(finding)]
+        return new
 
     def report(
         self,
@@ -133,7 +150,12 @@ class Document:
         start, end = self.span(at)
         self.covered.append((start, end))
         where = self.source.where(start, end)
-        return Finding(rule.id, LEVELS[state], message, where, fix, safety, state, rule.name, edits, subject)
+        finding = Finding(rule.id, LEVELS[state], message, where, fix, safety, state, rule.name, edits, subject)
+        # A finding that a rule dropped may have left its identity behind.
+        self.nodes.pop(id(finding), None)
+        if isinstance(at, ast.AST):
+            self.nodes[id(finding)] = at
+        return finding
 
 
 def _joined(parts: tuple[Edit | Change | None, ...], needs: tuple[str, ...]) -> Change | None:

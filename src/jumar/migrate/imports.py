@@ -4,23 +4,55 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 
 from jumar.core.edit import Edit
 from jumar.migrate.pyfile import PyFile
 
 
-def insert(file: PyFile, statements: list[str], after: str) -> Edit | None:
-    """One edit that adds the missing statements behind the import of a package; None when the file has them all."""
+def insert(file: PyFile, statements: list[str], after: str, lines: Collection[int] = ()) -> list[Edit]:
+    """The edits that add the missing statements behind the import of a package; none when the file has them all.
+
+    Where only functions import the package, the first of them gets the statements; with `lines`, every one that holds
+    one of these lines does.
+    """
+    anchor = _first_import(file, after)
+    late = _late_imports(file, after, lines) if anchor is None and lines else []
+    if late:
+        return [edit for one in late for edit in _in_function(file, one, statements)]
     missing = [statement for statement in statements if not _has(file, statement, after)]
     if not missing:
-        return None
-    anchor = _first_import(file, after)
+        return []
     if anchor is not None:
-        return _behind(file, anchor, missing)
-    late = _first_import(file, after, inside=True)
-    if late is None:
-        return _at_top(file, missing)
-    return _behind(file, late, missing) if isinstance(late, ast.Import) else _before(file, late, missing)
+        return [_behind(file, anchor, missing)]
+    first = _first_import(file, after, inside=True)
+    if first is None:
+        return [_at_top(file, missing)]
+    return [_beside(file, first, missing)]
+
+
+def _late_imports(file: PyFile, package: str, lines: Collection[int]) -> list[ast.stmt]:
+    """The first import of a package in each function that holds one of the lines."""
+    found: dict[ast.AST, ast.stmt] = {}
+    for node in sorted(file.index.imports, key=lambda node: node.lineno):
+        function = file.index.function_scope(node)
+        if not _brings(node, package) or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        last = function.end_lineno or function.lineno
+        if any(function.lineno <= line <= last for line in lines):
+            found.setdefault(function, node)
+    return list(found.values())
+
+
+def _in_function(file: PyFile, anchor: ast.stmt, statements: list[str]) -> list[Edit]:
+    function = file.index.function_scope(anchor)
+    known = {ast.unparse(node) for node in file.index.imports if file.index.function_scope(node) is function}
+    missing = [statement for statement in statements if statement not in known]
+    return [_beside(file, anchor, missing)] if missing else []
+
+
+def _beside(file: PyFile, late: ast.stmt, statements: list[str]) -> Edit:
+    return _behind(file, late, statements) if isinstance(late, ast.Import) else _before(file, late, statements)
 
 
 def _has(file: PyFile, statement: str, after: str) -> bool:
@@ -49,11 +81,15 @@ def _is_guarded(file: PyFile, node: ast.stmt) -> bool:
 def _first_import(file: PyFile, package: str, *, inside: bool = False) -> ast.stmt | None:
     """The first import of a package at module level, or `inside` a function: who imports late has a reason."""
     for node in sorted(file.index.imports, key=lambda node: node.lineno):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-        level = node.level if isinstance(node, ast.ImportFrom) else 0
-        if level == 0 and any(name.split(".")[0] == package for name in names) and (inside or _is_guarded(file, node)):
+        if _brings(node, package) and (inside or _is_guarded(file, node)):
             return node
     return None
+
+
+def _brings(node: ast.Import | ast.ImportFrom, package: str) -> bool:
+    names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+    level = node.level if isinstance(node, ast.ImportFrom) else 0
+    return level == 0 and any(name.split(".")[0] == package for name in names)
 
 
 def _before(file: PyFile, anchor: ast.stmt, statements: list[str]) -> Edit:

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from jumar.core.compat import zip
 from jumar.core.errors import UserError
-from jumar.core.finding import Finding, Level
+from jumar.core.finding import Finding, Level, Where
 from jumar.core.source import Source, UnreadableError
-from jumar.migrate import languages, walk
+from jumar.migrate import elsewhere, languages, walk
 from jumar.migrate.cache import Cache
 from jumar.migrate.document import about_file
 from jumar.migrate.result import FileResult, ProjectResult
-from jumar.migrate.rule import FAILED, UNREADABLE, passes
+from jumar.migrate.rule import ELSEWHERE, FAILED, UNREADABLE, passes
 from jumar.migrate.settings import Settings
 from jumar.migrate.walk import Text
 from jumar.runtime import variables
@@ -46,10 +46,14 @@ def migrate(
     texts = list(walk.texts(paths))
     count, lines = len(texts), sum(text.raw.count(b"\n") for text in texts)
     settings = _with_facts(paths, texts, settings)
+    supported = _supported(texts)
+    beside = _beside(paths, texts, settings)
     store = Cache(settings) if cache else None
     results: list[FileResult] = []
     with _without_collector():
         for done, result in enumerate(_results(texts, settings, store, jobs or os.cpu_count() or 1)):
+            if result is not None and beside.get(result.path):
+                result = dataclasses.replace(result, findings=(*result.findings, *beside[result.path]))
             result = without_skipped(result, settings)
             if result is not None and (result.findings or result.changed or result.extra):
                 results.append(result)
@@ -59,7 +63,7 @@ def migrate(
         store.close()
     results.sort(key=lambda result: result.path)
     seconds = time.perf_counter() - started
-    return ProjectResult(walk.root(paths), tuple(results), settings, count, lines, seconds)
+    return ProjectResult(walk.root(paths), tuple(results), settings, count, lines, seconds, supports_ascend=supported)
 
 
 def migrate_bytes(name: str, raw: bytes, settings: Settings) -> FileResult | None:
@@ -102,10 +106,27 @@ def _without_collector() -> Iterator[None]:
 
 def _with_facts(paths: Sequence[Path], texts: Sequence[Text], settings: Settings) -> Settings:
     facts = walk.facts(paths, [text.path for text in texts])
-    python = [text.raw for text in texts if text.is_python]
+    known = [(text.path, text.raw) for text in texts]
     for one in passes():
-        facts = one.prepare(facts, python)
+        facts = one.prepare(facts, known)
     return dataclasses.replace(settings, facts=facts)
+
+
+def _supported(texts: Sequence[Text]) -> tuple[Where, ...]:
+    known = [(text.path, text.raw) for text in texts]
+    return tuple(where for one in passes() for where in one.supported(known))
+
+
+def _beside(paths: Sequence[Path], texts: Sequence[Text], settings: Settings) -> dict[str, list[Finding]]:
+    """What files that were given alone need of others, by path."""
+    if settings.cloud is not None or (settings.only and ELSEWHERE.id not in settings.only):
+        return {}
+    alone = {path.as_posix() for path in paths if path.is_file()}
+    return {
+        text.path: elsewhere.findings(text, texts, settings, migrate_bytes)
+        for text in texts
+        if text.path in alone and text.path.endswith(".py")
+    }
 
 
 def _results(texts: list[Text], settings: Settings, store: Cache | None, jobs: int) -> Iterator[FileResult | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from functools import cached_property
+from typing import Any
 
 from jumar.core.edit import Edit
 from jumar.core.source import Source
@@ -35,6 +36,8 @@ class PyFile(Document):
         strings = [node for node in self.index.nodes[ast.JoinedStr] if isinstance(node, ast.JoinedStr)]
         self.lost: set[ast.AST] = literals.relocate(source, strings) if literals.NEEDS_RELOCATION else set()
         """Nodes whose place in the source is not known: never edited, only reported."""
+        self.notes: dict[str, Any] = {}
+        """What a pass has worked out about the file once, for all its rules."""
 
     def name(self, node: ast.AST) -> str | None:
         """Full dotted name of a name or attribute chain, when imports say what it is."""

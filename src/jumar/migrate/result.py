@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from jumar.core.compat import dataclass
 from jumar.core.edit import Edit, OverlapError, apply
-from jumar.core.finding import Finding, State
+from jumar.core.finding import Finding, State, Where
 from jumar.core.source import Source, UnreadableError
 from jumar.migrate.settings import Settings
 
@@ -84,6 +84,8 @@ class ProjectResult:
     lines: int = 0
     seconds: float = 0.0
     skipped: tuple[Skipped, ...] = ()
+    supports_ascend: tuple[Where, ...] = ()
+    """Places that show that the project already supports NPUs, so that what is left are gaps; empty if it does not."""
 
     def findings(self) -> Iterator[Finding]:
         for file in self.files:

@@ -21,19 +21,22 @@ import dataclasses
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jumar.core import discover
 from jumar.core.compat import dataclass, entry_points
 from jumar.core.errors import UserError
-from jumar.core.finding import Finding, Safety
+from jumar.core.finding import Finding, Safety, Where
 from jumar.core.source import Source
 from jumar.migrate.settings import Facts, Settings
+
+if TYPE_CHECKING:
+    from jumar.migrate.pyfile import PyFile
 
 LANGUAGES = ("python", "shell", "config", "requirements", "native")
 """The folders for rules in a pass."""
@@ -66,7 +69,8 @@ class Rule:
 NOT_PYTHON = Rule("PT001", "not-python", "a Python file that cannot be parsed", ())
 UNREADABLE = Rule("PT002", "unreadable-file", "a file that cannot be read", ())
 FAILED = Rule("PT003", "internal-error", "a file on which Jumar failed", ())
-OWN = (NOT_PYTHON, UNREADABLE, FAILED)
+ELSEWHERE = Rule("PT004", "needs-another-file", "a file that needs another one which is still for CUDA", ())
+OWN = (NOT_PYTHON, UNREADABLE, FAILED, ELSEWHERE)
 """What the engine itself says about a file, whatever stands in it."""
 
 
@@ -77,6 +81,8 @@ class Imports(NamedTuple):
     """The rule that the added line is reported under."""
     after: str = ""
     """The package behind whose import they go; else they go to the top."""
+    in_every_function: Callable[[Settings], bool] = lambda settings: False
+    """Must every function that imports the package for itself have them?"""
 
 
 class After(NamedTuple):
@@ -111,8 +117,10 @@ class Pass:
     takes_plugins: bool = False
     """Do the user's own rules and those of installed plug-ins run with it?"""
     imports: Imports | None = None
-    prepare: Callable[[Facts, Iterable[bytes]], Facts] = lambda facts, texts: facts
-    """What it must know of the whole project, from the texts of all Python files."""
+    settle: Callable[[PyFile, list[Finding]], list[Finding]] = lambda file, found: found
+    """What its rules said about a Python file, once it is decided what stays together."""
+    prepare: Callable[[Facts, Sequence[tuple[str, bytes]]], Facts] = lambda facts, texts: facts
+    """What it must know of the whole project, from the paths and texts of all files."""
     wrote: Callable[[Source], bool] = lambda source: False
     """Is this a file that the pass itself put into the project? Such a file is left alone."""
     files: Callable[[After], tuple[NewFile, ...]] = lambda after: ()
@@ -121,6 +129,8 @@ class Pass:
     """The first word in a text of another language that makes it worth a closer look."""
     more: Callable[[str], tuple[Unit, ...]] = lambda language: ()
     """Rules for a language that lie elsewhere, each with its own folder of pages."""
+    supported: Callable[[Sequence[tuple[str, bytes]]], tuple[Where, ...]] = lambda texts: ()
+    """Places that show that the project already supports NPUs, from the paths and texts of all files."""
 
 
 NO_PASS = Pass("")

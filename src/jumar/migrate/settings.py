@@ -26,6 +26,14 @@ class Facts:
     """Such names of methods that do move their object to a device."""
     own_modules: frozenset[str] = frozenset()
     """Top-level module names that lie in the project and so hide packages of the same name."""
+    kernels: frozenset[str] = frozenset()
+    """Functions and classes of the project that start a kernel which only CUDA has."""
+    own_words: frozenset[str] = frozenset()
+    """Variables that are given "cuda" and also words that name no device: an implementation, a mode."""
+    device_names: frozenset[str] = frozenset()
+    """Variables that are given "cuda" and nothing but devices."""
+    npu_twins: frozenset[str] = frozenset()
+    """Names for CUDA that the project also has for NPUs (`is_cuda_available`, `MULTI_GPU`): they keep their meaning."""
     packages: frozenset[str] = frozenset()
     """Folders that hold an `__init__.py`, as paths of the same kind as those of the files."""
 

@@ -31,10 +31,6 @@ class Text(NamedTuple):
     problem: str = ""
     """Why it is left out: then `raw` is empty."""
 
-    @property
-    def is_python(self) -> bool:
-        return self.path.endswith(".py")
-
 
 def texts(paths: Iterable[Path]) -> Iterator[Text]:
     """Every file below the given paths that a language claims, in a stable order, each once."""

@@ -36,6 +36,7 @@ FIELDS = {
     "summary.new_files": "paths of files that the result needs and that are not there yet",
     "summary.states": "number of sites by state",
     "summary.left": "places that need a hand",
+    "summary.supports_ascend": "a place that shows that the project already supports NPUs",
     "summary.skipped[].path": "a skipped path",
     "summary.skipped[].reason": "why",
     "files[].path": "a file with findings or changes, as reached from the paths you gave",
@@ -143,6 +144,7 @@ def summary(result: ProjectResult) -> dict[str, Any]:
         "new_files": sorted(result.new_files()),
         "states": {state.value: states[state] for state in State},
         "left": result.left(),
+        "supports_ascend": [f"{where.path}:{where.line}" for where in result.supports_ascend],
         "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in result.skipped],
     }
 

@@ -43,6 +43,10 @@ def new_file(path: str, data: bytes, *, colour: bool = False) -> bytes:
 def summary(result: ProjectResult, *, done: str = "", show_all: bool = False) -> Iterator[str]:
     """Counts; `done` is empty while nothing was written, else says what was (`written`, `written to …`)."""
     changed = sum(file.changed for file in result.files)
+    if result.supports_ascend:
+        shown = ", ".join(f"`{where.path}:{where.line}`" for where in result.supports_ascend[:3])
+        gaps = "; these gaps remain" if result.left() or changed else ""
+        yield f"This project already supports Ascend ({shown}){gaps}"
     yield (
         f"{count(result.scanned, 'file')} read, {changed} {'changed' if done else 'would change'}"
         f" ({count(result.lines, 'line')}, {result.seconds:.1f} s)"

@@ -13,11 +13,11 @@ from typing import Any
 
 from jumar.core.compat import dataclass
 from jumar.emulate import command as commands
-from jumar.emulate.glue import build, probe
+from jumar.emulate.glue import probe
 from jumar.emulate.proof import modules
 from jumar.emulate.proof.modules import Module
 from jumar.emulate.proof.result import End, Outcome
-from jumar.runtime import process, variables
+from jumar.runtime import compiled, process, variables
 
 _HERE = Path(__file__).parent
 _PLUGIN = "jumar_proof_tests"
@@ -62,7 +62,7 @@ def environment(environ: Mapping[str, str], scratch: Path) -> dict[str, str]:
     home.mkdir(parents=True, exist_ok=True)
     (scratch / "tmp").mkdir(exist_ok=True)
     own = {
-        variables.CACHE.name: str(build.cache_dir()), variables.QUIET.name: "1", "HOME": str(home),
+        variables.CACHE.name: str(compiled.cache_dir()), variables.QUIET.name: "1", "HOME": str(home),
         "TMPDIR": str(scratch / "tmp"), "MPLCONFIGDIR": str(home / "matplotlib"), "MPLBACKEND": "Agg",
         "PYTHONDONTWRITEBYTECODE": "1", "HF_HUB_OFFLINE": "1", "WANDB_MODE": "disabled",
         # Without threads of its own, torch can be loaded once and forked for each group of modules.

@@ -48,7 +48,10 @@ def round_of_rules(source: Source, settings: Settings, active: Sequence[Unit]) -
     except UNPARSABLE as error:
         return Round([_unparsed(source, error)], [])
     file = PyFile(source, settings, tree, wanted_types(active))
-    found, chosen = engine.settled(source, run_rules(file, active), settings)
+    said = list(run_rules(file, active))
+    for owner in dict.fromkeys(unit.owner for unit in active):
+        said = owner.settle(file, said)
+    found, chosen = engine.settled(source, said, settings)
     for added in _imports(file, active, chosen):
         found.append(added)
         chosen.append(added)
@@ -133,17 +136,20 @@ def _imports(file: PyFile, active: Sequence[Unit], chosen: Sequence[Finding]) ->
     """The imports that the chosen edits need, one finding for each place they go to."""
     owners = {unit.rule.id: unit.owner for unit in active}
     wanted: dict[Imports, dict[str, None]] = {}
+    lines: set[int] = set()
     for finding in chosen:
         needs = file.needs.get(id(finding), ())
         if needs:
             how = owners[finding.id].imports
             assert how is not None, f"{finding.id} needs an import: its pass has to say how"
             wanted.setdefault(how, {}).update(dict.fromkeys(needs))
+            lines.add(finding.where.line if finding.where else 0)
     found = []
     for how, needed in wanted.items():
-        edit = imports.insert(file, list(needed), how.after)
-        if edit is not None:
-            added = ", ".join(f"`{statement}`" for statement in needed)
+        added = ", ".join(f"`{statement}`" for statement in needed)
+        for edit in imports.insert(
+            file, list(needed), how.after, lines if how.in_every_function(file.settings) else ()
+        ):
             found.append(file.rewrite(how.rule, (edit.start, edit.end), f"adds {added}", edit))
     return found
 

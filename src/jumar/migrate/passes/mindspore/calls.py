@@ -58,8 +58,7 @@ def root(file: PyFile, module: str = "mindspore") -> tuple[str, list[Edit]]:
     for local, bindings in file.index.module.bindings.items():
         if bindings and all(binding.target == module for binding in bindings):
             return local, []
-    edit = imports.insert(file, [f"import {module}"], after="mindspore")
-    return module, [edit] if edit else []
+    return module, imports.insert(file, [f"import {module}"], after="mindspore")
 
 
 def instead(file: PyFile, call: ast.Call, moved: Collection[ast.keyword], statements: list[str]) -> list[Edit] | None:

@@ -20,8 +20,8 @@ def rule_of(pack: Pack) -> Rule:
 def once(pack: Pack, row: Row, file: Document, at: HasSpan | Span, what: str) -> Iterator[Finding]:
     """The finding of a row; what is only worth a note is said once in a file."""
     key = f"{pack.id} {row.name}"
-    if row.state is not State.BENIGN or key not in file.notes:
-        file.notes.add(key)
+    if row.state is not State.BENIGN or key not in file.said:
+        file.said.add(key)
         yield about(pack, row, file, at, what)
 
 

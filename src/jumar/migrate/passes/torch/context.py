@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import re
 
-from jumar.core.compat import MatchMapping, MatchValue, zip
+from jumar.core.compat import Match, MatchMapping, MatchValue, zip
+from jumar.migrate.passes.torch import words
 from jumar.migrate.passes.torch.styles.change import Use
+from jumar.migrate.passes.torch.words import DEVICE_WORD, DEVICES
 from jumar.migrate.pyfile import PyFile
 
-DEVICES = re.compile(
-    r"(cpu|cuda|npu|mps|xpu|hpu|mlu|musa|tpu|xla|meta|ipu|vulkan|opencl|privateuseone|maia|auto|disk)(:\d+)?"
-)
 _MESSAGE_CALLS = re.compile(
     r"print\w*|warn|warning|warn_once|info|debug|error|exception|critical|fatal|log\w*|skip\w*|xfail|fail|echo"
     r"|format_usage|ArgumentParser|add_argument_group|rank0_print|print_rank\w*|\w*(Error|Exception|Warning|Exit)"
@@ -25,7 +24,7 @@ _STRING_TESTS = {
     "startswith", "endswith", "removeprefix", "removesuffix", "strip", "lstrip", "rstrip", "split", "rsplit",
     "partition", "rpartition", "replace", "count", "find", "index", "rfind",
 }  # fmt: skip
-_DEVICE_WORD = re.compile(r"dev(ice)?s?($|_|[A-Z])|(^|_)dev(ice)?|device|accelerator|map_location|placement", re.I)
+OWN_WORD = "the program's own word"
 
 
 def is_message(file: PyFile, node: ast.AST) -> bool:
@@ -53,6 +52,26 @@ def _is_torch(file: PyFile, node: ast.AST) -> bool:
 
 def device_use(file: PyFile, node: ast.expr) -> tuple[Use | None, str]:
     """What a string that could name a device is there for; None with the reason when it is no device for sure."""
+    use, reason = _use(file, node)
+    is_bare = isinstance(node, ast.Constant) and node.value == "cuda"
+    if is_bare and (use is not None or reason == "unsure"):
+        is_listed = isinstance(file.parent(node), (ast.List, ast.Tuple, ast.Set))
+        if (use is not None or not is_listed) and words.is_own(file, node):
+            return None, OWN_WORD
+        if use is None and words.tied(file, node) in file.settings.facts.device_names:
+            return _shape(file, node), ""
+    return use, reason
+
+
+def _shape(file: PyFile, node: ast.expr) -> Use:
+    """What a string does that is known to be a device."""
+    up = file.parent(node)
+    if isinstance(up, ast.Compare):
+        return Use.COMPARE
+    return Use.CHOICE if isinstance(up, (ast.List, ast.Tuple, ast.Set)) else Use.MAKE
+
+
+def _use(file: PyFile, node: ast.expr) -> tuple[Use | None, str]:
     if is_message(file, node):
         return None, "text for people"
     at: ast.AST = node
@@ -72,15 +91,37 @@ def device_use(file: PyFile, node: ast.expr) -> tuple[Use | None, str]:
     if isinstance(up, ast.Subscript):
         return _subscript(file, up)
     if isinstance(up, (MatchValue, MatchMapping)):
-        return Use.KEY, ""
+        return (None, OWN_WORD) if words.is_vocabulary(_patterns(file, up)) else (Use.KEY, "")
+    if isinstance(up, ast.Assign) and isinstance(file.parent(up), ast.ClassDef) and _is_enum_word(file, up):
+        return None, OWN_WORD
     if isinstance(up, (ast.Attribute, ast.BinOp)):
         return None, "unsure"
     return _known(file, Use.MAKE, _target(file, at))
 
 
+def _patterns(file: PyFile, node: ast.AST) -> list[str]:
+    """The strings that a `match` knows."""
+    match = next((up for up in file.ancestors(node) if isinstance(up, Match)), None)
+    patterns = [case.pattern for case in match.cases] if match is not None else []
+    inner = [one.value for pattern in patterns for one in ast.walk(pattern) if isinstance(one, MatchValue)]
+    return [one.value for one in inner if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+
+
+def _is_enum_word(file: PyFile, node: ast.Assign) -> bool:
+    """Does the class of this member have other members with words that name no device?"""
+    owner = file.parent(node)
+    assert isinstance(owner, ast.ClassDef)
+    if not any("enum" in file.text(base).lower() for base in owner.bases):
+        return False
+    values = [one.value for one in owner.body if isinstance(one, ast.Assign)]
+    return words.is_vocabulary(
+        value.value.lower() for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)
+    )
+
+
 def _known(file: PyFile, use: Use, hint: str) -> tuple[Use | None, str]:
     """Without torch in the file only a telling name makes a bare "cuda" a device."""
-    if file.imports("torch") or _DEVICE_WORD.search(hint):
+    if file.imports("torch") or DEVICE_WORD.search(hint):
         return use, ""
     return None, "unsure"
 
@@ -113,7 +154,7 @@ def _compared(file: PyFile, compare: ast.Compare, at: ast.AST) -> tuple[Use | No
     if isinstance(compare.ops[0], (ast.In, ast.NotIn)) and at is compare.left:
         if any(isinstance(side, (ast.List, ast.Tuple, ast.Set, ast.Dict)) for side in others):
             return None, "unsure"
-        return (Use.COMPARE, "") if _DEVICE_WORD.search(text) else (None, "unsure")
+        return (Use.COMPARE, "") if DEVICE_WORD.search(text) else (None, "unsure")
     return _known(file, Use.COMPARE, text)
 
 
@@ -148,17 +189,25 @@ def _argument(file: PyFile, call: ast.Call, at: ast.AST) -> tuple[Use | None, st
     return _known(file, Use.MAKE, file.text(func) if func not in file.lost else "")
 
 
+def is_exported(file: PyFile, node: ast.expr) -> bool:
+    """Is this an entry of `__all__` or `__slots__`?"""
+    statement = file.statement(node)
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return any(isinstance(target, ast.Name) and target.id in ("__all__", "__slots__") for target in targets)
+
+
 def _member(file: PyFile, container: ast.List | ast.Tuple | ast.Set, node: ast.expr) -> tuple[Use | None, str]:
     names = [item.value for item in container.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)]
     up = file.parent(container)
-    if isinstance(up, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and re.search(
-        r"__(all|slots)__", _target(file, container)
-    ):
+    if is_exported(file, node):
         return None, "name of the module"
+    if isinstance(up, ast.Dict) and container in up.keys:
+        return None, "key of a table"
+    if words.is_vocabulary(names):
+        is_asked = isinstance(up, (ast.Compare, ast.Subscript)) or (isinstance(up, ast.keyword) and up.arg == "choices")
+        return None, OWN_WORD if is_asked else "unsure"
     if isinstance(up, ast.Subscript):
         return _subscript(file, up)
-    if not all(DEVICES.fullmatch(name) for name in names):
-        return None, "unsure"
     if isinstance(up, ast.keyword) and up.arg == "choices":
         return Use.CHOICE, ""
     if isinstance(up, ast.Compare) and container in up.comparators:
@@ -172,7 +221,10 @@ def _member(file: PyFile, container: ast.List | ast.Tuple | ast.Set, node: ast.e
 
 def _in_dict(file: PyFile, table: ast.Dict, at: ast.AST) -> tuple[Use | None, str]:
     if at in table.keys:
-        return (Use.KEY, "") if is_device_table(file, table) else (None, "unsure")
+        if is_device_table(file, table):
+            return Use.KEY, ""
+        keys = [key.value for key in table.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+        return None, OWN_WORD if words.is_vocabulary(keys) else "unsure"
     key = table.keys[table.values.index(at)]  # type: ignore[arg-type]
     hint = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
     if hint in _OTHER_KEYWORDS:
@@ -183,7 +235,7 @@ def _in_dict(file: PyFile, table: ast.Dict, at: ast.AST) -> tuple[Use | None, st
 def is_device_table(file: PyFile, table: ast.Dict) -> bool:
     """Are the keys of this dict devices? Two or more device names, a card's number, or a `map_location`."""
     keys = [key.value for key in table.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
-    if not keys or not all(DEVICES.fullmatch(key) for key in keys if key):
+    if not any(DEVICES.fullmatch(key) for key in keys) or words.is_vocabulary(keys):
         return False
     up = file.parent(table)
     if isinstance(up, ast.keyword) and up.arg in ("map_location", "device_map"):

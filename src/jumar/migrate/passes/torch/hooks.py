@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jumar.core.source import Source
-from jumar.migrate.passes.torch import markers, owners
+from jumar.migrate.passes.torch import kernels, markers, owners, words
 from jumar.migrate.passes.torch.python import torch_npu_import
 from jumar.migrate.passes.torch.styles import agnostic
+from jumar.migrate.passes.torch.units import twins
+from jumar.migrate.passes.torch.units.settle import settle
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import After, Imports, NewFile, Pass
-from jumar.migrate.settings import Style
+from jumar.migrate.settings import Facts, Style
+from jumar.tables.apis import version
 
-IMPORTS = Imports(torch_npu_import.RULE, after="torch")
+IMPORTS = Imports(
+    torch_npu_import.RULE,
+    after="torch",
+    in_every_function=lambda settings: version(settings.torch) < torch_npu_import.LOADED_BY_TORCH,
+)
+
+
+def prepare(facts: Facts, texts: Sequence[tuple[str, bytes]]) -> Facts:
+    """What must be known of the whole project."""
+    python = [raw for path, raw in texts if path.endswith(".py")]
+    facts = twins.prepare(kernels.prepare(owners.prepare(facts, python), python), python)
+    return words.prepare(facts, texts)
 
 
 def wrote(source: Source) -> bool:
@@ -34,8 +50,10 @@ PASS = Pass(
     is_wanted=lambda settings: settings.cloud is None,
     takes_plugins=True,
     imports=IMPORTS,
-    prepare=owners.prepare,
+    settle=settle,
+    prepare=prepare,
     wrote=wrote,
     files=files,
     telling=markers.found,
+    supported=markers.supported,
 )

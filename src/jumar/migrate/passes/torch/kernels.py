@@ -1,52 +1,134 @@
-"""Tests for CUDA tensors before a call of a compiled CUDA kernel.
+"""Calls that only CUDA tensors may reach: compiled extensions, triton kernels, packages made for CUDA.
 
-With `if x.is_cuda: kernel(x)` left as it is, NPU tensors take the other branch, which is the right one until the
-kernel is ported.
+A test for CUDA in front of one stays as it is: NPU tensors then take the other branch, which is the right one until
+the kernel is ported.
 """
 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
+from jumar.core.finding import State
+from jumar.migrate.passes.torch import shapes
+from jumar.migrate.passes.torch.units import reach
 from jumar.migrate.pyfile import PyFile
+from jumar.migrate.settings import Facts
+from jumar.tables.third_party import recipe, roots
 
-_KERNEL = re.compile(r"(^|[._])(_C|_ext|ext|cuda|kernels?|ops_cuda)($|\.)|_cuda$|_cuda\.|_ext\.|_C\.")
+_KERNEL = re.compile(r"(^|[._])(_C|_ext|ext|ext_module|cuda|kernels?|ops_cuda)($|\.)|_cuda$|_cuda\.|_ext\.|_C\.")
+_OWN = re.compile(
+    r"(?:.*_)?(?:cuda|triton)(?:_(?:forward|backward|fwd|bwd|kernel|impl|op))?|cuda_\w*(?:forward|kernel)"
+)
+# `move_to_cuda`, `set_cuda_device`: the name of what is done for CUDA, not of a kernel.
+_NO_KERNEL = re.compile(
+    r"(?:.*_)?(?:to|on|in|move|sync|seed|set|init|is|has|get|use|using|check|require[sd]?|skip|only|with|no|if|clear|"
+    r"empty|test|available|support(?:s|ed)?|send|setup|warm_?up)_(?:cuda|triton)(?:_.*)?|cuda|triton|_?(?:cuda|triton)"
+)
+_LOADERS = {"load_inline", "get_plugin", "get_kernel"}
+_TORCH_OPS = {"aten", "prims", "npu", "c10d", "_c10d_functional", "quantized", "profiler", "higher_order", "prim"}
+_ROOTS = frozenset(roots())
+_DEPTH = 3
+
+_BUILT = re.compile(rb"triton\.jit|@jit\b|cpp_extension|ext_module|_C\b|_ext\b|_cuda\b|get_plugin")
+_DEFINITION = re.compile(rb"^(?:def|class) (\w+)[^\n]*\n((?:[ \t)][^\n]*\n|\r?\n|#[^\n]*\n)*)", re.M)
+_LAUNCH = re.compile(
+    rb"\b\w+\[[^\]\n]*(?:grid|programs|blocks)[^\]\n]*\]\(|(?<![.\w])(?:_C|ext_module|_ext|\w+_cuda|_plugin)\.\w+\("
+)
+# yacs keeps a program's defaults under the name `_C`.
+_CONFIG = re.compile(rb"^_C\s*=|(?:config|defaults|CfgNode)\w* import[^\n]*\b_C\b|import _C as", re.M)
+_TESTED = re.compile(rb"\.is_cuda\b|device\.type|available|usable|fallback")
 
 
-class Guard(NamedTuple):
-    test: ast.expr
-    kernel: str
-    """The dotted name of what is called behind the test."""
-    has_way_out: bool
-    """Do other tensors go somewhere else, or fail?"""
+def prepare(facts: Facts, texts: Iterable[bytes]) -> Facts:
+    """The functions and classes of the project that start a kernel, as one quick look over its texts tells."""
+    found: set[str] = set()
+    for raw in texts:
+        if _BUILT.search(raw) and not _CONFIG.search(raw):
+            for match in _DEFINITION.finditer(raw):
+                if _LAUNCH.search(match.group(2)) and not _TESTED.search(match.group(2)):
+                    found.add(match.group(1).decode())
+    return dataclasses.replace(facts, kernels=frozenset(found))
 
 
-def guard_of(node: ast.Attribute, file: PyFile) -> Guard | None:
-    """The guard whose test holds this `x.is_cuda`, when a compiled kernel is called behind it."""
-    inner: ast.AST = node
-    for outer in file.ancestors(node):
-        if isinstance(outer, (ast.If, ast.IfExp)) and outer.test is inner:
-            body = outer.body if isinstance(outer, ast.If) else [outer.body]
-            kernel = _called(body, file)
-            return Guard(outer.test, kernel, True) if kernel else None
-        if isinstance(outer, ast.Assert) and outer.test is inner:
-            function = file.index.function_scope(outer)
-            body = function.body if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
-            kernel = _called(body, file)
-            return Guard(outer.test, kernel, False) if kernel else None
-        if isinstance(outer, (ast.stmt, ast.Lambda)):
-            return None
-        inner = outer
+def first(nodes: Iterable[ast.AST], file: PyFile, skip: Sequence[ast.AST] = (), depth: int = _DEPTH) -> str | None:
+    """The name of the first kernel that runs in this code, also in functions of the file that it calls."""
+    for call in _calls(nodes, skip):
+        name = _kernel(call, file)
+        if name is not None:
+            return name
+        if depth:
+            for inner in reach.called(call, file):
+                found = first(inner.body, file, skip, depth - 1)
+                if found is not None:
+                    return found
     return None
 
 
-def _called(body: Sequence[ast.AST], file: PyFile) -> str | None:
-    for statement in body:
-        for call in ast.walk(statement):
-            name = file.name(call.func) if isinstance(call, ast.Call) else None
-            if name is not None and not name.startswith("torch.") and _KERNEL.search(name):
-                return name
-    return None
+def _calls(nodes: Iterable[ast.AST], skip: Sequence[ast.AST]) -> Iterator[ast.Call]:
+    todo = list(nodes)
+    while todo:
+        node = todo.pop(0)
+        if any(node is one for one in skip):
+            continue
+        if isinstance(node, ast.Call):
+            yield node
+        todo[:0] = list(ast.iter_child_nodes(node))
+
+
+def _kernel(call: ast.Call, file: PyFile) -> str | None:
+    func = call.func
+    if isinstance(func, ast.Subscript):
+        return _launched(func, file)
+    name = file.name(func)
+    last = shapes.last_word(func)
+    if name is None:
+        if isinstance(func, ast.Attribute) and _is_loaded(func.value, file):
+            return f"{shapes.last_word(func.value)}.{last}"
+        is_own = isinstance(func, ast.Name) or (isinstance(func, ast.Attribute) and _is_self(func.value))
+        return last if is_own and _OWN.fullmatch(last) and not _NO_KERNEL.fullmatch(last) else None
+    if name.startswith("torch."):
+        words = name.split(".")
+        is_built = words[1] == "ops" and len(words) > 3 and words[2] not in _TORCH_OPS
+        return name if is_built else None
+    return name if _is_imported(name, last, file) else None
+
+
+def _is_imported(name: str, last: str, file: PyFile) -> bool:
+    root = name.strip(".").partition(".")[0]
+    facts = file.settings.facts
+    is_ours = name.startswith(".") or root in facts.own_modules
+    if last in facts.kernels and (is_ours or not facts.own_modules):
+        return True
+    if not is_ours and root in _ROOTS:
+        row = recipe(name)
+        return row is not None and row.state is State.UNSUPPORTED
+    is_config = ".defaults." in name or "config" in name
+    return bool(_KERNEL.search(name)) and not _NO_KERNEL.fullmatch(last) and not is_config
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def _launched(func: ast.Subscript, file: PyFile) -> str | None:
+    """`kernel[grid](x)` of triton or numba."""
+    last = shapes.last_word(func.value)
+    name = file.name(func.value) or ""
+    is_jit = last in file.settings.facts.kernels or (file.imports("triton") or file.imports("numba"))
+    return name or last if last and (is_jit or last.endswith("_kernel")) else None
+
+
+def _is_loaded(node: ast.expr, file: PyFile) -> bool:
+    """Is this variable given what a compiler of extensions returns?"""
+    if not isinstance(node, ast.Name):
+        return False
+    known = file.index.scope[node].lookup(node.id)
+    values = [binding.value for binding in known[1]] if known is not None else []
+    calls = [value.func for value in values if isinstance(value, ast.Call)]
+    return any(
+        shapes.last_word(func) in _LOADERS or (file.name(func) or "").startswith("torch.utils.cpp_extension.")
+        for func in calls
+    )

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+
+from jumar.core.finding import Where
 
 WORDS = (
     "cuda", "nccl", "nvidia", "cudnn", "nvcc", "nvtx", "nvml", "nvlink", "cublas", "cupy", "cutlass", "tensorrt",
@@ -18,6 +21,27 @@ MARKER = re.compile(
     re.I,
 )
 _STRONG = re.compile(r"cuda|nccl|nvidia|cudnn|nvcc|nvtx|nvml|cublas|(?<![a-z0-9])cu(?:9\d|1[0-3]\d)(?![a-z0-9])", re.I)
+
+_NPU = re.compile(rb"^[ \t]*(?:import|from) torch_npu\b|\bis_(?:torch_)?npu_available\(|\btorch\.npu\.\w", re.M)
+
+
+_ASCEND = re.compile(r"ascend|(?<![a-z])npu(?![a-z])", re.I)
+
+
+def is_for_npus(text: str) -> bool:
+    """Does a name say that something is made for NPUs: `triton-ascend`, `requirements-npu.txt`, `ascend/Dockerfile`?"""
+    folder, _, name = text.rpartition("/")
+    return bool(_ASCEND.search(name)) or folder.rpartition("/")[2].lower() in ("npu", "ascend")
+
+
+def supported(texts: Sequence[tuple[str, bytes]]) -> tuple[Where, ...]:
+    """Where the project's own code uses NPUs already: the first place of each file."""
+    found: list[Where] = []
+    for path, raw in texts:
+        match = _NPU.search(raw) if path.endswith(".py") and b"npu" in raw else None
+        if match is not None:
+            found.append(Where(path, raw.count(b"\n", 0, match.start()) + 1))
+    return tuple(found)
 
 
 def found(text: str) -> str | None:

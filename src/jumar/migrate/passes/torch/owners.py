@@ -17,6 +17,7 @@ _TENSOR_METHODS = {
     "repeat", "expand", "flatten", "mean", "sum", "share_memory", "t",
 }  # fmt: skip
 
+_MOVERS = {"cuda", "npu"}
 _OWN_METHOD = re.compile(
     rb"^(?P<indent>[ \t]+)(?:async[ \t]+)?def[ \t]+(?P<name>cuda|npu|is_cuda)\b"
     rb"(?P<body>[^\n]*\n(?:(?P=indent)[ \t][^\n]*\n|[ \t]*\r?\n|(?P=indent)\)[^\n]*\n)*)",
@@ -140,12 +141,34 @@ def _is_own(file: PyFile, receiver: ast.expr, own: dict[str, bool]) -> bool:
     )
 
 
-def _is_tensor(file: PyFile, receiver: ast.expr) -> bool:
-    """A call of torch, or of a method that only tensors and modules have, or `super()` of a torch class."""
+def _is_tensor(file: PyFile, receiver: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+    """A call of torch, a method that only tensors and modules have, `super()`, or a variable that holds one."""
+    if isinstance(receiver, ast.Name):
+        return receiver.id in seen or _holds_tensor(file, receiver, seen | {receiver.id})
+    if isinstance(receiver, ast.BinOp):
+        return _is_tensor(file, receiver.left, seen) or _is_tensor(file, receiver.right, seen)
+    if isinstance(receiver, ast.Subscript):
+        return _is_tensor(file, receiver.value, seen)
     if not isinstance(receiver, ast.Call):
         return False
     if (file.name(receiver.func) or "").startswith("torch."):
         return True
     if isinstance(receiver.func, ast.Attribute):
-        return receiver.func.attr in _TENSOR_METHODS
+        method = receiver.func.attr
+        return method in _TENSOR_METHODS or (method in _MOVERS and _is_tensor(file, receiver.func.value, seen))
     return isinstance(receiver.func, ast.Name) and receiver.func.id == "super"
+
+
+def _holds_tensor(file: PyFile, name: ast.Name, seen: frozenset[str]) -> bool:
+    """Is a variable only ever given tensors or modules, or annotated as one?"""
+    found = file.index.scope[name].lookup(name.id)
+    if found is None:
+        return False
+    for binding in found[1]:
+        if isinstance(binding.node, ast.arg):
+            kind = binding.node.annotation
+            if kind is None or not (file.name(kind) or "").startswith("torch."):
+                return False
+        elif binding.value is None or not _is_tensor(file, binding.value, seen):
+            return False
+    return True

@@ -30,9 +30,13 @@ class Judgement(NamedTuple):
     fix: str | None = None
 
 
-def judge(key: str, value: str) -> Judgement | None:
-    """What to do about `key: value`; None when it does not depend on CUDA or is not known."""
-    if _DEVICE.fullmatch(value) and _DEVICE_KEY.fullmatch(key):
+def judge(key: str, value: str, devices: frozenset[str] = frozenset()) -> Judgement | None:
+    """What to do about `key: value`; None when it does not depend on CUDA or is not known.
+
+    `devices` are further keys that the project's Python code uses for devices and nothing else.
+    """
+    is_device = bool(_DEVICE_KEY.fullmatch(key)) or key.replace("-", "_").lower() in devices
+    if _DEVICE.fullmatch(value) and is_device:
         new = value.replace("cuda", "npu")
         return Judgement(State.REWRITTEN, f"device `{value}` becomes `{new}`", new)
     if "nccl" in value:

@@ -88,8 +88,7 @@ def _edits(file: PyFile, context: ast.Call, model: ast.Call, mode: str) -> list[
     gone = calls.removed(file, statement)
     if before is None or gone is None:
         return None
-    needed = imports.insert(file, [IMPORT], after="mindspore")
-    return [gone, before, *([needed] if needed else [])]
+    return [gone, before, *imports.insert(file, [IMPORT], after="mindspore")]
 
 
 def _calls(file: PyFile, context: ast.Call) -> list[str] | None:

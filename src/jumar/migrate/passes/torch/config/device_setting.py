@@ -23,7 +23,7 @@ def visit_entry(entry: ConfigEntry, file: TextFile) -> Iterator[Finding]:
     if entry.kind in (Kind.OPEN, Kind.BLOCK):
         return
     key, value = _meaning(entry, file)
-    found = values.judge(key, value)
+    found = values.judge(key, value, file.settings.facts.device_names)
     if found is None:
         return
     at = (min(entry.key_start, entry.start), entry.end)

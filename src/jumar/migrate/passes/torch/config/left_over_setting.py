@@ -24,6 +24,7 @@ _ABOUT = re.compile(
     re.I,
 )
 _ADDRESS = re.compile(r"(?:https?|git|ssh|s3)://\S+|git@\S+|\S+@\S+\.\w+")
+_VERSION = re.compile(r"\d+(?:\.\d+)+|cpu")
 _FILE = re.compile(r"[\w./${}*~@:-]*[\w}*]\.[A-Za-z]\w{0,5}|[\w.@-]+(?:/[\w.@${}*-]+)+")
 FLOOD = 30
 """From this many sentences on a file is data, and one finding speaks for all."""
@@ -39,7 +40,7 @@ def finish(file: TextFile) -> Iterator[Finding]:
         marker = markers.found(words)
         if marker is None or file.is_covered(*at) or _is_script(file, entry):
             continue
-        finding_state, message, fix = _judge(entry, marker)
+        finding_state, message, fix = _judge(entry, marker, file)
         if finding_state is State.BENIGN:
             told += 1
             if told == FLOOD:
@@ -53,16 +54,20 @@ def _is_script(file: TextFile, entry: ConfigEntry) -> bool:
     return any(start <= entry.start and entry.end <= end for start, end in file.script_spans)
 
 
-def _judge(entry: ConfigEntry, marker: str) -> tuple[State, str, str | None]:
+def _judge(entry: ConfigEntry, marker: str, file: TextFile) -> tuple[State, str, str | None]:
     fix = "check what reads it, and whether it works with an NPU"
     if entry.kind is Kind.OPEN:
         return State.BENIGN, f"`{entry.key}` is the name of a group", None
     if markers.found(entry.value) is None:
         if not markers.is_strong(entry.key) and entry.value.lower() not in ("true", "yes", "on"):
             return State.BENIGN, f"`{entry.key}` is the program's own name", None
+        if _VERSION.fullmatch(entry.value):
+            return State.BENIGN, f"`{entry.key}` names a version or the CPU", None
         if entry.value.lower() in ("false", "no", "off", "null", "none", "~", ""):
             return State.BENIGN, f"`{entry.key}` is switched off", None
         return State.HAND, f"`{entry.key}` is `{entry.value[:60]}`", fix
+    if entry.key.replace("-", "_").lower() in file.settings.facts.own_words:
+        return State.BENIGN, f"`{entry.value[:60]}` is the program's own word, not a device", None
     if _ABOUT.fullmatch(entry.key) or markers.is_prose(entry.value):
         return State.BENIGN, f"`{marker}` in text about the project", None
     if _ADDRESS.fullmatch(entry.value) or _FILE.fullmatch(entry.value):

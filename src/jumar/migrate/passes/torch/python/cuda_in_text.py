@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
 from jumar.migrate.passes.torch import context, targets
+from jumar.migrate.passes.torch.python.default_tensor_type import is_default_type
 from jumar.migrate.passes.torch.styles.change import respell
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
@@ -29,6 +30,8 @@ _PATCHERS = {"patch", "import_module", "locate", "resolve", "setattr", "delattr"
 def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
     value = node.value
     if not isinstance(value, str) or "torch.cuda" not in value or node in file.docstrings:
+        return
+    if is_default_type(node, file):
         return
     if match := _TYPE.fullmatch(value):
         known = targets.row_for(value, file).npu is not None

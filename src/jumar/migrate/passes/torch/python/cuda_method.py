@@ -37,4 +37,6 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
         yield file.report(RULE, at, State.HAND, "`.cuda()` of an object that may be of this project's own class", fix)
     else:
         change = targets.style(file).move(file, node, func)
-        yield file.rewrite(RULE, at, "`.cuda()` moves to the device", change, otherwise="write `.to(device)` here")
+        yield file.rewrite(
+            RULE, at, "`.cuda()` moves to the device", change, otherwise="write `.to(device)` here", about=node
+        )

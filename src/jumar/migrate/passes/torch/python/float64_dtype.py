@@ -1,4 +1,8 @@
-"""`float64` on the device: NPUs have few kernels for it and compute the rest on slow cores or not at all."""
+"""`float64` on the device: NPUs have few kernels for it, and HCCL adds nothing up in it.
+
+torch_npu 2.13.0: `HCCL allreduce: Unsupported data type at::kDouble`, also for `reduce` and `reduce_scatter`; the
+collectives that only copy (`broadcast`, `all_gather`, …) take it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
+from jumar.migrate.passes.torch import shapes
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 
@@ -19,11 +24,13 @@ RULE = Rule(
 _NAMES = {"torch.float64", "torch.double", "torch.complex128", "torch.cdouble", "torch.DoubleTensor"}
 _MESSAGE = "`{}` has few NPU kernels: missing ones run slowly on the control cores or on the CPU, or fail"
 _FIX = "use float32 on the device, and keep float64 for work on the CPU"
+_ADDING = {"all_reduce", "reduce", "reduce_scatter", "reduce_scatter_tensor", "_reduce_scatter_base"}
+_ADDING |= {"all_reduce_coalesced", "all_reduce_multigpu", "reduce_scatter_tensor_coalesced"}
 
 
 def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
     if name in _NAMES and not _is_on_cpu(node, file):
-        yield file.report(RULE, node, State.FALLBACK, _MESSAGE.format(name), _FIX, subject=name)
+        yield _finding(node, name, name, file)
 
 
 def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
@@ -31,7 +38,60 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
     if not isinstance(func, ast.Attribute) or func.attr != "double" or node.args or node.keywords:
         return
     if file.name(func) is None and b"torch" in file.source.data and not _is_on_cpu(func.value, file):
-        yield file.report(RULE, node, State.FALLBACK, _MESSAGE.format(".double()"), _FIX, subject="Tensor.double")
+        yield _finding(node, ".double()", "Tensor.double", file)
+
+
+def _finding(node: ast.expr, shown: str, subject: str, file: PyFile) -> Finding:
+    collective = _collective(node, file)
+    if collective:
+        message = f"`{shown}` in `{collective}`: HCCL adds up no float64, the call fails"
+        fix = "make the tensor float32, or add up on the CPU with a `gloo` group"
+        return file.report(RULE, node, State.UNSUPPORTED, message, fix, subject=subject)
+    return file.report(RULE, node, State.FALLBACK, _MESSAGE.format(shown), _FIX, subject=subject)
+
+
+def _collective(node: ast.expr, file: PyFile) -> str:
+    """The collective that adds up what is made here; empty when none is seen."""
+    at: ast.AST = node
+    for up in file.ancestors(node):
+        if isinstance(up, ast.Call) and at is not up.func and _is_adding(up, file):
+            return shapes.last_word(up.func)
+        if isinstance(up, ast.stmt):
+            targets = up.targets if isinstance(up, ast.Assign) else []
+            return next((word for target in targets if (word := _used_in(target, file))), "")
+        at = up
+    return ""
+
+
+def _is_adding(call: ast.Call, file: PyFile) -> bool:
+    """A collective of torch, by its import or by the usual names of the module that wraps it."""
+    if shapes.last_word(call.func) not in _ADDING:
+        return False
+    name = file.name(call.func) or ""
+    if name:
+        return name.startswith("torch.distributed.") or not name.startswith(("torch.", "functools.", "numpy."))
+    return isinstance(call.func, ast.Attribute) and shapes.last_word(call.func.value) in ("dist", "distributed", "comm")
+
+
+def _used_in(target: ast.expr, file: PyFile) -> str:
+    """The collective that a variable is handed to."""
+    if not isinstance(target, ast.Name):
+        return ""
+    owner = file.index.scope[target].lookup(target.id)
+    for use in file.index.nodes[ast.Name]:
+        if not isinstance(use, ast.Name) or use.id != target.id or use is target:
+            continue
+        call = shapes.call_of(use, file)
+        there = file.index.scope[use].lookup(use.id)
+        if (
+            call is not None
+            and owner is not None
+            and there is not None
+            and there[0] is owner[0]
+            and _is_adding(call, file)
+        ):
+            return shapes.last_word(call.func)
+    return ""
 
 
 def _is_on_cpu(node: ast.AST, file: PyFile) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
-from jumar.migrate.passes.torch import kernels, owners, targets
+from jumar.migrate.passes.torch import owners, targets
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 
@@ -22,7 +22,7 @@ def visit_Attribute(node: ast.Attribute, file: PyFile) -> Iterator[Finding]:
     if node.attr != "is_cuda":
         return
     name = file.name(node)
-    if (name is not None and name.startswith("torch.")) or kernels.guard_of(node, file) is not None:
+    if name is not None and name.startswith("torch."):
         return
     at = file.attr_span(node)
     if at is None:
@@ -37,4 +37,4 @@ def visit_Attribute(node: ast.Attribute, file: PyFile) -> Iterator[Finding]:
         yield file.report(RULE, at, State.HAND, "`.is_cuda` may be of this project's own class", fix)
         return
     change = targets.style(file).is_on_device(file, node)
-    yield file.rewrite(RULE, at, "`.is_cuda` tests the device", change, otherwise="compare `x.device.type`")
+    yield file.rewrite(RULE, at, "`.is_cuda` tests the device", change, otherwise="compare `x.device.type`", about=node)

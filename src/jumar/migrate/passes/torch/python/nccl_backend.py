@@ -30,6 +30,7 @@ _PATCHED = {
     "torch.distributed.new_group",
     "torch.distributed.distributed_c10d.init_process_group",
 }
+_QUESTIONS = {"torch.cuda.is_available", "torch.distributed.is_nccl_available"}
 _CHOSEN = 'torch.distributed.get_default_backend_for_device(torch.accelerator.current_accelerator() or "cpu")'
 
 
@@ -40,7 +41,10 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
     if value == "NCCL" and _is_backend_argument(node, file):
         yield from _rewritten(node, file, "NCCL", "HCCL")
     elif _BACKEND.fullmatch(value) and not shapes.is_text(node, file):
-        if _is_library(node, file):
+        if _is_registered(node, file):
+            message = f"{file.text(node)} is a name that this project registers"
+            yield file.report(RULE, node, State.BENIGN, message, subject="nccl")
+        elif _is_library(node, file):
             yield file.report(
                 RULE,
                 node,
@@ -63,11 +67,24 @@ def _rewritten(node: ast.Constant, file: PyFile, old: str, new: str) -> Iterator
     if not edits:
         yield file.report(RULE, node, State.HAND, message, f'write `"{new}"` here')
         return
-    call = shapes.call_of(node, file)
-    at_run_time = call is not None and file.name(call.func) in _PATCHED
     yield file.rewrite(
-        RULE, node, message, *edits, needs=npu.needs(file), at_run_time=at_run_time, styles=WRITTEN_STYLES
+        RULE,
+        node,
+        message,
+        *edits,
+        needs=npu.needs(file),
+        at_run_time=_is_translated(node, file),
+        styles=WRITTEN_STYLES,
     )
+
+
+def _is_translated(node: ast.Constant, file: PyFile) -> bool:
+    """Does the run-time migration take care of it, or is it compared with what torch answers (`hccl`)?"""
+    call = shapes.call_of(node, file)
+    if call is not None:
+        return file.name(call.func) in _PATCHED or not (file.name(call.func) or "torch.").startswith("torch.")
+    compare = next((up for up in file.ancestors(node) if isinstance(up, (ast.Compare, ast.stmt))), None)
+    return not isinstance(compare, ast.Compare) or "get_backend" not in file.text(compare)
 
 
 def _agnostic(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
@@ -87,7 +104,17 @@ def _agnostic(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
         yield file.report(RULE, node, State.HAND, message, "choose `hccl` here when the device is an NPU")
     else:
         needs = ("import torch",)
+        if isinstance(parent, ast.IfExp) and _is_choice(parent, node, file):
+            start, end = file.source.span(parent)
         yield file.rewrite(RULE, node, message, Edit(start, end, _CHOSEN.encode()), needs=needs, styles=WRITTEN_STYLES)
+
+
+def _is_choice(parent: ast.IfExp, node: ast.Constant, file: PyFile) -> bool:
+    """`"nccl" if dist.is_nccl_available() else "gloo"`: what torch has registered answers the question too."""
+    tests = parent.test.values if isinstance(parent.test, ast.BoolOp) else [parent.test]
+    asked = [file.name(test.func) for test in tests if isinstance(test, ast.Call)]
+    is_gloo = isinstance(parent.orelse, ast.Constant) and parent.orelse.value == "gloo"
+    return parent.body is node and is_gloo and len(asked) == len(tests) and _QUESTIONS.issuperset(asked)
 
 
 def _compared(node: ast.Constant, compare: ast.Compare, file: PyFile) -> Iterator[Finding]:
@@ -110,6 +137,13 @@ def _is_backend_argument(node: ast.Constant, file: PyFile) -> bool:
         return parent.arg is not None and parent.arg.endswith("backend")
     call = shapes.call_of(node, file)
     return call is not None and (file.name(call.func) or "").startswith("torch.distributed.")
+
+
+def _is_registered(node: ast.Constant, file: PyFile) -> bool:
+    """`@registry.register("nccl")`: the name of the class or function below, which stays what it is."""
+    call = shapes.call_of(node, file)
+    up = file.parent(call) if call is not None else None
+    return isinstance(up, (ast.ClassDef, ast.FunctionDef)) and call in up.decorator_list
 
 
 def _is_library(node: ast.Constant, file: PyFile) -> bool:

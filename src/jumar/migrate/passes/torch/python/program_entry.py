@@ -24,8 +24,7 @@ _WORK = (ast.For, ast.While, ast.With)
 def finish(file: PyFile) -> Iterator[Finding]:
     if file.settings.to is not Style.IMPORT or not file.imports("torch") or not _is_entry(file):
         return
-    edit = imports.insert(file, list(runtime.IMPORTS), after="torch")
-    if edit is not None:
+    for edit in imports.insert(file, list(runtime.IMPORTS), after="torch"):
         message = "this program starts with `transfer_to_npu`, which patches torch"
         yield file.rewrite(RULE, (edit.start, edit.end), message, edit)
 

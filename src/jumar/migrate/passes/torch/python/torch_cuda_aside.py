@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from jumar.core.compat import MatchValue
 from jumar.core.finding import Finding, State
 from jumar.migrate.passes.torch import shapes, torch_rows
 from jumar.migrate.pyfile import PyFile
@@ -39,6 +40,10 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
     if name == "torch.version.cuda" and _is_shown(node, file):
         yield file.report(RULE, node, State.BENIGN, "`torch.version.cuda` prints None on an NPU machine", subject=name)
         return
+    if row.npu == "torch.contiguous_format" and _is_question(node, file):
+        message = f"`{name}` stays: the layout is asked for, not made"
+        yield file.report(RULE, node, State.BENIGN, message, subject=name)
+        return
     yield from torch_rows.use(RULE, node, name, row, file)
 
 
@@ -51,3 +56,15 @@ def _is_shown(node: ast.expr, file: PyFile) -> bool:
     up = file.parent(node)
     call = shapes.call_of(node, file)
     return isinstance(up, ast.FormattedValue) or (call is not None and shapes.last_word(call.func) in _SHOWING)
+
+
+def _is_question(node: ast.expr, file: PyFile) -> bool:
+    """`x.is_contiguous(memory_format=…)`, `layout == torch.channels_last`: also as one of several values."""
+    at: ast.AST = node
+    up = file.parent(at)
+    while isinstance(up, (ast.Tuple, ast.List, ast.Set, ast.IfExp)) and at is not getattr(up, "test", None):
+        at, up = up, file.parent(up)
+    if isinstance(up, (ast.Compare, MatchValue)):
+        return True
+    call = shapes.call_of(at, file)
+    return call is not None and shapes.last_word(call.func).startswith(("is_", "has_", "assert"))

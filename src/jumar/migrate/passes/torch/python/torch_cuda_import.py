@@ -67,6 +67,7 @@ def visit_ImportFrom(node: ast.ImportFrom, file: PyFile) -> Iterator[Finding]:
         if new is None:
             yield file.report(RULE, alias, row.state, f"`{name}` has no counterpart on an NPU", row.note, name)
         elif file.settings.to is Style.IMPORT:
+            file.covered.append(file.span(node))
             yield file.rewrite(RULE, alias, f"`{name}` is replaced at run time, by `transfer_to_npu`", subject=name)
         elif new == name:
             yield file.report(RULE, alias, State.BENIGN, f"`{name}` works unchanged")

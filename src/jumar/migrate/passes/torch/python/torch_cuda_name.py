@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, Safety, State
 from jumar.migrate.passes.torch import targets
+from jumar.migrate.passes.torch.python.default_tensor_type import is_default_type
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 from jumar.migrate.settings import Style
@@ -31,7 +31,7 @@ def is_cuda_name(name: str) -> bool:
 
 
 def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
-    if not is_cuda_name(name):
+    if not is_cuda_name(name) or is_default_type(node, file):
         return
     context = node.ctx if isinstance(node, (ast.Name, ast.Attribute)) else None
     if not isinstance(context, ast.Load):
@@ -63,6 +63,6 @@ def _left(node: ast.expr, name: str, file: PyFile) -> Finding:
     if kept is None or not kept.edits:
         return found
     # `c.get_arch_list()` after `import torch.cuda as c`: the import moves, so the old name is written out.
-    rewritten = file.rewrite(RULE, node, what, *kept.edits, needs=kept.needs)
-    file.needs[id(found := dataclasses.replace(found, edits=rewritten.edits, safety=Safety.SAFE))] = kept.needs
-    return found
+    written = file.amended(found, edits=kept.edits, safety=Safety.SAFE)
+    file.needs[id(written)] = kept.needs
+    return written

@@ -5,3 +5,5 @@ from __future__ import annotations
 from jumar.migrate.rule import Rule
 
 RULE = Rule("PT100", "torch-npu-import", "the import that rewritten lines need", ())
+LOADED_BY_TORCH = (2, 5, 1)
+"""Since this release `import torch` loads torch_npu by itself."""

@@ -22,7 +22,11 @@ def finish(file: TextFile) -> Iterator[Finding]:
     for start, end in file.requirement_spans:
         text = file.text((start, end))
         marker = markers.found(text)
-        if marker and not file.is_covered(start, end):
+        if marker and markers.is_for_npus(text) and not file.is_covered(start, end):
+            yield file.report(
+                RULE, (start, end), State.BENIGN, f"`{text.strip()[:80]}` is made for NPUs", subject=marker
+            )
+        elif marker and not file.is_covered(start, end):
             fix = "check whether it has a build without CUDA"
             yield file.report(
                 RULE, (start, end), State.HAND, f"`{text.strip()[:80]}` may need CUDA", fix, subject=marker

@@ -58,13 +58,19 @@ def _command(file: TextFile, command: Command) -> Iterator[Finding]:
         word = command.words[0]
         if markers.found(word.text) and not file.is_covered(word.start, word.end):
             yield file.report(RULE, (word.start, word.end), State.BENIGN, f"`{word.text}` is a function of this script")
+    leaves = _is_removal(command) or markers.is_for_npus(file.source.path)
     for position, word in enumerate(command.words):
-        yield from _word(file, word, State.BENIGN if prints and position else State.HAND)
+        yield from _word(file, word, State.BENIGN if (prints or leaves) and position else State.HAND)
     for operator, word in command.redirects:
         yield from _word(file, word, State.BENIGN if operator.startswith((">", "&>")) else State.HAND)
     for heredoc in command.heredocs:
         if (heredoc.start, heredoc.end) not in file.script_spans:
             yield from _lines(file, heredoc.start, heredoc.end)
+
+
+def _is_removal(command: Command) -> bool:
+    """`pip uninstall -y apex`: what is taken away is not needed."""
+    return any(word.text in ("uninstall", "remove", "purge") for word in command.words[:4])
 
 
 def _is_named_after(name: str) -> bool:
@@ -93,7 +99,7 @@ def _word(file: TextFile, word: Word, state: State) -> Iterator[Finding]:
     span = (word.start, word.end)
     shown = word.text if len(word.text) <= 60 else word.text[:57] + "…"
     if state is State.BENIGN:
-        yield file.report(RULE, span, State.BENIGN, f"`{marker}` in text that is only shown")
+        yield file.report(RULE, span, State.BENIGN, f"`{marker}` in text that is only shown, or in what is removed")
     elif _FILE.fullmatch(word.text) and "://" not in word.text:
         yield file.report(RULE, span, State.BENIGN, f"`{shown}` is a file, folder or model name")
     elif markers.is_prose(word.text):

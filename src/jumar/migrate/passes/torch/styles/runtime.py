@@ -2,7 +2,7 @@
 
 What it patches is in its source (torch_npu 2.13.0, `contrib/transfer_to_npu.py`): the public names of `torch_npu.npu`
 are copied into `torch.cuda`, `.cuda()` and `.is_cuda` go to the NPU, and device arguments of the common functions are
-translated. A comparison with "cuda" is not: the tensors then say "npu".
+translated. A comparison with "cuda" is not: the tensors then say "npu", while `torch.device("cuda")` keeps its name.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import ast
 
 from jumar.migrate.document import Change
+from jumar.migrate.passes.torch import choices
 from jumar.migrate.passes.torch.styles.change import Use
 from jumar.migrate.pyfile import PyFile
 from jumar.tables.apis import Row, exported
 
 IMPORTS = ("import torch_npu", "from torch_npu.contrib import transfer_to_npu")
 DONE = Change((), note=" at run time, by `transfer_to_npu`")
+OWN = Change((), note=" stays: the program's own choice keeps its name at run time")
 _PATCHED = {"torch.cuda": "torch.npu", "torch.cuda.amp": "torch.npu.amp", "torch.cuda.random": "torch.npu.random"}
 _ALSO = {
     "torch.cuda", "torch.cuda.amp", "torch.cuda.random", "torch.cuda.CUDAGraph", "torch.cuda.default_generators",
@@ -48,7 +50,21 @@ def origin(name: str, file: PyFile) -> tuple[str, str]:
 
 
 def device(file: PyFile, node: ast.Constant | ast.JoinedStr, use: Use) -> Change | None:
-    return DONE if use is Use.MAKE else None
+    if use is Use.MAKE:
+        return DONE
+    up = file.parent(node)
+    while isinstance(up, (ast.List, ast.Tuple, ast.Set)):
+        up = file.parent(up)
+    if isinstance(up, ast.Compare):
+        sides = [side for side in (up.left, *up.comparators) if not _is_word(side)]
+        return OWN if all(choices.is_own(side, file) for side in sides) else None
+    if isinstance(up, ast.Call) and isinstance(up.func, ast.Attribute) and use is Use.COMPARE:
+        return OWN if choices.is_own(up.func.value, file) else None
+    return OWN if use is Use.CHOICE else None
+
+
+def _is_word(node: ast.expr) -> bool:
+    return isinstance(node, (ast.Constant, ast.List, ast.Tuple, ast.Set))
 
 
 def device_call(file: PyFile, whole: ast.expr, node: ast.Constant | ast.JoinedStr, index: ast.expr) -> Change | None:

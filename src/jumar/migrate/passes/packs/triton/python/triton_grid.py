@@ -60,8 +60,8 @@ def _grid(grid: ast.expr, file: PyFile) -> Iterator[Finding]:
         message = f"a grid of {math.prod(known):,} programs: an NPU takes at most {_MOST_PROGRAMS:,}"
         fix = "make the blocks larger, or set `TRITON_ALL_BLOCKS_PARALLEL=1`"
         yield file.report(RULE, grid, State.HAND, message, fix, subject="grid")
-    elif len(known) < len(parts) and RULE.id not in file.notes and not _knows_cores(file):
-        file.notes.add(RULE.id)
+    elif len(known) < len(parts) and RULE.id not in file.said and not _knows_cores(file):
+        file.said.add(RULE.id)
         message = (
             "the grid grows with the data: an NPU takes at most 65,535 programs, and is fastest with one for each core"
         )

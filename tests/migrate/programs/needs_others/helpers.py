@@ -1,0 +1,5 @@
+import places
+
+
+def run(device):
+    return places.move(device)

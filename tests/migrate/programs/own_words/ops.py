@@ -1,0 +1,6 @@
+import torch
+
+
+def upsample(x, engine="cuda"):
+    assert engine in ("ref", "cuda")
+    return torch.relu(x)

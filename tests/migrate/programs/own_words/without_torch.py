@@ -1,0 +1,2 @@
+def is_fast(config):
+    return config.place == "cuda" or config.engine == "cuda"
