@@ -69,4 +69,4 @@ def test_missing_baseline_is_the_users_mistake(jumar: Run, project: Path) -> Non
     done = jumar("analyze", "net", "--baseline", "no.json")
     assert done.code == 2
     assert "error: cannot read `no.json`: no such file or folder" in done.err
-    assert "hint: write it first: `jumar analyze . --write-baseline no.json`" in done.err
+    assert "write it first: `jumar analyze . --write-baseline no.json`" in done.err

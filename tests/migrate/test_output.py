@@ -91,7 +91,7 @@ def test_copy_of_one_file_to_a_file(tree: Path) -> None:
     assert Path("new/run_npu.sh").read_bytes() == b"old\n"
     with pytest.raises(UserError, match=r"is the file to migrate"):
         output.copy(_result(CHANGE), paths, Path("p/../p/run.sh"))
-    with pytest.raises(UserError, match=r"cannot write"):
+    with pytest.raises(UserError, match=r"cannot make the folder `p/run.sh`"):
         output.copy(_result(CHANGE), paths, Path("p/run.sh/a.sh"))
 
 

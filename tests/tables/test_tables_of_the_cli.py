@@ -47,7 +47,7 @@ def test_releases_are_ascending() -> None:
 def test_tables_name_source_date_and_tool() -> None:
     for name in load.table_names():
         path = Path(__file__).parents[2] / "src" / "jumar" / "data" / f"{name}.toml"
-        head = path.read_text(encoding="utf-8")[:1500]
+        head = path.read_text(encoding="utf-8")[:2500]
         for word in ("source:", "date:", "tool:"):
             assert re.search(rf"^# {word} ", head, re.M | re.I), f"{name}.toml: no `# {word}`"
 

@@ -6,7 +6,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +42,7 @@ def prove(result: ProjectResult, request: ProveRequest, tell: Tell = silent) -> 
     from jumar.emulate.proof.sides import Limits
 
     started = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="jumar-proof-", ignore_cleanup_errors=True) as scratch:
+    with _scratch() as scratch:
         before, after, notes = _sides(
             result, request, Path(os.path.realpath(scratch)), Limits(request.each, request.whole)
         )
@@ -50,6 +51,16 @@ def prove(result: ProjectResult, request: ProveRequest, tell: Tell = silent) -> 
         if request.tests:
             proof = _tests(proof, before, after, changed, tell)
     return replace(proof, notes=(*notes, *proof.notes), seconds=time.monotonic() - started)
+
+
+@contextmanager
+def _scratch() -> Iterator[str]:
+    """A folder that goes again; what a program has made unreadable in it may stay."""
+    folder = tempfile.mkdtemp(prefix="jumar-proof-")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def findings(proof: Proof, result: ProjectResult) -> list[Finding]:

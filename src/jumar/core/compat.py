@@ -5,16 +5,19 @@ Import from here what is named below. Everything else of the package runs unchan
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 __all__ = [
     "UTC", "Match", "MatchAs", "MatchMapping", "MatchSingleton", "MatchStar", "MatchValue", "StrEnum", "Traversable",
-    "add_note", "dataclass", "entry_points", "pairwise", "stdlib_module_names", "tomllib", "zip",
+    "add_note", "dataclass", "entry_points", "pairwise", "place_imported_names", "stdlib_module_names",
+    "tomllib", "zip",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
+    from ast import Module
     from importlib.metadata import EntryPoint
 
 if TYPE_CHECKING or sys.version_info >= (3, 11):
@@ -88,6 +91,37 @@ else:
         return wrap if cls is None else wrap(cls)
 
 
+def place_imported_names(tree: Module, data: bytes) -> None:
+    """Give the names of imports the places in the text that trees of 3.9 lack."""
+    if sys.version_info >= (3, 10):
+        return
+    import ast
+
+    lines = data.splitlines(keepends=True)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            _place_names(node, lines)
+
+
+def _place_names(node: Any, lines: list[bytes]) -> None:
+    """A name goes from its first word to the last one before the comma."""
+    words: list[list[tuple[int, int, int]]] = [[]]
+    for number in range(node.lineno, node.end_lineno + 1):
+        line = lines[number - 1][: node.end_col_offset if number == node.end_lineno else None]
+        for match in re.finditer(rb"#.*|,|[\w.*\x80-\xff]+", line):
+            if match.start() < node.col_offset and number == node.lineno:
+                continue
+            if match[0] == b"import" and len(words) == 1:
+                words = [[]]
+            elif match[0] == b",":
+                words.append([])
+            elif not match[0].startswith(b"#"):
+                words[-1].append((number, match.start(), match.end()))
+    for alias, place in zip(node.names, words):
+        alias.lineno, alias.col_offset = place[0][:2]
+        alias.end_lineno, alias.end_col_offset = place[-1][0], place[-1][2]
+
+
 def add_note(error: BaseException, note: str) -> None:
     """Add a line to what a traceback of this error ends with."""
     if sys.version_info >= (3, 11):
@@ -114,6 +148,7 @@ def stdlib_module_names() -> frozenset[str]:
     import os
     import sysconfig
 
-    paths = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib") + "/lib-dynload")
+    stdlib = sysconfig.get_path("stdlib")
+    paths = (stdlib, f"{stdlib}/lib-dynload")
     files = (name for path in paths if os.path.isdir(path) for name in os.listdir(path))
     return frozenset({*sys.builtin_module_names, *(name.partition(".")[0] for name in files)} - {"site-packages"})

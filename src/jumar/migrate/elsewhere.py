@@ -10,7 +10,7 @@ import ast
 import os
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 from jumar.core.finding import Finding, State
 from jumar.core.source import Source, UnreadableError
@@ -24,7 +24,7 @@ from jumar.migrate.walk import Text, texts_at
 MAX_FILES = 200
 CONFIGS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini")
 
-Migrate = Callable[[str, bytes, Settings], FileResult | None]
+Migrate = Callable[[str, bytes, Settings], Optional[FileResult]]
 
 
 class Use(NamedTuple):

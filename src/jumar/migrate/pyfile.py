@@ -7,6 +7,7 @@ import warnings
 from functools import cached_property
 from typing import Any
 
+from jumar.core.compat import place_imported_names
 from jumar.core.edit import Edit
 from jumar.core.source import Source
 from jumar.migrate import literals, suppress
@@ -25,7 +26,9 @@ def parse(data: bytes, path: str) -> ast.Module:
     text = data.decode() if b"coding" in data[:400] else data
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(text, path)
+        tree = ast.parse(text, path)
+    place_imported_names(tree, data)
+    return tree
 
 
 class PyFile(Document):

@@ -111,7 +111,7 @@ def render(result: ProjectResult, rules: Mapping[str, Unit]) -> str:
             files=views,
             cut=cut,
             states=[(state, states[state], MEANINGS[state]) for state in State],
-            total=states.total(),
+            total=sum(states.values()),
             left=result.left(),
             changed=sum(file.changed for file in result.files),
             rules=_rules(result.findings(), rules),
@@ -140,10 +140,10 @@ def _views(result: ProjectResult) -> tuple[list[FileView], list[str]]:
         view = FileView(os.path.relpath(name, result.root), True, Counter(), is_new=True)
         view.rows = _rows(hunks(b"", data)[:1], {})[:MAX_FILE_ROWS]
         views.append(view)
-    most = max((view.states.total() for view in views), default=0)
+    most = max((sum(view.states.values()) for view in views), default=0)
     for number, view in enumerate(views, 1):
         view.number = number
-        view.share = max(4, 100 * view.states.total() // most) if most else 0
+        view.share = max(4, 100 * sum(view.states.values()) // most) if most else 0
     sentences = []
     if cut_files:
         sentences.append(f"{count(cut_files, 'file')} of {len(result.files):,} appear without code and findings")
@@ -247,9 +247,9 @@ def _rules(items: Iterable[Finding], rules: Mapping[str, Unit]) -> list[dict[str
     rows = []
     for id_, states in by_id.items():
         summary = rules[id_].rule.summary if id_ in rules else ""
-        left = states.total() - states[State.REWRITTEN] - states[State.BENIGN]
+        left = sum(states.values()) - states[State.REWRITTEN] - states[State.BENIGN]
         rows.append({"id": id_, "name": names[id_], "summary": summary, "states": states, "left": left})
-    return sorted(rows, key=lambda row: (-row["left"], -row["states"].total(), row["id"]))
+    return sorted(rows, key=lambda row: (-row["left"], -sum(row["states"].values()), row["id"]))
 
 
 def code(text: str) -> Markup:

@@ -160,10 +160,11 @@ def _import(name: str, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _told(error: BaseException, spec: dict[str, Any]) -> dict[str, Any]:
-    lines = [line for part in traceback.format_exception(error) for line in part.rstrip("\n").split("\n")]
+    parts = traceback.format_exception(type(error), error, error.__traceback__)
+    lines = [line for part in parts for line in part.rstrip("\n").split("\n")]
     told: dict[str, Any] = {
         "end": _kind(error, spec),
-        "error": traceback.format_exception_only(error)[-1].strip().replace(spec["top"] + "/", "")[:500],
+        "error": traceback.format_exception_only(type(error), error)[-1].strip().replace(spec["top"] + "/", "")[:500],
         "trace": [line.replace(spec["top"] + "/", "")[:300] for line in lines[-_KEPT:]],
         "site": _site(error, spec["top"]),
     }

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import field
+from typing import Union
 
 from jumar.core.compat import dataclass
 from jumar.migrate.passes.torch import shapes
 from jumar.migrate.pyfile import PyFile
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _EXITS = {"exit", "_exit", "abort", "quit", "skipTest", "skip", "SkipTest"}
 _PASSED_ON = {"bool", "any", "all", "range"}
