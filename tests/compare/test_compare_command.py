@@ -30,7 +30,7 @@ def _program(*words: object, **variables: str) -> subprocess.CompletedProcess[st
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=3600,
     )
     for path in Path("/dev/shm").glob(f"jumar-*-{machine}"):
         path.unlink()
