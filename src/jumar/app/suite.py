@@ -59,7 +59,8 @@ def build(wish: Wish, environ: Mapping[str, str]) -> Machine:
     asked = ("-m", "pytest")
     plain = command.build(asked, command.RunRequest(), environ)
     if not plain.glue:
-        raise UserError("`--npu` needs torch, which is not installed here", "`jumar run pytest` runs MindSpore suites")
+        hint = f"{command.INSTALL}; `jumar run pytest` runs MindSpore suites"
+        raise UserError("`--npu` needs torch, which is not installed here", hint)
     if variables.EMULATE.read(plain.variables):
         built = command.build(asked, command.RunRequest(*wish), environ)
         return Machine(True, variables.CARDS.read(built.variables), built.where, built.variables)
