@@ -42,7 +42,9 @@ check: $(VENV)/jumar
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
-	$(BIN)/zizmor --offline --quiet --persona pedantic .github
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.gitlab-ci ci/gitlab.yml
+	$(BIN)/zizmor --offline --quiet --persona pedantic .github action.yml
 
 ## make docs    the reference pages are current, links lead somewhere, the guides' commands run
 docs: $(VENV)/jumar

@@ -13,6 +13,8 @@ import pytest
 
 SOURCES = Path(__file__).parents[1] / "src" / "jumar"
 FEATURES = {"migrate", "machine", "emulate", "launch", "cloud", "compare", "perf", "export", "parallel"}
+PLUGIN = ("pytest_plugin", "pytest_suite", "pytest_fixtures")
+"""The plugin of pytest: like `cli` it asks `app`, and like `start` it works in the user's process."""
 LOWER = {
     "core": {"core"},
     "data": {"data"},
@@ -22,6 +24,7 @@ LOWER = {
     "app": {"app", "report", "runtime", "tables", "core", "data", *FEATURES},
     "cli": {"cli", "app", "report", "runtime", "tables", "core", "data", *FEATURES},
     "api": {"app", "core", *FEATURES},
+    **{part: {"start", "app", "report", "runtime", "core", *PLUGIN} for part in PLUGIN},
     **{feature: {feature, "runtime", "tables", "core", "data"} for feature in FEATURES},
 }
 """What each part may import."""
@@ -55,7 +58,7 @@ STARTS = ("subprocess", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.
 HEAVY = {"torch", "torch_npu", "numpy", "mindspore", "obs", "boto3", "onnx", "onnxruntime"}
 HEAVY_PLACES = (
     "emulate", "migrate/copied", "compare", "cloud/store", "launch/backends", "export", "perf/record",
-    "parallel/programs",
+    "parallel/programs", "pytest_fixtures",
 )  # fmt: skip
 
 
@@ -104,7 +107,7 @@ def _named(path: Path) -> Iterator[tuple[int, str]]:
 def _part(path: Path) -> str:
     if path.parent != SOURCES:
         return path.relative_to(SOURCES).parts[0]
-    return "api" if path.name == "api.py" else ""
+    return path.stem if path.stem in LOWER else ""
 
 
 @pytest.mark.parametrize("path", _modules(), ids=lambda path: path.relative_to(SOURCES).as_posix())

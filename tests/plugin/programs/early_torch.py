@@ -1,0 +1,5 @@
+"""A pytest plugin that imports torch before any option is read."""
+
+import torch
+
+torch.ones(1)
