@@ -10,15 +10,9 @@ import bad_inputs
 import click
 import pytest
 
-TRAIN = """\
-import argparse
-import torch
-parser = argparse.ArgumentParser()
-parser.add_argument("--data_dir", default="data")
-args = parser.parse_args()
-data = torch.load(args.data_dir + "/x.pt")
-torch.zeros(1).cuda()
-"""
+from program_files import program_text
+
+TRAIN = program_text(__file__, "reads_data")
 CONFIG = {
     "model_type": "llama", "hidden_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 4, "intermediate_size": 512, "vocab_size": 1000, "max_position_embeddings": 128,
@@ -26,12 +20,16 @@ CONFIG = {
 CONF = "".join(f"address_{card}=192.168.1.{card + 1}\nnetmask_{card}=255.255.255.0\n" for card in range(8))
 TRACE = [{"ph": "X", "name": "a", "ts": 1.0, "dur": 2.0, "pid": 1, "tid": 1}]
 WRITES = {"--out", "--output", "-o", "--html", "--sarif", "--csv", "--collect", "--save", "--reproducer", "--find-keep",
-          "--config", "--logs", "--ops", "--profile", "--keep"}  # fmt: skip
+          "--config", "--logs", "--ops", "--profile", "--keep", "--plan", "--write-baseline"}  # fmt: skip
 """Names of options that say where something is written."""
 CALLS = {
     "analyze --sarif": "analyze project --no-cache --sarif OUT",
     "analyze --html": "analyze project --no-cache --html OUT",
     "analyze --csv": "analyze project --no-cache --csv OUT",
+    "analyze --plan": "analyze project --no-cache --plan OUT.md",
+    "analyze --write-baseline": "analyze project --no-cache --write-baseline OUT",
+    "migrate --plan": "migrate project --no-cache --plan OUT.md",
+    "migrate --write-baseline": "migrate project --no-cache --write-baseline OUT",
     "migrate --sarif": "migrate project --no-cache --sarif OUT",
     "migrate --html": "migrate project --no-cache --html OUT",
     "migrate --csv": "migrate project --no-cache --csv OUT",
