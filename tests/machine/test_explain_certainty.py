@@ -121,3 +121,33 @@ def test_what_to_collect_fits_the_program(text: str, kind: str, jumar: Run, tmp_
 )
 def test_kinds_of_file_errors_are_told_apart(line: str, id_: str) -> None:
     assert _ids(line)[0] == id_
+
+
+@pytest.mark.parametrize(
+    ("line", "id_"),
+    [
+        ("ERROR: Could not find a version that satisfies the requirement a==1 (from versions: none)", "PIP_NO_FILE"),
+        (
+            "ERROR: Could not find a version that satisfies the requirement a==1 (from versions: 2.0)",
+            "PIP_NO_SUCH_VERSION",
+        ),
+        ("OSError: Couldn't find executable bisheng or TRITON_NPU_COMPILER_PATH", "TRITON_NO_COMPILER"),
+        ("RuntimeError: npu_x not support on this soc version, please use npu_y", "PTA_SOC"),
+        ("ERR00007 PTA feature not supported: this parameter, please upgrade CANN", "PTA_CANN_OLD"),
+        ("RuntimeError: world_size (6) is not divisible by 4", "PARALLEL_SIZES"),
+        ("./install.sh: line 9: syntax error near unexpected token `fi'", "SHELL_SCRIPT"),
+        ("NotImplementedError: KV cache transfer is not supported for 310P.", "VLLM_310P"),
+        ("[ERROR]drv_pcie_host modprobe failed", "DRV_MODULE_LOST"),
+        ("RuntimeError: Failure:operator MatMul init failed", "MS_STRATEGY_FORM"),
+    ],
+)
+def test_reason_is_better_than_the_code_around_it(line: str, id_: str) -> None:
+    assert _ids(line)[0] == id_
+
+
+def test_of_two_rows_for_one_line_the_one_with_more_words_leads() -> None:
+    for row in errors.signatures().values():
+        if row.source.startswith(
+            ("hicann/driver scripts", "Ascend/triton-ascend", "the published torch_npu 2.13.0 wheel, l")
+        ):
+            assert _ids(row.example)[0] == row.id

@@ -60,7 +60,7 @@ def explained(occurrences: list[Occurrence], signatures: list[Signature], files:
         after = begin.signature if begin is not None and when(begin.first) < when(cause.first) else None
         role = _ROLES.index(_role(row, after))
         guess = row.certainty is Certainty.POSSIBLE
-        return _LEVELS.index(row.level), late, role, guess, when(cause.first), row.id
+        return _LEVELS.index(row.level), late, role, guess, when(cause.first), -_literal(cause), row.id
 
     causes.sort(key=weight)
     blamed = _blamed_by_torchrun(causes)
@@ -99,6 +99,12 @@ def _role(row: Signature, after: Signature | None) -> Role:
     if row.category == "distributed":
         return Role.FOLLOWS
     return row.role if after.role is Role.FOLLOWS or after.category in _PROGRAM else Role.SYMPTOM
+
+
+def _literal(cause: Cause) -> int:
+    """The longest literal of the row on the line: of two rows that fit one line, the one with more words is better."""
+    line = cause.first.text.encode()
+    return max((len(needle) for needle in cause.signature.needles if needle in line), default=0)
 
 
 def _is_failure(signature: Signature) -> bool:
