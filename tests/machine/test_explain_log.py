@@ -255,6 +255,11 @@ def test_rank_of_a_line(line: str, rank: int | None) -> None:
         ("device-0/device-0_2024.log", 0),
         ("train.log", None),
         ("plog-12345_20240101.log", None),
+        ("train_rank_2.log", 2),
+        ("forum-device-100.log", None),
+        ("issue-npu-333.log", None),
+        ("build-log-7.txt", None),
+        ("frank3.log", None),
     ],
 )
 def test_rank_of_a_file(name: str, rank: int | None) -> None:

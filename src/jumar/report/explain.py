@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jumar.core.finding import Level
 from jumar.machine.explain.result import Cause, Explanation, LogFile, Occurrence
 from jumar.tables import errors
-from jumar.tables.errors import Role, Signature
+from jumar.tables.errors import Certainty, Role, Signature
 
 if TYPE_CHECKING:
     from jumar.machine.explain.names import Topic
@@ -16,15 +16,8 @@ if TYPE_CHECKING:
 _LINES = 4
 """Lines shown of the best explanation, and of each further one."""
 _FURTHER = 8
-COLLECT = (
-    "the output of the failed run, of every rank: `torchrun --log-dir logs --redirects 3`, msrun's `worker_*.log`",
-    "the log of CANN: `$HOME/ascend/log` (debug/plog and debug/device-*), or ASCEND_PROCESS_LOG_PATH",
-    "one more run with `ASCEND_LAUNCH_BLOCKING=1`, which shows the call that fails; for collectives"
-    " `ASCEND_GLOBAL_EVENT_ENABLE=1`",
-    "versions: `npu-smi info`, `cat /usr/local/Ascend/driver/version.info`, `pip list | grep -i -E 'torch|mindspore'`",
-    "`dmesg -T | tail -200` of the machine of the rank that ended first",
-)
-"""What a person needs to find an error that no signature knows."""
+_EXCEPTIONS = 3
+"""Exceptions quoted of an unknown error."""
 
 
 def text(result: Explanation) -> Iterator[str]:
@@ -34,12 +27,16 @@ def text(result: Explanation) -> Iterator[str]:
         yield from _unknown(result)
         return
     best = result.causes[0]
-    yield f"{best.signature.level}: {_what(best)}"
+    yield f"{_verdict(best.signature)}: {_what(best)}"
+    if _is_guess(best.signature):
+        yield "a guess: the log does not state the reason; judge by its lines"
     yield from _who(result)
     yield ""
     for item in best.occurrences[:_LINES]:
         yield from _line(item, "  ")
     yield from _more(best, "  ")
+    if _is_guess(best.signature):
+        yield from _around(best.first)
     yield ""
     yield from _advice(best.signature)
     yield from _further(result.causes[1:])
@@ -79,7 +76,8 @@ def as_json(result: Explanation) -> dict[str, Any]:
         "silent_ranks": list(result.silent_ranks),
         "causes": [_cause(cause) for cause in result.causes],
         "files": [file._asdict() for file in result.files],
-        "collect": list(COLLECT) if result.has_error and not result.is_known else [],
+        "program": result.program,
+        "collect": list(_collect(result)) if result.has_error and not result.is_known else [],
     }
 
 
@@ -89,6 +87,7 @@ def signature_json(row: Signature) -> dict[str, Any]:
         "category": row.category,
         "level": row.level.value,
         "role": row.role.value,
+        "certainty": row.certainty.value,
         "what": row.what,
         "why": row.why,
         "do": list(row.do),
@@ -106,6 +105,8 @@ def _cause(cause: Cause) -> dict[str, Any]:
             "time": str(item.time) if item.time else None,
             "code": item.code or None,
             "times": item.times,
+            "around": list(item.around),
+            "frames": [frame._asdict() for frame in item.frames],
             "facts": {name: round(size) for name, size in item.facts.items()},
         }
         for item in cause.occurrences
@@ -123,6 +124,26 @@ def _what(cause: Cause) -> str:
     code = cause.first.code
     name = errors.code_name(cause.signature.lookup, code) if code else None
     return f"{cause.signature.what}: {code}{f' ({name})' if name else ''}" if code else cause.signature.what
+
+
+def _is_guess(row: Signature) -> bool:
+    return row.certainty is Certainty.POSSIBLE
+
+
+def _verdict(row: Signature) -> str:
+    return "may be" if _is_guess(row) else row.level.value
+
+
+def _around(item: Occurrence) -> Iterator[str]:
+    if item.around:
+        yield "  the lines around it:"
+        yield from (f"    | {line}" for line in item.around)
+
+
+def _collect(result: Explanation) -> tuple[str, ...]:
+    """What a person needs to find an error that no signature knows, for this kind of program."""
+    rows = errors.programs()
+    return next((row.collect for row in rows if row.kind == result.program), rows[-1].collect)
 
 
 def _who(result: Explanation) -> Iterator[str]:
@@ -149,9 +170,9 @@ def _more(cause: Cause, indent: str) -> Iterator[str]:
 
 
 def _advice(row: Signature) -> Iterator[str]:
-    yield f"why: {row.why}"
+    yield f"{'possible reason' if _is_guess(row) else 'why'}: {row.why}"
     if row.do:
-        yield "what to do:"
+        yield "worth a try:" if _is_guess(row) else "what to do:"
         for step in row.do:
             yield f"  - {step}"
     yield f"source: {row.source}"
@@ -164,7 +185,8 @@ def _further(causes: tuple[Cause, ...]) -> Iterator[str]:
     yield "also in the log:"
     for cause in causes[:_FURTHER]:
         where = f"{cause.first.file}:{cause.first.line}"
-        yield f"  {where}: {cause.signature.id} {cause.signature.level}, {_kind(cause.signature)}: {_what(cause)}"
+        said = cause.first.text if cause.signature.role is Role.GENERIC else _what(cause)
+        yield f"  {where}: {cause.signature.id} {cause.signature.level}, {_kind(cause.signature)}: {said}"
     if len(causes) > _FURTHER:
         yield f"  … and {len(causes) - _FURTHER} more; `--json` has them all"
 
@@ -172,6 +194,8 @@ def _further(causes: tuple[Cause, ...]) -> Iterator[str]:
 def _kind(row: Signature) -> str:
     if row.level is not Level.ERROR:
         return "not a failure"
+    if row.role is Role.ROOT and _is_guess(row):
+        return "a possible cause"
     return {
         Role.ROOT: "an independent cause",
         Role.SYMPTOM: "the kind of failure",
@@ -195,7 +219,19 @@ def _unknown(result: Explanation) -> Iterator[str]:
     if shown:
         yield from ("", "nearest to a reason:")
         for cause in shown[:_FURTHER]:
-            yield from _line(cause.first, "  ")
-            yield f"    {_what(cause)}: {cause.signature.why}"
+            yield from _quoted(cause)
     yield from ("", "to find the reason, collect:")
-    yield from (f"  - {item}" for item in COLLECT)
+    yield from (f"  - {item}" for item in _collect(result))
+
+
+def _quoted(cause: Cause) -> Iterator[str]:
+    """Lines without a verdict: an exception with its places, anything else with its neighbours."""
+    if cause.signature.role is not Role.GENERIC:
+        yield from _line(cause.first, "  ")
+        yield f"    {_what(cause)}: {cause.signature.why}"
+        yield from _around(cause.first)
+        return
+    for item in cause.occurrences[:_EXCEPTIONS]:
+        yield from _line(item, "  ")
+        yield from (f"    {'your code' if frame.is_own else 'library'}: {frame}" for frame in item.frames)
+    yield f"    {_what(cause)}: {cause.signature.why}"

@@ -24,6 +24,13 @@ class Role(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Certainty(StrEnum):
+    """How much a match says: the line states what the row says, or the row is one of several possible reasons."""
+
+    STATED = "stated"
+    POSSIBLE = "possible"
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
     """A row of data/errors.toml; its head says what each field means."""
@@ -32,6 +39,7 @@ class Signature:
     category: str
     level: Level
     role: Role
+    certainty: Certainty
     match: str
     needles: tuple[bytes, ...]
     what: str
@@ -58,6 +66,15 @@ class Note:
     do: tuple[str, ...]
     role: Role | None
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A kind of program, known by the words of its log, and what a person needs to find an unknown error of it."""
+
+    kind: str
+    match: str
+    collect: tuple[str, ...]
 
 
 CODE = (
@@ -127,13 +144,22 @@ def notes() -> dict[str, tuple[Note, ...]]:
     return {kind: tuple(map(_note, rows)) for kind, rows in kinds.items()}
 
 
+@cache
+def programs() -> tuple[Program, ...]:
+    """Kinds of programs; the last one, with an empty pattern, is any other."""
+    rows = table("error_notes.toml")["programs"]
+    return tuple(Program(row["kind"], row["match"], tuple(row["collect"])) for row in rows)
+
+
 def noted(signature: Signature, code: str) -> Signature:
-    """The signature with what is known about the code that was found."""
+    """The signature with what is known about the code that was found: a code alone is never the whole reason."""
     found = note(signature.lookup, code) if code else None
     if found is None:
         return signature
+    guess = bool(found.what) and signature.lookup in list(Code)
     return replace(
         signature,
+        certainty=Certainty.POSSIBLE if guess else signature.certainty,
         what=found.what or signature.what,
         why=found.why,
         do=found.do,
@@ -164,6 +190,7 @@ def _signature(id_: str, row: dict[str, object]) -> Signature:
         category=str(row["category"]),
         level=Level(str(row["level"])),
         role=Role(str(row.get("role", "root"))),
+        certainty=_certainty(row),
         match=str(row["match"]),
         needles=tuple(word.encode() for word in words("needles")),
         what=str(row["what"]),
@@ -179,3 +206,9 @@ def _signature(id_: str, row: dict[str, object]) -> Signature:
         explains=tuple(words("explains")),
         lines=int(str(row.get("lines", 1))),
     )
+
+
+def _certainty(row: dict[str, object]) -> Certainty:
+    """A row that stands back behind any other is a guess unless it says that it is none."""
+    sure = row.get("certain", not row.get("alone", False))
+    return Certainty.STATED if sure else Certainty.POSSIBLE

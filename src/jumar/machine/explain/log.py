@@ -7,15 +7,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Optional
 
-from jumar.machine.explain import facts, order, place, scan, source
+from jumar.machine.explain import around, facts, order, place, scan, source
+from jumar.machine.explain.program import Sample
 from jumar.machine.explain.result import Explanation, LogFile, Occurrence
 from jumar.machine.explain.source import Source
-from jumar.tables.errors import Role, Signature, noted, pattern, signatures
+from jumar.tables.errors import Certainty, Role, Signature, noted, pattern, signatures
 
 SHOWN = 400
 """Characters kept of a line."""
 _MOST = 5_000
 """Pairs of signature and rank kept apart; further ranks are counted together."""
+_TOLD = 80
+"""Characters by which exceptions are told apart."""
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 _MILD = re.compile(
@@ -42,13 +45,14 @@ def explain(sources: Iterable[str | Path | Source]) -> Explanation:
     """
     found: dict[Key, Occurrence] = {}
     files: list[LogFile] = []
+    sample = Sample()
     for item in sources:
         opened = [item] if isinstance(item, Source) else [source.open_file(path) for path in source.files(Path(item))]
         for one in opened:
             with one.stream:
-                files.append(_read(one, len(files), found))
+                files.append(_read(one, len(files), found, sample))
     rows = [noted(signatures()[key[0]], key[3]) for key in found]
-    return order.explained(list(found.values()), rows, tuple(files))
+    return order.explained(list(found.values()), rows, tuple(files))._replace(program=sample.kind())
 
 
 def explain_text(lines: Iterable[str | bytes], name: str = "-") -> Explanation:
@@ -56,12 +60,12 @@ def explain_text(lines: Iterable[str | bytes], name: str = "-") -> Explanation:
     return explain([source.from_lines(name, lines)])
 
 
-def _read(log: Source, number: int, found: dict[Key, Occurrence]) -> LogFile:
+def _read(log: Source, number: int, found: dict[Key, Occurrence], sample: Sample) -> LogFile:
     counter = scan.Counter()
     file_rank = place.rank_of_file(log.name)
     problem = ""
     try:
-        for candidate in scan.candidates(source.blocks(log), counter):
+        for candidate in scan.candidates(sample.kept(source.blocks(log)), counter):
             _take(candidate, log.name, number, file_rank, found)
     except source.Broken as error:
         problem = str(error)
@@ -76,16 +80,33 @@ def _take(
         rank = int(match[row.rank]) if row.rank else place.rank_of_line(text)
         rank = file_rank if rank is None else rank
         code = match[1] or "" if row.lookup else ""
-        key = (row.id, number, rank, code if noted(row, code) is not row else "")
+        apart = match.string[match.start() :][:_TOLD] if row.role is Role.GENERIC else code
+        key = (row.id, number, rank, apart if noted(row, apart) is not row or row.role is Role.GENERIC else "")
         if key not in found and len(found) >= _MOST:
             key = (row.id, number, None, "")
         if key in found:
             found[key] = found[key]._replace(times=found[key].times + 1)
             continue
-        time = place.time_of(text, candidate.before.decode("utf-8", "replace"))
-        found[key] = Occurrence(
-            name, number, candidate.line, _shown(match), rank, time, code, 1, facts.of(match), _is_mild(match)
-        )
+        found[key] = _occurrence(candidate, text, match)._replace(file=name, order=number, rank=rank, code=code)
+
+
+def _occurrence(candidate: scan.Candidate, text: str, match: re.Match[str]) -> Occurrence:
+    """What the line itself says."""
+    before = candidate.before.decode("utf-8", "replace")
+    return Occurrence(
+        file="",
+        order=0,
+        line=candidate.line,
+        text=_shown(match),
+        rank=None,
+        time=place.time_of(text, before),
+        code="",
+        times=1,
+        facts=facts.of(match),
+        is_mild=_is_mild(match),
+        around=around.neighbours(before, candidate.after.decode("utf-8", "replace")),
+        frames=around.frames(before),
+    )
 
 
 def _matches(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.Match[str]]]:
@@ -95,6 +116,8 @@ def _matches(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.M
         for row in candidate.signatures
         if (match := pattern(row).search(_lines(candidate, text, row.lines)))
     ]
+    if all(row.alone or row.certainty is Certainty.POSSIBLE for row, _ in found):
+        found += _wrapped(candidate, text)
     found = [(row, match) for row, match in found if not row.when or facts.hold(row.when, facts.of(match))]
     explained = {id_ for row, _ in found for id_ in row.explains}
     found = [(row, match) for row, match in found if row.id not in explained]
@@ -102,6 +125,18 @@ def _matches(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.M
         if not all(is_catch_all(row) for row, _ in found):
             found = [(row, match) for row, match in found if not is_catch_all(row)]
     return found
+
+
+def _wrapped(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.Match[str]]]:
+    """The rows that fit only a line and its continuation together: messages are wrapped, or say the reason below."""
+    rows = [row for row in candidate.signatures if not row.alone and row.lines == 1]
+    rows = [row for row in rows if row.certainty is Certainty.STATED]
+    if not rows:
+        return []
+    before, after = candidate.before.decode("utf-8", "replace"), candidate.after.decode("utf-8", "replace")
+    whole, start, end = around.joined(text, before, after)
+    found = [(row, match) for row in rows if end - start < len(whole) and (match := pattern(row).search(whole))]
+    return [(row, match) for row, match in found if match.start() < end and match.end() > start]
 
 
 def _lines(candidate: scan.Candidate, text: str, count: int) -> str:

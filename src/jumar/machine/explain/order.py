@@ -7,7 +7,7 @@ from dataclasses import replace
 from jumar.core.compat import zip
 from jumar.core.finding import Level
 from jumar.machine.explain.result import Cause, Explanation, LogFile, Occurrence
-from jumar.tables.errors import Role, Signature
+from jumar.tables.errors import Certainty, Role, Signature
 
 _ROLES = list(Role)
 _LEVELS = list(Level)
@@ -59,7 +59,8 @@ def explained(occurrences: list[Occurrence], signatures: list[Signature], files:
         late = begin is not None and _is_later(begin.first, cause.first)
         after = begin.signature if begin is not None and when(begin.first) < when(cause.first) else None
         role = _ROLES.index(_role(row, after))
-        return _LEVELS.index(row.level), late, role, when(cause.first), row.id
+        guess = row.certainty is Certainty.POSSIBLE
+        return _LEVELS.index(row.level), late, role, guess, when(cause.first), -_literal(cause), row.id
 
     causes.sort(key=weight)
     blamed = _blamed_by_torchrun(causes)
@@ -98,6 +99,12 @@ def _role(row: Signature, after: Signature | None) -> Role:
     if row.category == "distributed":
         return Role.FOLLOWS
     return row.role if after.role is Role.FOLLOWS or after.category in _PROGRAM else Role.SYMPTOM
+
+
+def _literal(cause: Cause) -> int:
+    """The longest literal of the row on the line: of two rows that fit one line, the one with more words is better."""
+    line = cause.first.text.encode()
+    return max((len(needle) for needle in cause.signature.needles if needle in line), default=0)
 
 
 def _is_failure(signature: Signature) -> bool:

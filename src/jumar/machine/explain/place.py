@@ -19,9 +19,10 @@ _RANK = re.compile(
     re.X,
 )
 _FILE = re.compile(
-    r"""(?:rank|worker|log|device|npu)[_.-]?(\d+)(?=\D*$)   # worker_3.log, rank3.txt, train_log3.txt
-      | attempt_\d+/(\d+)/std(?:out|err)\.log$              # torchrun --log-dir
-      | (?:rank|worker|device)[_-]?(\d+)/[^/]*$             # rank_3/train.log
+    r"""(?:^|[/_.-])rank[_.-]?(\d+)(?:\.\w+)*$                 # rank3.txt, train_rank_3.log
+      | (?:^|/)(?:worker|train_log|log)_?(\d+)(?:\.\w+)*$      # msrun's worker_3.log, train_log3.txt
+      | attempt_\d+/(\d+)/std(?:out|err)\.log$                # torchrun --log-dir
+      | (?:^|/)(?:rank|worker|device)[_-]?(\d+)/[^/]*$        # rank_3/train.log; CANN's device-0/device-0_2024.log
     """,
     re.X,
 )

@@ -25,6 +25,19 @@ class Moment(NamedTuple):
         return f"{date} {int(minutes) // 60:02}:{int(minutes) % 60:02}:{seconds:06.3f}"
 
 
+class Frame(NamedTuple):
+    """A place of a traceback."""
+
+    file: str
+    line: int
+    function: str
+    is_own: bool
+    """Does it belong to the program, not to an installed package or to Python?"""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}{f' in {self.function}' if self.function else ''}"
+
+
 class Occurrence(NamedTuple):
     """The first line of a rank on which a signature was found."""
 
@@ -43,6 +56,10 @@ class Occurrence(NamedTuple):
     """Numbers that the line gives, such as `free` and `total`, in bytes."""
     is_mild: bool
     """Does the program itself call the line a warning or an information?"""
+    around: tuple[str, ...]
+    """The lines just above and below it: the reason often stands there."""
+    frames: tuple[Frame, ...]
+    """Of an exception: the deepest line of the program itself, and the deepest one of a library."""
 
 
 class Cause(NamedTuple):
@@ -81,6 +98,8 @@ class Explanation(NamedTuple):
     """The rank that failed first, where several ranks can be told apart."""
     silent_ranks: tuple[int, ...]
     """Ranks with a log of their own that report nothing while the others waited."""
+    program: str = ""
+    """The kind of program that wrote the logs, such as `build` or `torch`."""
 
     @property
     def has_error(self) -> bool:

@@ -16,6 +16,8 @@ from jumar.tables.errors import Signature, signatures
 
 LONGEST = 4096
 """Bytes of a line looked at on each side of a literal: lines can be gigantic."""
+_BEFORE = 16384
+"""Bytes above a line that are kept: a traceback fits into them."""
 _AFTER = 2048
 """Bytes of the lines below that a signature of several lines sees."""
 _CODE = re.compile(rb"E(?:[A-Z1-9]\d{4}|RR\d{5}|\d{3,4} +\d\d:)")
@@ -28,7 +30,7 @@ class Candidate(NamedTuple):
     line: int
     text: bytes
     before: bytes
-    """What stands above it in the same block: the time is often there."""
+    """What stands above it in the same block: the time is often there, and the traceback."""
     after: bytes
     """What follows in the same block: the reason is often there."""
     signatures: tuple[Signature, ...]
@@ -76,7 +78,7 @@ def _in_text(text: bytes, find: Find, counter: Counter) -> Iterator[Candidate]:
             at += 1
         number += text.count(b"\n", counted, start)
         counted = start
-        before, after = text[max(0, start - LONGEST) : start], text[end : end + _AFTER]
+        before, after = text[max(0, start - _BEFORE) : start], text[end : end + _AFTER]
         yield Candidate(number, text[start:end], before, after, _of(frozenset(found)))
     counter.lines += text.count(b"\n")
 

@@ -1,0 +1,45 @@
+"""What stands around a line: its neighbours, the lines it is wrapped over, and the frames of its traceback."""
+
+from __future__ import annotations
+
+import re
+
+from jumar.machine.explain.result import Frame
+
+_ABOVE, _BELOW = 2, 3
+"""Lines kept as neighbours."""
+_REACH = 6
+"""Lines between the last frame and the exception."""
+_SHOWN = 240
+_FRAME = re.compile(r'File "([^"\n]+)", line (\d+)(?:, in ([^\s]+))?')
+_BEGIN = "Traceback (most recent call last)"
+_LIBRARY = re.compile(r"(?:site|dist)-packages/|/lib(?:64)?/python[\d.]*/|^<|/Ascend/|python\d?\.zip/")
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+_OPEN = re.compile(r"[:,(\\=-]\s*$")
+
+
+def neighbours(before: str, after: str) -> tuple[str, ...]:
+    """The nearest lines that are not empty, above and below."""
+    above = [line for line in before.splitlines()[-8:] if line.strip()][-_ABOVE:]
+    below = [line for line in after.splitlines()[1:9] if line.strip()][:_BELOW]
+    return tuple(_ESCAPE.sub("", line).rstrip()[:_SHOWN] for line in [*above, *below])
+
+
+def joined(text: str, before: str, after: str) -> tuple[str, int, int]:
+    """A line with those that it continues or that continue it, and where the line itself begins and ends in it."""
+    above = before.rstrip("\n").rpartition("\n")[2]
+    below = after.lstrip("\r\n").partition("\n")[0]
+    head = above.strip() + " " if above.strip() and (text[:1].isspace() or _OPEN.search(above)) else ""
+    tail = " " + below.strip() if below.strip() and (below[:1].isspace() or _OPEN.search(text)) else ""
+    return head + text.strip() + tail, len(head), len(head) + len(text.strip())
+
+
+def frames(before: str) -> tuple[Frame, ...]:
+    """Of the traceback that ends just above: the deepest frame of the program, and the last one if a library's."""
+    last = before[before.rfind(_BEGIN) :] if _BEGIN in before else before
+    places = list(_FRAME.finditer(last))
+    if not places or last.count("\n", places[-1].end()) > _REACH:
+        return ()
+    found = [Frame(place[1], int(place[2]), place[3] or "", not _LIBRARY.search(place[1])) for place in places]
+    own = [frame for frame in found if frame.is_own][-1:]
+    return (*own, *(frame for frame in found[-1:] if not frame.is_own))

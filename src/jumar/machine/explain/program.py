@@ -1,0 +1,39 @@
+"""Which kind of program wrote a log: an installer, a build, a service … What to collect depends on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from jumar.tables.errors import programs
+
+_PART = 65536
+"""Bytes looked at, of the beginning and of the end."""
+
+
+class Sample:
+    """The beginning and the end of logs, kept while they are read."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def kept(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """The same blocks, remembered a little."""
+        end = b""
+        for block in blocks:
+            if not end:
+                self._parts.append(block[:_PART])
+            end = block
+            yield block
+        self._parts.append(end[_PART:][-_PART:])
+
+    def kind(self) -> str:
+        """The kind whose words stand on most lines; the first of the table where two are equal."""
+        lines = b"\n".join(self._parts).decode("utf-8", "replace").splitlines()
+        counts = {row.kind: _count(row.match, lines) for row in programs()}
+        return max(counts, key=lambda kind: counts[kind]) if any(counts.values()) else programs()[-1].kind
+
+
+def _count(match: str, lines: list[str]) -> int:
+    pattern = re.compile(match) if match else None
+    return sum(1 for line in lines if pattern and pattern.search(line))
