@@ -129,6 +129,7 @@ def _command(compiler: str, out: Path) -> list[str]:
     ]
     return [
         compiler,
+        f"-D_GLIBCXX_USE_CXX11_ABI={_string_abi(torch)}",
         *("-std=c++20", "-O2", "-g0", "-w", "-fPIC", "-shared", "-fvisibility=hidden"),
         *(f"-I{path}" for path in (out.parent, *includes)),
         str(_HERE / "glue.cpp"),
@@ -137,6 +138,11 @@ def _command(compiler: str, out: Path) -> list[str]:
         # torch_npu's own needs are met by the stand-ins, which are loaded already.
         "-Wl,--allow-shlib-undefined",
     ]
+
+
+def _string_abi(torch: Path) -> int:
+    """Which std::string torch was built with: its x86 wheels have had the new one since 2.7."""
+    return 0 if b"torchCheckFailEPKcS2_jRKSs\0" in (torch / "lib" / "libc10.so").read_bytes() else 1
 
 
 def _package(name: str) -> Path:
