@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 __all__ = [
+    "SAFE_PATH",
     "UTC", "MatchAs", "MatchMapping", "MatchSingleton", "MatchStar", "MatchValue", "StrEnum", "Traversable",
     "add_note", "dataclass", "entry_points", "pairwise", "stdlib_module_names", "tomllib", "zip",
 ]  # fmt: skip
@@ -117,3 +118,7 @@ def stdlib_module_names() -> frozenset[str]:
     paths = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib") + "/lib-dynload")
     files = (name for path in paths if os.path.isdir(path) for name in os.listdir(path))
     return frozenset({*sys.builtin_module_names, *(name.partition(".")[0] for name in files)} - {"site-packages"})
+
+
+SAFE_PATH: tuple[str, ...] = ("-P",) if sys.version_info >= (3, 11) else ()
+"""The interpreter's option that keeps a script's own folder out of `sys.path`; before 3.11 the script does it."""

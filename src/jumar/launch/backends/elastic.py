@@ -26,6 +26,7 @@ AFTER_KILL = 5
 
 
 def main() -> int:
+    sys.path[:] = [entry for entry in sys.path if entry != os.path.dirname(__file__)]  # as `-P`, which 3.11 brought
     path, parent = sys.argv[1], int(sys.argv[2])
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # what a rank leaves behind comes to us, and ends with us
     if os.getppid() != parent:
