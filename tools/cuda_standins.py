@@ -17,19 +17,6 @@ _WORDS = re.compile(r"(String|Name)$")
 _SYMBOL = re.compile(r"\bUND (\w+)(?:@+([\w.]+))?")
 _VERSION = re.compile(r"File: (\S+)|Name: (\S+)  Flags")
 _NEEDED = re.compile(r"\(NEEDED\).*\[(.+)\]")
-_HOOK = re.compile(r"\b(_ZN3c1016CachingAllocator26AcceleratorAllocatorConfig30registerDeviceConfigParserHook\w+)")
-_ONCE = """
-#include <dlfcn.h>
-#include <string.h>
-void *%s(void *a, void *b, void *c) {
-  Dl_info caller;
-  if (!dladdr(__builtin_return_address(0), &caller) || strstr(caller.dli_fname, "libc10_cuda")) return a;
-  void *own = dlopen(caller.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  return ((void *(*)(void *, void *, void *))dlsym(own, "%s"))(a, b, c);
-}
-"""
-"""torch's CUDA allocator and torch_npu 2.14 register settings of the same names, which ends the process: the first of
-them has no card here and need not. It stands in a library that is loaded before both."""
 
 
 def make(torch: Path) -> list[str]:
@@ -39,20 +26,16 @@ def make(torch: Path) -> list[str]:
     needed: set[str] = set()
     symbols: set[tuple[str, str]] = set()
     versions: dict[str, str] = {}
-    hooks: set[str] = set()
     for library in own:
         needed.update(_NEEDED.findall(_readelf("-d", library)))
-        listed = _readelf("--dyn-syms", library)
-        symbols.update(_SYMBOL.findall(listed))
-        hooks.update(_HOOK.findall(listed))
+        symbols.update(_SYMBOL.findall(_readelf("--dyn-syms", library)))
         versions.update(_versions(_readelf("-V", library)))
     missing = {name for name in needed if _NVIDIA.match(name)} - {library.name for library in own}
     loose = sorted(name for name, version in symbols if not version and _OWN.match(name))
     for soname in sorted(missing):
         named = {version for version, owner in versions.items() if owner == soname}
         versioned = {version: sorted(name for name, of in symbols if of == version) for version in named}
-        once = [_ONCE % (name, name) for name in sorted(hooks)] if soname.startswith("libcudart") else []
-        _compile(folder / soname, versioned or {"": loose}, "".join(once))
+        _compile(folder / soname, versioned or {"": loose})
     return sorted(missing)
 
 
@@ -71,19 +54,19 @@ def _readelf(option: str, library: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def _compile(library: Path, names: dict[str, list[str]], more: str = "") -> None:
+def _compile(library: Path, names: dict[str, list[str]]) -> None:
     """With the functions of each version; without a version, no version script."""
     with tempfile.TemporaryDirectory() as scratch:
         source, script = Path(scratch) / "standin.c", Path(scratch) / "versions"
         functions = sorted({name for group in names.values() for name in group})
-        source.write_text("".join(_function(name) for name in functions) + more, encoding="ascii")
+        source.write_text("".join(_function(name) for name in functions), encoding="ascii")
         nodes = [
             f"{version} {{ global: {''.join(f'{name}; ' for name in group)}}};" for version, group in names.items()
         ]
         script.write_text("\n".join(nodes), encoding="ascii")
         versions = [] if "" in names else [f"-Wl,--version-script={script}"]
         soname = f"-Wl,-soname,{library.name}"
-        command = ["gcc", "-shared", "-fPIC", "-w", "-D_GNU_SOURCE", soname, *versions, str(source), "-o", str(library)]
+        command = ["gcc", "-shared", "-fPIC", "-w", soname, *versions, str(source), "-o", str(library)]
         subprocess.run(command, check=True)
 
 
