@@ -16,7 +16,6 @@ import json
 import re
 import sys
 import tempfile
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import Any, NamedTuple
 
 import conformance_worker
 import forked
+from jumar.core.compat import tomllib
 
 _RULES = Path(__file__).with_suffix(".toml")
 _MOST_RESTARTS = 40

@@ -1,4 +1,4 @@
-"""Renders the pages under docs/results, in English and Chinese, from the facts in docs/results/data.
+"""Renders the pages under docs/results, in English and Chinese, from docs/results/data and the table of versions.
 
 A text is a string, the same in both languages, or a table with `en` and `zh`. Shares of passed cases are computed here.
 """
@@ -9,6 +9,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import results_versions
 
 DATA = Path(__file__).parents[1] / "docs" / "results" / "data"
 NOTE = "<!-- written by tools/generate.py from docs/results/data: do not edit -->"
@@ -25,9 +27,11 @@ JUDGED = {
 
 def generated() -> dict[str, str]:
     """The text of every page by its path relative to docs/results."""
+    pages = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(DATA.glob("*.toml"))}
+    pages["versions"] = results_versions.page()
     return {
-        f"{source.stem}{suffix}.md": _page(tomllib.loads(source.read_text(encoding="utf-8")), source.stem, language)
-        for source in sorted(DATA.glob("*.toml"))
+        f"{name}{suffix}.md": _page(page, name, language)
+        for name, page in pages.items()
         for language, suffix in LANGUAGES.items()
     }
 

@@ -54,12 +54,12 @@ def present() -> Machine | None:
 
 def build(wish: Wish, environ: Mapping[str, str]) -> Machine:
     """The machine that is wished for: real NPUs where there are any, unless emulation was asked for otherwise."""
-    from jumar.emulate import command
+    from jumar.emulate import command, pair
 
     asked = ("-m", "pytest")
     plain = command.build(asked, command.RunRequest(), environ)
     if not plain.glue:
-        hint = f"{command.INSTALL}; `jumar run pytest` runs MindSpore suites"
+        hint = f"{pair.INSTALL}; `jumar run pytest` runs MindSpore suites"
         raise UserError("`--npu` needs torch, which is not installed here", hint)
     if variables.EMULATE.read(plain.variables):
         built = command.build(asked, command.RunRequest(*wish), environ)

@@ -38,12 +38,14 @@ class Facts:
         self.names = [argument.name for argument in schema.arguments]
         given = {argument.name: argument.default_value for argument in schema.arguments}
         self.defaults = {name: value for name, value in given.items() if type(value) in SIMPLE}
-        self.is_view = bool(func.is_view)
+        aliased = [one for one in schema.arguments if one.alias_info is not None]
+        changed = [one for one in aliased if one.alias_info.is_write]
+        self.is_view = bool(aliased) and not changed  # `is_view` and `is_write` are newer than 2.1
         self.is_copy = self.name in _PLAIN_COPIES
         self.is_empty = self.name.startswith(_EMPTY)
-        self.changed = [one.name for one in schema.arguments if one.is_write]
+        self.changed = [one.name for one in changed]
         plain = self.name.split(".")[1]
-        self.written = {one.name for one in schema.arguments if one.is_write and (one.is_out or plain in _WRITES)}
+        self.written = {one.name for one in changed if one.is_out or plain in _WRITES}
         """Arguments that are written and not read."""
         self.is_silent = self.name.startswith(_SILENT)
         self.is_collective = self.name.startswith("c10d.") and not plain.startswith(_PAIRED)

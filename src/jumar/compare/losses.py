@@ -74,6 +74,6 @@ class Losses:
 
 
 def _scalers() -> list[Any]:
-    found = [torch.amp.GradScaler]
+    found = [getattr(torch.amp, "GradScaler", torch.cuda.amp.GradScaler)]  # one for all devices since 2.3
     npu = getattr(getattr(getattr(torch, "npu", None), "amp", None), "GradScaler", None)
     return found if npu is None or "scale" not in vars(npu) else [*found, npu]

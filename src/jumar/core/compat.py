@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 __all__ = [
+    "SAFE_PATH",
     "UTC", "Match", "MatchAs", "MatchMapping", "MatchSingleton", "MatchStar", "MatchValue", "StrEnum", "Traversable",
     "add_note", "dataclass", "entry_points", "pairwise", "place_imported_names", "stdlib_module_names",
     "tomllib", "zip",
@@ -152,3 +153,7 @@ def stdlib_module_names() -> frozenset[str]:
     paths = (stdlib, f"{stdlib}/lib-dynload")
     files = (name for path in paths if os.path.isdir(path) for name in os.listdir(path))
     return frozenset({*sys.builtin_module_names, *(name.partition(".")[0] for name in files)} - {"site-packages"})
+
+
+SAFE_PATH: tuple[str, ...] = ("-P",) if sys.version_info >= (3, 11) else ()
+"""The interpreter's option that keeps a script's own folder out of `sys.path`; before 3.11 the script does it."""

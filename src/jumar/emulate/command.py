@@ -13,11 +13,9 @@ from typing import NamedTuple, NoReturn
 
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
-from jumar.emulate import env, mindspore, prefix, program
+from jumar.emulate import env, mindspore, pair, prefix, program
 from jumar.runtime import activation, npus, process, variables
-from jumar.tables import tested
 
-INSTALL = "pip install 'jumar[emulator]'"
 _WITH_VALUE = {"-W", "-X", "--check-hash-based-pycs"}
 """Options of the interpreter that take the next word."""
 
@@ -57,12 +55,12 @@ def build(words: Sequence[str], request: RunRequest, environ: Mapping[str, str],
     if not _emulates(environ, real):
         return _on_real(argv, request, real)
     glue = framework == program.TORCH or _has("torch")
-    if glue:
-        _check_packages()
+    said = _check_packages() if glue else ""
     values = env.environment(request.soc, request.cards, request.memory, environ)
     place = prefix.default_place(values)
     added = {**prefix.environment(place, values, environ), **_extras(request)}
-    return Command(argv, added, _emulating(values, real), glue)
+    where = "\n".join(filter(None, [said, _emulating(values, real)]))
+    return Command(argv, added, where, glue)
 
 
 def _mindspore(words: Sequence[str], request: RunRequest, environ: Mapping[str, str], folder: Path) -> Command:
@@ -211,10 +209,9 @@ def _nearest_file(name: str, folder: Path) -> str:
     return did_you_mean(name, near, "check the path; `jumar run` takes the arguments of `python`")
 
 
-def _check_packages() -> None:
+def _check_packages() -> str:
+    """A line about torch and torch_npu, if there is something to say."""
     for package in ("torch", "torch_npu"):
         if not _has(package):
-            raise UserError(f"`{package}` is not installed in this environment", INSTALL)
-    torch, npu = (metadata.version(name) for name in ("torch", "torch_npu"))
-    if env.base_version(torch) != env.base_version(npu):
-        raise UserError(f"torch {torch} and torch_npu {npu} do not match", f"{tested.pair_hint()}: {INSTALL}")
+            raise pair.missing(package)
+    return pair.check(*(metadata.version(name) for name in ("torch", "torch_npu")))

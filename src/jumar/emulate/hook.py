@@ -82,15 +82,13 @@ def _wanted() -> bool:
 def _mismatch() -> Exception | None:
     from importlib import metadata
 
-    from jumar.core.errors import UserError
-    from jumar.emulate import env
-    from jumar.tables import tested
+    from jumar.emulate import env, pair
 
     torch, npu = metadata.version("torch").split("+")[0], metadata.version("torch_npu").split("+")[0]
     if env.base_version(npu) == env.base_version(torch):
         return None
-    error = UserError(f"torch {torch} and torch_npu {npu} do not match", hint=tested.pair_hint())
-    add_note(error, f"hint: {tested.pair_hint()}")
+    error = pair.mismatch(torch, npu)
+    add_note(error, f"hint: {error.hint}")
     return error
 
 

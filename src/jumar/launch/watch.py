@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
+from jumar.core.compat import SAFE_PATH
 from jumar.launch import logs
 from jumar.launch.backends import elastic
 from jumar.launch.job import Failure, Local, Outcome
@@ -74,7 +75,7 @@ def _start(path: Path, local: Local) -> process.Process:
     # The agent itself needs neither torch_npu nor the emulator; the ranks get their own variables.
     values = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", variables.EMULATE.name: "0"}
     return process.start(
-        [sys.executable, "-P", elastic.__file__, str(path), str(os.getpid())],
+        [sys.executable, *SAFE_PATH, elastic.__file__, str(path), str(os.getpid())],
         stdout=process.PIPE,
         env=values,
         dies_with_us=signal.SIGTERM,

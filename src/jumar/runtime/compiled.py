@@ -81,6 +81,12 @@ def package(name: str) -> Path:
     return Path(spec.origin).parent
 
 
+def string_abi() -> str:
+    """The compiler's word for the std::string that torch was built with: its x86 wheels have the new one since 2.7."""
+    old = b"torchCheckFailEPKcS2_jRKSs\0" in (package("torch") / "lib" / "libc10.so").read_bytes()
+    return f"-D_GLIBCXX_USE_CXX11_ABI={0 if old else 1}"
+
+
 def _compiler(what: str) -> str:
     wanted = os.environ.get("CXX") or "g++"
     found = shutil.which(wanted)

@@ -20,6 +20,21 @@ class Pair:
     cann: str
     """What the stand-ins report to this torch_npu."""
     state: str
+    """`tested`: the whole suite; `runs`: every check of tools/versions.py; `basic checks`: some; `fails`: none."""
+    python: str = ""
+    """The Python that it was run on; empty for the default pair, which runs on all of `pythons()`."""
+    date: str = ""
+    passed: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    """Names of checks, each with what went wrong: `ddp: RuntimeError: …`."""
+    sample: tuple[int, ...] = ()
+    """Cases of the vendor's base-operator tests: passed, and all that a CPU can run."""
+    sample_of: str = ""
+    """Where the sample was taken from."""
+
+    @property
+    def failed_checks(self) -> tuple[str, ...]:
+        return tuple(text.split(":", 1)[0] for text in self.failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +56,15 @@ class MindSpore:
 @cache
 def pairs() -> tuple[Pair, ...]:
     """The default first."""
-    return tuple(Pair(**row) for row in table("tested.toml")["pairs"])
+    lists = ("passed", "failed", "sample")
+    rows = table("tested.toml")["pairs"]
+    return tuple(Pair(**{**row, **{name: tuple(row.get(name, ())) for name in lists}}) for row in rows)
+
+
+def find(torch: str, torch_npu: str) -> Pair | None:
+    """The row of exactly these versions, whatever build they are (`+cpu`)."""
+    wanted = tuple(version.split("+")[0] for version in (torch, torch_npu))
+    return next((row for row in pairs() if (row.torch, row.torch_npu) == wanted), None)
 
 
 @cache

@@ -81,6 +81,8 @@ def load() -> Library | None:
 
 def _is_elsewhere() -> bool:
     """Whether there is a device with memory of its own: its tensors are measured there, and it is the one in use."""
+    if not hasattr(torch, "accelerator"):  # before torch 2.6: nobody can tell
+        return True
     device = torch.accelerator.current_accelerator(check_available=True)
     return device is not None and not native.reads(device)
 
@@ -90,6 +92,7 @@ def _command(compiler: str, out: Path) -> list[str]:
     includes = (torch_at / "include", torch_at / "include" / "torch" / "csrc" / "api" / "include")
     return [
         compiler,
+        compiled.string_abi(),
         *("-std=c++20", "-O2", "-g0", "-w", "-fPIC", "-shared", "-fvisibility=hidden"),
         *(f"-I{path}" for path in includes),
         str(_HERE / "recorder.cpp"),

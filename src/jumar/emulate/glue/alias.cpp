@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
+#include "compat.h"
 #include "memory.h"
 #include "torch_npu/csrc/core/NPUStorageImpl.h"
 
@@ -43,7 +44,7 @@ c10::Storage npu_storage(const c10::Storage& cpu, c10::Device device) {
   static auto* const allocator = c10::GetAllocator(c10::DeviceType::PrivateUse1);
   auto& from = *cpu.unsafeGetStorageImpl();
   const size_t bytes = from.nbytes();
-  return {create(c10::StorageImpl::use_byte_size_t(), bytes, take_memory(from, device), allocator, true)};
+  return {create_storage(create, bytes, take_memory(from, device), allocator)};
 }
 
 // Kernels of the chip write their results row by row, whatever the strides of the arguments are.

@@ -38,6 +38,7 @@ def _command(compiler: str, out: Path) -> list[str]:
     ]
     return [
         compiler,
+        compiled.string_abi(),
         *("-std=c++20", "-O2", "-g0", "-w", "-fPIC", "-shared", "-fvisibility=hidden"),
         *(f"-I{path}" for path in (out.parent, *includes)),
         str(_HERE / "glue.cpp"),

@@ -28,7 +28,17 @@ bool has_cpu_kernel(const c10::OperatorHandle& op) {
          op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
 }
 
+// Older torch_npu puts kernels in front of compositions and leaves the derivative to their parts.
+bool is_composition(const c10::OperatorHandle& op) {
+  return op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
+         !op.hasKernelForDispatchKey(c10::DispatchKey::AutogradPrivateUse1) &&
+         !op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
+}
+
 torch::CppFunction kernel_for(const c10::OperatorHandle& op, Carried carried) {
+  if (is_composition(op))
+    return torch::CppFunction::makeFromBoxedFunctor(
+        std::make_unique<Decomposed>(make_plan(op), c10::DispatchKeySet(c10::DispatchKey::CPU)));
   if (carried == Carried::kSoftmax)
     return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Softmax>(make_plan(op)));
   return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(make_plan(op)));

@@ -8,6 +8,7 @@
 
 #include "alias.h"
 #include "capture.h"
+#include "compat.h"
 #include "memory.h"
 #include "random.h"
 #include "stream.h"
@@ -154,10 +155,10 @@ class Call {
       value = std::move(list);
       return;
     }
-    c10::List<std::optional<at::Tensor>> list;
+    c10::List<MaybeTensor> list;
     for (const c10::IValue& item : value.toListRef()) {
       if (item.isNone()) {
-        list.push_back(std::nullopt);
+        list.push_back(MaybeTensor());
       } else {
         list.push_back(replaced(item.toTensor(), written));
       }
@@ -213,8 +214,8 @@ void Kernel::run(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   }
   try {
     execute(plan_, op, op, stack);
-  } catch (const c10::NotImplementedError&) {  // the CPU has no kernel for this type
-    if (!wider.may_help()) throw;
+  } catch (const c10::Error& error) {
+    if (!wider.may_help() || !is_missing_kernel(error)) throw;
     stack->resize(below);
     wider.run(op, kCard, stack);
   }

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "acl/acl_rt.h"
+#include "compat.h"
 
 namespace jumar {
 namespace {
@@ -24,20 +24,21 @@ c10::Allocator* host_allocator = nullptr;
 
 // oneDNN allocates raw memory and frees it through raw_deleter, which is not told whose memory it is.
 void free_either(void* memory) {
-  aclrtPtrAttributes place{};
-  const bool on_device = aclrtPointerGetAttributes(memory, &place) == ACL_SUCCESS &&
-                         place.location.type == ACL_MEM_LOCATION_TYPE_DEVICE;
-  (on_device ? device_allocator() : host_allocator)->raw_deleter()(memory);
+  (is_device_memory(memory) ? device_allocator() : host_allocator)->raw_deleter()(memory);
 }
 
+c10::DataPtr allocate_either(size_t bytes) {
+  if (depth == 0) return host_allocator->allocate(bytes);
+  return as(device_allocator()->allocate(bytes), c10::Device(c10::kCPU));
+}
+
+// `allocate` was const once, and `copy_data` is newer than that: no `override`, each torch takes what it declares.
 class Allocator final : public c10::Allocator {
  public:
-  c10::DataPtr allocate(size_t bytes) override {
-    if (depth == 0) return host_allocator->allocate(bytes);
-    return as(device_allocator()->allocate(bytes), c10::Device(c10::kCPU));
-  }
+  c10::DataPtr allocate(size_t bytes) { return allocate_either(bytes); }
+  c10::DataPtr allocate(size_t bytes) const { return allocate_either(bytes); }
   c10::DeleterFnPtr raw_deleter() const override { return &free_either; }
-  void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
+  void copy_data(void* to, const void* from, size_t bytes) const { std::memcpy(to, from, bytes); }
 };
 
 }  // namespace

@@ -34,22 +34,12 @@ Seed Seed::next(const std::optional<at::Generator>& npu, c10::Device device) {
       npu.has_value() && npu->defined() ? *npu : at_npu::detail::getDefaultNPUGenerator(device.index());
   auto* impl = static_cast<at_npu::NPUGeneratorImpl*>(generator.unsafeGetGeneratorImpl());
   std::lock_guard<std::mutex> guard(impl->mutex_);
-  const auto state = impl->philox_npu_state(kStep);
-  Seed seed;
-  if (state.captured_) {
-    seed.seed_in_graph_ = static_cast<const int64_t*>(state.seed_.ptr->const_data_ptr());
-    seed.offset_in_graph_ = static_cast<const int64_t*>(state.offset_.ptr->const_data_ptr());
-    seed.offset_ = state.offset_intragraph_;
-  } else {
-    seed.seed_ = state.seed_.val;
-    seed.offset_ = state.offset_.val;
-  }
-  return seed;
+  return Seed(next_philox(*impl, kStep));
 }
 
 uint64_t Seed::value() const {
-  if (seed_in_graph_ == nullptr) return mix(seed_, offset_);
-  return mix(static_cast<uint64_t>(*seed_in_graph_), static_cast<uint64_t>(*offset_in_graph_) + offset_);
+  if (state_.seed_in_graph == nullptr) return mix(state_.seed, state_.offset);
+  return mix(static_cast<uint64_t>(*state_.seed_in_graph), static_cast<uint64_t>(*state_.offset_in_graph) + state_.offset);
 }
 
 at::Generator generator_for(const Seed& seed) { return at::make_generator<at::CPUGeneratorImpl>(seed.value()); }

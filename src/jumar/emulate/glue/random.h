@@ -6,6 +6,8 @@
 #include <mutex>
 #include <optional>
 
+#include "compat.h"
+
 namespace jumar {
 
 // What one call draws from: seed and offset of a card's generator. In a graph both are read from the memory that
@@ -17,9 +19,9 @@ class Seed {
   uint64_t value() const;
 
  private:
-  uint64_t seed_ = 0, offset_ = 0;
-  const int64_t* seed_in_graph_ = nullptr;
-  const int64_t* offset_in_graph_ = nullptr;
+  explicit Seed(Philox state) : state_(state) {}
+
+  Philox state_;
 };
 
 // A CPU generator for one operator call.

@@ -40,8 +40,19 @@ def _coalesce(sparse: Any) -> Any:
         flat = flat * size + index
     places, inverse = torch.unique(flat, return_inverse=True)
     summed = values.new_zeros((len(places), *values.shape[1:])).index_add_(0, inverse, values)
-    rows = torch.stack(torch.unravel_index(places, sizes))
+    rows = _unravelled(places, sizes)
     return torch.sparse_coo_tensor(rows, summed, sparse.shape, check_invariants=False, is_coalesced=True)
+
+
+def _unravelled(places: Any, sizes: Any) -> Any:
+    """As torch.unravel_index, which is newer than 2.1."""
+    import torch
+
+    rows = []
+    for size in reversed(sizes):
+        rows.append(places % size)
+        places = places.div(size, rounding_mode="floor")
+    return torch.stack(rows[::-1])
 
 
 def _sparse_mask(tensor: Any, mask: Any) -> Any:

@@ -9,6 +9,8 @@ from jumar.emulate.ops.formula import data_type
 
 _RANGES = {torch.int8: (-128, 127), torch.uint8: (0, 255), torch.int32: (-(2**31), 2**31 - 1)}
 _QUANTISED = {torch.qint8: torch.int8, torch.quint8: torch.uint8, torch.qint32: torch.int32}
+_PACKED = (torch.int64, getattr(torch, "uint64", torch.int64))
+"""Of scales; a torch without unsigned numbers knows the signed one only."""
 _FLOAT8 = {torch.float8_e4m3fn: 448.0, torch.float8_e5m2: 57344.0}
 
 
@@ -65,7 +67,7 @@ def pack_scale(scale: Tensor, offset: Tensor | None) -> Tensor:
 
 
 def unpack_scale(scale: Tensor) -> Tensor:
-    if scale.dtype not in (torch.int64, torch.uint64):
+    if scale.dtype not in _PACKED:
         return scale.float()
     low = scale.view(torch.int64) & 0xFFFFFFFF
     return torch.where(low >= 2**31, low - 2**32, low).to(torch.int32).view(torch.float32)

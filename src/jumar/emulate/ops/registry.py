@@ -8,6 +8,7 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from jumar.emulate.ops.fit import fitted
 from jumar.runtime import refusals
 from jumar.runtime.refusals import Kind
 from jumar.tables import operators
@@ -58,10 +59,14 @@ def load(name: str) -> None:
         _LIBRARIES[space] = torch.library.Library(f"jumar_{space}", "FRAGMENT")
     short = name.removeprefix("aten::")
     base, _, overload = short.partition(".")
-    schema = str(torch._C._get_schema(f"{space}::{base}", overload)).removeprefix(f"{space}::")
-    _LIBRARIES[space].define(schema)
-    _LIBRARIES[space].impl(short, found.function, "CPU")
+    schema = torch._C._get_schema(f"{space}::{base}", overload)
+    _LIBRARIES[space].define(str(schema).removeprefix(f"{space}::"))
+    _LIBRARIES[space].impl(short, _fit(found.function, schema, base), "CPU")
     _LOADED.add(name)
+
+
+def _fit(function: Function, schema: Any, base: str) -> Function:
+    return fitted(function, schema, lambda what: not_emulated(base, what))
 
 
 def find(name: str) -> Reference | None:

@@ -1,17 +1,21 @@
 """The process that runs the ranks of one machine: torch elastic's own agent, which reads from a file what to start.
 
 Started as a program by `launch.watch`; reads the job from the file named on its command line and answers with one
-JSON line per event on standard output. API: torch.distributed.elastic of torch 2.13.
+JSON line per event on standard output. API: torch.distributed.elastic of torch 2.1 to 2.14.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import inspect
 import json
 import logging
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -22,6 +26,7 @@ AFTER_KILL = 5
 
 
 def main() -> int:
+    sys.path[:] = [entry for entry in sys.path if entry != os.path.dirname(__file__)]  # as `-P`, which 3.11 brought
     path, parent = sys.argv[1], int(sys.argv[2])
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # what a rank leaves behind comes to us, and ends with us
     if os.getppid() != parent:
@@ -106,20 +111,6 @@ def _rendezvous(spec: dict[str, Any]) -> Any:
 
 def _agent(workers: Any, grace: int) -> Any:
     from torch.distributed.elastic.agent.server.local_elastic_agent import LocalElasticAgent
-    from torch.distributed.elastic.multiprocessing import LogsDest, LogsSpecs
-
-    class Nowhere(LogsSpecs):  # type: ignore[misc]
-        """Each rank opens its own log file."""
-
-        root_log_dir = ""
-
-        def reify(self, envs: dict[int, dict[str, str]]) -> Any:
-            ranks = range(len(envs))
-            return LogsDest(
-                stdouts=dict.fromkeys(ranks, ""),
-                stderrs=dict.fromkeys(ranks, ""),
-                error_files=dict.fromkeys(ranks, os.devnull),
-            )
 
     class Agent(LocalElasticAgent):  # type: ignore[misc]
         """Reports the processes that it starts, and ends them as `stop` does."""
@@ -148,7 +139,35 @@ def _agent(workers: Any, grace: int) -> Any:
             handlers = self._pcontext.subprocess_handlers
             return {first + local: handler.proc.poll() for local, handler in handlers.items()}
 
-    return Agent(workers, Nowhere(), shutdown_timeout=grace, exit_barrier_timeout=300)
+    known = inspect.signature(LocalElasticAgent).parameters  # neither is in every torch from 2.1 on
+    options = {"shutdown_timeout": grace} if "shutdown_timeout" in known else {}
+    logs = {"logs_specs": _nowhere()} if "logs_specs" in known else {"log_dir": _vanishing()}
+    return Agent(workers, exit_barrier_timeout=300, **logs, **options)
+
+
+def _nowhere() -> Any:
+    """Each rank opens its own log file."""
+    from torch.distributed.elastic.multiprocessing import LogsDest, LogsSpecs
+
+    class Nowhere(LogsSpecs):  # type: ignore[misc]
+        root_log_dir = ""
+
+        def reify(self, envs: dict[int, dict[str, str]]) -> Any:
+            ranks = range(len(envs))
+            return LogsDest(
+                stdouts=dict.fromkeys(ranks, ""),
+                stderrs=dict.fromkeys(ranks, ""),
+                error_files=dict.fromkeys(ranks, os.devnull),
+            )
+
+    return Nowhere()
+
+
+def _vanishing() -> str:
+    """A folder for the error files of a torch that cannot do without; it is gone when the agent ends."""
+    folder = tempfile.mkdtemp(prefix="jumar-launch-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _deaf() -> None:

@@ -26,7 +26,6 @@ def _update_together() -> None:
 
 def _attend(watch: Watch, family: str) -> None:
     from torch.nn import functional
-    from torch.nn.attention import SDPBackend, sdpa_kernel
 
     original = functional.scaled_dot_product_attention
 
@@ -35,10 +34,21 @@ def _attend(watch: Watch, family: str) -> None:
             with watch.as_one(attention().operator, (query, key, value)) as done:
                 done.append(original(query, key, value, attn_mask, *args, **options))
             return done[0]
-        with sdpa_kernel(SDPBackend.MATH):
+        with _single_operators():
             return original(query, key, value, attn_mask, *args, **options)
 
     functional.scaled_dot_product_attention = attend
+
+
+def _single_operators() -> Any:
+    """Attention made of plain operators; torch.nn.attention is newer than 2.2."""
+    try:
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+    except ImportError:
+        from torch.backends.cuda import sdp_kernel
+
+        return sdp_kernel(enable_flash=False, enable_math=True, enable_mem_efficient=False)
+    return sdpa_kernel(SDPBackend.MATH)
 
 
 def is_fused(family: str, query: Any, key: Any, value: Any, mask: Any) -> bool:

@@ -1,0 +1,62 @@
+"""An environment for one pair of torch and torch_npu: its own Python, no NVIDIA packages, Jumar from a wheel."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import cuda_standins
+
+_PURE = (
+    "filelock", "typing_extensions", "sympy", "networkx", "jinja2", "fsspec", "pyyaml", "decorator", "attrs", "psutil",
+    "scipy", "hypothesis", "expecttest", "pytest", "requests", "click", "rich", "packaging", "tomli", "setuptools<80",
+)  # fmt: skip
+"""What torch, torch_npu, its tests and Jumar import."""
+_NUMPY_2 = (2, 3)
+"""The first torch that takes numpy 2."""
+
+
+def python_of(version: str) -> str | None:
+    """An interpreter of this version (`3.10`): pyenv's, or one on the path."""
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    found = sorted(root.glob(f"versions/{version}.*/bin/python"))
+    return str(found[-1]) if found else shutil.which(f"python{version}")
+
+
+def version_of(python: Path) -> str:
+    command = [str(python), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def make(folder: Path, python: str, torch: str, torch_npu: str, jumar: Path) -> Path:
+    """The environment's interpreter. An environment that is whole already is taken as it is, with Jumar anew."""
+    place = folder / f"torch-{torch}-npu-{torch_npu}"
+    done = place / "done"
+    if not done.exists():
+        shutil.rmtree(place, ignore_errors=True)
+        subprocess.run([python, "-m", "venv", "--without-pip", str(place)], check=True)
+        _install(place, "--no-deps", f"torch=={torch}", f"torch_npu=={torch_npu}")
+        release = tuple(int(part) for part in torch.split(".")[:2])
+        _install(place, "numpy<2" if release < _NUMPY_2 else "numpy<2.3", *_PURE)
+        cuda_standins.make(next(place.glob("lib/python*/site-packages/torch")))
+        done.touch()
+    _install(place, "--no-deps", "--force-reinstall", str(jumar))
+    return place / "bin" / "python"
+
+
+def wheel(folder: Path, root: Path) -> Path:
+    """Jumar as it is in this tree."""
+    shutil.rmtree(folder, ignore_errors=True)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(root)]
+    subprocess.run(command, check=True)
+    return next(folder.glob("jumar-*.whl"))
+
+
+def _install(place: Path, *words: str) -> None:
+    pip = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "install", "--quiet"]
+    done = subprocess.run([*pip, "--no-cache-dir", "--no-compile", *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1])
