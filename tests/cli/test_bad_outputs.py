@@ -43,7 +43,7 @@ def test_a_place_that_cannot_be_written(option: str, tmp_path: Path) -> None:
 
 def _wrong(call: list[str], targets: dict[str, str], folder: Path) -> Iterator[str]:
     for reason, place in targets.items():
-        words = [place if word == "OUT" else word for word in call]
+        words = [word.replace("OUT", place) for word in call]
         before = _tree(folder)
         signal.alarm(LIMIT)
         with hostile.without_override():

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import hostile
+import bad_requests
 import pytest
 
 from jumar.cloud import contract
@@ -49,8 +49,8 @@ def test_the_store_refuses_or_answers(
 ) -> None:
     if is_signed:
         monkeypatch.setattr(signature, "check", lambda *_: signature.Signed("access", "UNSIGNED-PAYLOAD"))
-    for request in hostile.storage(seed, COUNT):
-        answer = hostile.ask(store.port, request)
+    for request in bad_requests.storage(seed, COUNT):
+        answer = bad_requests.ask(store.port, request)
         assert 200 <= answer.status < 500 or answer.status == 501, answer
         assert is_signed or answer.status >= 400 or b"apiversion" in request, answer
         assert not any(word in answer.body for word in SECRETS), answer
@@ -76,10 +76,10 @@ def platform(tmp_path: Path) -> Iterator[Server]:
     server.close()
 
 
-def _posted(port: int, path: str, value: Any) -> hostile.Answered:
+def _posted(port: int, path: str, value: Any) -> bad_requests.Answered:
     body = json.dumps(value).encode()
     head = f"POST /v2/project/{path} HTTP/1.1\r\nX-Auth-Token: known\r\nContent-Length: {len(body)}\r\n"
-    return hostile.ask(port, f"{head}Connection: close\r\n\r\n".encode() + body)
+    return bad_requests.ask(port, f"{head}Connection: close\r\n\r\n".encode() + body)
 
 
 def _example(kind: str, depth: int = 0) -> Any:
@@ -112,7 +112,7 @@ def _job() -> dict[str, Any]:
 def test_wrong_types_in_every_field_of_a_job(platform: Server) -> None:
     pytest.importorskip("huaweicloudsdkmodelarts.v1", reason="huaweicloudsdkmodelarts is the official client")
     assert _posted(platform.port, "training-jobs", _job()).status == 201
-    every = list(hostile.spoiled(_job()))
+    every = list(bad_requests.spoiled(_job()))
     for value in every[:: len(every) // STEPS or 1]:
         answer = _posted(platform.port, "training-jobs", value)
         assert answer.status in (201, 400, 404), answer
@@ -122,8 +122,8 @@ def test_wrong_types_in_every_field_of_a_job(platform: Server) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_platform_refuses_or_answers(platform: Server, seed: int) -> None:
     for path in ("/v2/project/training-jobs", "/v2/project/training-job-searches", "/v3/auth/tokens", ""):
-        for request in hostile.storage(seed, COUNT // 4, path):
-            answer = hostile.ask(
+        for request in bad_requests.storage(seed, COUNT // 4, path):
+            answer = bad_requests.ask(
                 platform.port, request.replace(b"Connection:", b"X-Auth-Token: known\r\nConnection:", 1)
             )
             assert 200 <= answer.status < 500 or answer.status == 501, answer

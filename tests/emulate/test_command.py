@@ -89,7 +89,6 @@ def test_emulate_0_never_emulates() -> None:
         (["run", "--cars", "2", "train.py"], "no such option: `--cars`", "--cards"),
         (["run", "-m"], "`-m` needs a value", ""),
         (["emulate", "prefix", "train.py"], "exists and was not written by Jumar", "name a new folder"),
-        (["migrate", "train.py", "--verify"], "`--verify` needs a command", "-- python train.py"),
     ],
 )
 def test_mistakes_exit_with_2(jumar: Jumar, args: list[str], error: str, hint: str) -> None:
