@@ -16,6 +16,8 @@ from jumar.migrate.settings import Settings, Style
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 PACKAGES = [Path(folder) for folder in site.getsitepackages()]
 PARTS = 8
+SAMPLE = 4
+"""Parts of `make test`; `make slow` takes the others."""
 SKIP = ("test", "tests", "lib2to3", "idlelib", "site-packages")
 
 
@@ -36,7 +38,9 @@ def _compiles(data: bytes) -> bool:
     return True
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize(
+    "part", [*range(SAMPLE), *(pytest.param(n, marks=pytest.mark.slow) for n in range(SAMPLE, PARTS))]
+)
 def test_installed_sources_survive(part: int) -> None:
     settings = Settings(to=list(Style)[part % 3], unsafe=part % 2 == 0, multi_card=part % 4 == 3)
     sources = _sources()[part::PARTS]
