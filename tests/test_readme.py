@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,3 +42,11 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_ci_runs_the_command_of_the_readme() -> None:
     last = (TOP / ".ci" / "run").read_text().strip().splitlines()[-1]
     assert last.removeprefix("exec ") in _commands((TOP / "README.md").read_text())
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch_npu") is None, reason="torch_npu is not installed")
+def test_the_demo_comes_to_equal_losses() -> None:
+    call = [sys.executable, str(TOP / "tools" / "demo.py")]
+    done = subprocess.run(call, capture_output=True, text=True, check=False, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "losses on the emulated NPU and on the CPU: equal" in done.stdout

@@ -22,17 +22,15 @@ def main() -> None:
     say("1. What ties the example to CUDA, and what becomes of it")
     run("jumar", "migrate", "examples/shapes", "--diff", "-o", "out/demo/shapes", "--html", "out/demo/report.html")
     say("2. Train the migrated project on an emulated NPU; after the first epoch, look at the card")
-    train = ["python", "out/demo/shapes/train.py", "--no-amp", "--output", "out/demo/run"]
-    card = losses(
-        "jumar", "run", *train[1:], at_first_epoch=lambda: run("jumar", "emulate", "shell", "npu-smi", "info")
-    )
-    say("3. The same training on the plain CPU")
+    train = ["jumar", "run", "out/demo/shapes/train.py", "--no-amp", "--output", "out/demo/run"]
+    card = losses(*train, at_first_epoch=lambda: run("jumar", "emulate", "shell", "npu-smi", "info"))
+    say("3. The same training on the CPU")
     cpu = losses(*train, "--device", "cpu")
     same = card == cpu and bool(cpu)
     say("4. Make it a program for many cards and train it on two emulated ones")
     run("jumar", "migrate", "examples/shapes", "--multi-card", "-o", "out/demo/two", "--quiet")
     launch = ["jumar", "launch", "--cards", "2", "--logs", "out/demo/logs"]
-    two = losses(*launch, "out/demo/two/train.py", *train[2:-1], "out/demo/run-two")
+    two = losses(*launch, "out/demo/two/train.py", *train[3:-1], "out/demo/run-two")
     say("The result")
     print(f"  losses on two cards, where a step has twice the batch: {' '.join(two)}")
     print(f"  losses on the emulated NPU and on the CPU: {'equal' if same else f'DIFFERENT: {card} and {cpu}'}")
@@ -46,10 +44,8 @@ def say(title: str) -> None:
     print(f"\n\033[1m{title}\033[0m" if sys.stdout.isatty() else f"\n{title}", flush=True)
 
 
-def environment(cpu: bool = False) -> dict[str, str]:
-    # torch of the plain CPU run needs no card, and torch_npu cannot be loaded without one.
-    plain = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"} if cpu else {}
-    return {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}", **plain}
+def environment() -> dict[str, str]:
+    return {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"}
 
 
 def run(*command: str) -> None:
@@ -63,9 +59,7 @@ def losses(*command: str, at_first_epoch: Callable[[], None] | None = None) -> l
     """Run a training, show what it prints, and return the loss of each epoch as it was printed."""
     print("$", *command, flush=True)
     found = []
-    with subprocess.Popen(
-        command, cwd=TOP, env=environment(cpu=command[0] == "python"), stdout=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen(command, cwd=TOP, env=environment(), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
             print(line, end="", flush=True)
