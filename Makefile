@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := $(shell find src native docs/rules docs/findings -type f -not -name '*.pyc' 2>/dev/null)
 WORKERS ?= auto
 
-.PHONY: demo demo-cloud test slow check docs bench conformance dist clean help
+.PHONY: demo demo-cloud test slow check docs bench conformance ecosystem dist clean help
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -31,6 +31,10 @@ slow: $(VENV)/jumar
 ## make conformance DIR=…  a folder of op-plugin's or torch_npu's own tests on the emulator
 conformance: $(VENV)/jumar
 	$(BIN)/python tools/conformance.py $(DIR)
+
+## make ecosystem  the training stacks of examples/ecosystem, each in its own environment, against the CPU
+ecosystem: $(VENV)/jumar
+	$(BIN)/python tools/ecosystem.py $(STACKS)
 
 ## make check   lint, types, workflows and generated pages only
 check: $(VENV)/jumar

@@ -25,6 +25,7 @@ LOWER = {
     "cli": {"cli", "app", "report", "runtime", "tables", "core", "data", *FEATURES},
     "api": {"app", "core", *FEATURES},
     **{part: {"start", "app", "report", "runtime", "core", *PLUGIN} for part in PLUGIN},
+    "lightning": set(),
     **{feature: {feature, "runtime", "tables", "core", "data"} for feature in FEATURES},
 }
 """What each part may import."""
@@ -58,7 +59,7 @@ STARTS = ("subprocess", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.
 HEAVY = {"torch", "torch_npu", "numpy", "mindspore", "obs", "boto3", "onnx", "onnxruntime"}
 HEAVY_PLACES = (
     "emulate", "migrate/copied", "compare", "cloud/store", "launch/backends", "export", "perf/record",
-    "parallel/programs", "pytest_fixtures",
+    "parallel/programs", "pytest_fixtures", "lightning",
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import results_ecosystem
 import results_versions
 
 DATA = Path(__file__).parents[1] / "docs" / "results" / "data"
@@ -28,6 +29,7 @@ JUDGED = {
 def generated() -> dict[str, str]:
     """The text of every page by its path relative to docs/results."""
     pages = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(DATA.glob("*.toml"))}
+    pages["ecosystem"] = results_ecosystem.page()
     pages["versions"] = results_versions.page()
     return {
         f"{name}{suffix}.md": _page(page, name, language)

@@ -34,17 +34,17 @@ def version_of(python: Path) -> str:
 def make(folder: Path, python: str, torch: str, torch_npu: str, jumar: Path) -> Path:
     """The environment's interpreter. An environment that is whole already is taken as it is, with Jumar anew."""
     place = folder / f"torch-{torch}-npu-{torch_npu}"
-    done = place / "done"
+    done, own = place / "done", place / "bin" / "python"
     if not done.exists():
         shutil.rmtree(place, ignore_errors=True)
         subprocess.run([python, "-m", "venv", "--without-pip", str(place)], check=True)
-        _install(place, "--no-deps", f"torch=={torch}", f"torch_npu=={torch_npu}")
+        install(own, "--no-deps", f"torch=={torch}", f"torch_npu=={torch_npu}")
         release = tuple(int(part) for part in torch.split(".")[:2])
-        _install(place, "numpy<2" if release < _NUMPY_2 else "numpy<2.3", *_PURE)
+        install(own, "numpy<2" if release < _NUMPY_2 else "numpy<2.3", *_PURE)
         cuda_standins.make(next(place.glob("lib/python*/site-packages/torch")))
         done.touch()
-    _install(place, "--no-deps", "--force-reinstall", str(jumar))
-    return place / "bin" / "python"
+    install(own, "--no-deps", "--force-reinstall", str(jumar))
+    return own
 
 
 def wheel(folder: Path, root: Path) -> Path:
@@ -55,8 +55,9 @@ def wheel(folder: Path, root: Path) -> Path:
     return next(folder.glob("jumar-*.whl"))
 
 
-def _install(place: Path, *words: str) -> None:
-    pip = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "install", "--quiet"]
+def install(python: Path, *words: str) -> None:
+    """Install packages with our own pip: the environment has none."""
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
     done = subprocess.run([*pip, "--no-cache-dir", "--no-compile", *words], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])

@@ -37,7 +37,7 @@ def begin() -> None:
 
 def emulate() -> None:
     """From here on, torch_npu and the vendor's modules of this process find the stand-ins."""
-    from jumar.emulate import hook
+    from jumar.emulate import companions, hook
     from jumar.export import standin
 
     if standins.are_waiting():
@@ -49,6 +49,14 @@ def emulate() -> None:
     on_import("torch", Hook(before=hook.before_torch, around=hook.uncollected))
     on_import("torch_npu", Hook(hook.before_torch_npu, hook.telling_mismatch, hook.after_torch_npu))
     hook.find_vendor_modules(standin.MODULES)
+    for name, library in companions.WAITED_FOR.items():
+        on_import(name, Hook(after=functools.partial(_accompany, library)))
+
+
+def _accompany(library: str, module: ModuleType) -> None:
+    import importlib
+
+    importlib.import_module(f"jumar.emulate.companions.{library}").after(module)
 
 
 def _announce_once() -> None:

@@ -31,7 +31,7 @@ def npu_deformable_conv2d(
 ) -> tuple[Tensor, Tensor]:
     """The result, and what the taps read: (batch, channels, rows * kernel rows, columns * kernel columns)."""
     kernel = tuple(weight.shape[2:])
-    read = _read(wide(input), wide(offset), kernel, stride, padding, dilation, deformable_groups, modulated)
+    read = read_taps(wide(input), wide(offset), kernel, stride, padding, dilation, deformable_groups, modulated)
     out = F.conv2d(read, wide(weight), wide_or_none(bias), stride=kernel, groups=groups)
     return out.to(input.dtype), read.to(input.dtype)
 
@@ -54,14 +54,14 @@ def npu_deformable_conv2dbk(
     kernel = tuple(weight.shape[2:])
 
     def formula(x: Tensor, taps: Tensor, places: Tensor) -> Tensor:
-        read = _read(x, places, kernel, stride, padding, dilation, deformable_groups, modulated)
+        read = read_taps(x, places, kernel, stride, padding, dilation, deformable_groups, modulated)
         return F.conv2d(read, taps, stride=kernel, groups=groups)
 
     dx, dw, d_offset = gradients(formula, [input, weight, offset], grad_output)
     return dx, dw, d_offset, wide(grad_output).sum((0, 2, 3)).to(weight.dtype)
 
 
-def _read(
+def read_taps(
     x: Tensor,
     offset: Tensor,
     kernel: tuple[int, ...],
@@ -75,8 +75,8 @@ def _read(
     rows, columns = offset.shape[2:]
     parts = offset.view(batch, -1, groups, *kernel, rows, columns)
     # Strides and dilations are of all four dimensions, paddings top, bottom, left, right.
-    across = _taps(columns, kernel[1], stride[-1], padding[2], dilation[-1]).view(kernel[1], 1, columns)
-    down = _taps(rows, kernel[0], stride[-2], padding[0], dilation[-2]).view(kernel[0], 1, rows, 1)
+    across = _taps(columns, kernel[1], stride[-1], padding[2], dilation[-1], x).view(kernel[1], 1, columns)
+    down = _taps(rows, kernel[0], stride[-2], padding[0], dilation[-2], x).view(kernel[0], 1, rows, 1)
     values = _between(x.unflatten(1, (groups, -1)), parts[:, 1] + down, parts[:, 0] + across)
     if modulated:
         values = values * parts[:, 2].unsqueeze(2)
@@ -85,8 +85,9 @@ def _read(
     return values.reshape(batch, channels, rows * kernel[0], columns * kernel[1])
 
 
-def _taps(count: int, taps: int, stride: int, padding: int, dilation: int) -> Tensor:
-    return torch.arange(taps).unsqueeze(1) * dilation + torch.arange(count) * stride - padding
+def _taps(count: int, taps: int, stride: int, padding: int, dilation: int, like: Tensor) -> Tensor:
+    kernel, places = torch.arange(taps, device=like.device), torch.arange(count, device=like.device)
+    return kernel.unsqueeze(1) * dilation + places * stride - padding
 
 
 def _between(x: Tensor, y_at: Tensor, x_at: Tensor) -> Tensor:

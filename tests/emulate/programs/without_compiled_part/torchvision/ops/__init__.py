@@ -1,0 +1,1 @@
+from torchvision.ops import roi_align as roi_align

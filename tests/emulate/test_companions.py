@@ -1,0 +1,21 @@
+"""Libraries that have no NPU form of their own: what Jumar supplies for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from running import Run
+
+from program_files import program_text
+
+_PROGRAMS = Path(__file__).parent / "programs"
+
+
+def test_torchvision_without_its_compiled_part(run: Run) -> None:
+    path = str(_PROGRAMS / "without_compiled_part")
+    assert run(program_text(__file__, "torchvision_operators"), PYTHONPATH=path).stdout == "done\n"
+
+
+def test_lightning_trains_on_a_card(run: Run, tmp_path: Path) -> None:
+    done = run(program_text(__file__, "lightning_trains"), OUT=str(tmp_path), JUMAR_CARDS="3")
+    assert done.stdout.splitlines()[-1] == "done"

@@ -1,0 +1,78 @@
+"""tools/ecosystem.py: what it runs, how it judges, what it writes; three stacks are run by night."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    monkeypatch.syspath_prepend(str(_ROOT / "tools"))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    module = import_module("ecosystem")
+    monkeypatch.setattr(module, "ROWS", tmp_path / "rows.json")
+    return module
+
+
+def test_every_row_names_a_script_and_every_script_has_a_row(tool: Any) -> None:
+    scripts = {path.name for path in tool.EXAMPLES.glob("*.py")} - {"tiny.py"}
+    assert {row["script"] for row in tool.stacks()} == scripts
+
+
+def test_commands_are_those_a_user_types(tool: Any) -> None:
+    assert tool.command({}, "a.py") == ["run", "a.py"]
+    row = {"cards": 2, "options": ["--cuda"], "arguments": ["--tensor", "2"]}
+    assert tool.command(row, "a.py") == ["launch", "--cards", "2", "--cuda", "a.py", "--tensor", "2"]
+
+
+def test_losses_of_other_steps_are_never_equal(tool: Any) -> None:
+    assert tool.furthest({0: 2.0, 1: 1.0}, {0: 2.0, 1: 1.0}) == 0
+    assert tool.furthest({0: 2.0, 1: 1.001}, {0: 2.0, 1: 1.0}) > tool._CLOSE
+    assert tool.furthest({0: 2.0}, {0: 2.0, 1: 1.0}) == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "device", "problem"),
+    [
+        ("step 0 loss 1.5 on npu\n", 0, "npu", ""),
+        ("step 0 loss 1.5 on cpu\n", 0, "npu", "no losses on npu"),
+        ("[rank 1] RuntimeError: no room in /home/me/x\n", 1, "npu", "RuntimeError: no room in …"),
+        ("", 3, "cpu", "ended with code 3"),
+    ],
+)
+def test_a_run_is_read_from_its_output(
+    tool: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, code: int, device: str, problem: str
+) -> None:
+    done = tool.subprocess.CompletedProcess([], code, text, "")
+    monkeypatch.setattr(tool.subprocess, "run", lambda *_, **__: done)
+    found, said = tool.losses(tmp_path / "bin" / "python", ["run", "a.py"], device)
+    assert said == problem and found == ({} if problem else {0: 1.5})
+
+
+def test_a_row_takes_the_place_of_the_same_command(tool: Any) -> None:
+    row = {"name": "b", "command": "jumar run b.py", "state": "fails"}
+    for one in (row, {**row, "name": "a"}, {**row, "state": "equal"}):
+        tool.write(one)
+    assert [(one["name"], one["state"]) for one in json.loads(tool.ROWS.read_text())] == [
+        ("a", "fails"),
+        ("b", "equal"),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["peft_lora.py", "transformers_trainer.py", "accelerate_fsdp2.py"])
+def test_a_stack_gives_the_losses_of_the_cpu(tool: Any, name: str) -> None:
+    row = next(row for row in tool.stacks() if row["script"] == name)
+    script = str(tool.EXAMPLES / name)
+    ours, problem = tool.losses(Path(sys.executable), tool.command(row, script), "npu")
+    assert not problem
+    theirs, problem = tool.losses(Path(sys.executable), [*tool.command(row, script), "--cpu"], "cpu")
+    assert not problem and tool.furthest(ours, theirs) <= tool._CLOSE

@@ -1,0 +1,177 @@
+"""Runs the stacks of examples/ecosystem on emulated cards and on the CPU, and writes what happened.
+
+Usage: python tools/ecosystem.py [NAME]... [--cache DIR] [--keep] [--wheel FILE]
+
+Each stack has an environment of its own with the default pair of torch and torch_npu. The rows go to
+docs/results/data/ecosystem.json, and `tools/generate.py` makes docs/results/ecosystem.md from them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import version_environment
+from jumar.tables import tested
+from jumar.tables import versions as versions_table
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples" / "ecosystem"
+ROWS = ROOT / "docs" / "results" / "data" / "ecosystem.json"
+_STEP = re.compile(r"step (\d+) loss (\S+) on (\w+)")
+_ERROR = re.compile(r"^(?:\[rank \d+\] )?([\w.]*(?:Error|Exception|Exit)\b.*)$", re.M)
+_PATH = re.compile(r"/[^\s`']+")
+_LIMIT = 1200
+_CLOSE = 2e-5
+"""Losses that differ by less, of their size, are equal: sums over ranks are taken in another order."""
+
+
+def main() -> int:
+    options = _options()
+    cache = Path(options.cache)
+    cache.mkdir(parents=True, exist_ok=True)
+    wanted = [row for row in stacks() if not options.names or row["name"] in options.names]
+    if unknown := set(options.names) - {row["name"] for row in wanted}:
+        raise SystemExit(f"error: no stack `{', '.join(sorted(unknown))}` in examples/ecosystem/stacks.toml")
+    jumar = Path(options.wheel).resolve() if options.wheel else version_environment.wheel(cache / "wheel", ROOT)
+    for name, rows in itertools.groupby(wanted, key=lambda row: row["name"]):
+        place = cache / f"stack-{name}"
+        for row in rows:
+            found = try_stack(row, place, jumar)
+            write(found)
+            print(f"{found['name']} {found['command']}: {found['state']} {found['why']}".strip(), flush=True)
+        if not options.keep:
+            shutil.rmtree(place, ignore_errors=True)
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", help="stacks; without any, all of them")
+    parser.add_argument("--cache", default=Path.home() / ".cache" / "jumar-ecosystem", help="folder of environments")
+    parser.add_argument("--wheel", help="a wheel of jumar; without it, one is built from this tree")
+    parser.add_argument("--keep", action="store_true", help="keep the environments")
+    return parser.parse_args()
+
+
+def stacks() -> list[dict[str, Any]]:
+    return tomllib.loads((EXAMPLES / "stacks.toml").read_text(encoding="utf-8"))["stack"]
+
+
+def try_stack(row: dict[str, Any], place: Path, jumar: Path) -> dict[str, Any]:
+    """What is written about a stack: `equal`, `differs`, `fails` or `not installed`, and why."""
+    found = {
+        "name": row["name"], "command": " ".join(["jumar", *command(row, row["script"])]), "versions": "",
+        "state": "not installed", "why": "", "steps": 0, "date": datetime.date.today().isoformat(),
+    }  # fmt: skip
+    try:
+        python = install(row, place, jumar)
+    except (RuntimeError, subprocess.CalledProcessError) as error:
+        return {**found, "why": _PATH.sub("…", str(error))[:200]}
+    found["versions"] = versions(python, row)
+    script = str(EXAMPLES / row["script"])
+    ours, problem = losses(python, command(row, script), "npu")
+    if problem:
+        return {**found, "state": "fails", "why": problem}
+    found["steps"] = len(ours)
+    against = row.get("against")
+    other = against or {**row, "arguments": [*row.get("arguments", []), "--cpu"]}
+    theirs, problem = losses(python, command(other, script), "npu" if against else "cpu")
+    if problem:
+        return {**found, "state": "runs", "why": f"the run to compare with failed: {problem}"}
+    worst = furthest(ours, theirs)
+    if worst > _CLOSE:
+        return {**found, "state": "differs", "why": f"by up to {worst:.2g}"}
+    told = " ".join(["jumar", *command(against, row["script"])]) if against else ""
+    return {**found, "state": "equal", "why": f"compared with `{told}`" if told else ""}
+
+
+def command(row: dict[str, Any], script: str) -> list[str]:
+    """The words after `jumar`."""
+    verb = ["launch", "--cards", str(row["cards"])] if "cards" in row else ["run"]
+    return [*verb, *row.get("options", []), script, *row.get("arguments", [])]
+
+
+def install(row: dict[str, Any], place: Path, jumar: Path) -> Path:
+    """The stack's environment; rows of one name share it."""
+    pair = versions_table.release_for(row["torch"]) if "torch" in row else tested.pair()
+    if pair is None:
+        raise RuntimeError(f"no release of torch_npu for torch {row['torch']}")
+    version = ".".join(map(str, sys.version_info[:2]))
+    python = version_environment.make(
+        place, version_environment.python_of(version) or sys.executable, pair.torch, pair.torch_npu, jumar
+    )
+    done = python.parents[1] / "stack"
+    if not done.exists():
+        fixed = place / "constraints.txt"
+        fixed.write_text(f"torch=={pair.torch}\ntorch_npu=={pair.torch_npu}\n", encoding="utf-8")
+        if row.get("packages"):
+            version_environment.install(python, "--constraint", str(fixed), *row["packages"])
+        if row.get("alone"):
+            version_environment.install(python, "--no-deps", *row["alone"])
+        done.touch()
+    return python
+
+
+def versions(python: Path, row: dict[str, Any]) -> str:
+    names = [re.split(r"[\[=<>!~]", word)[0] for word in [*row.get("packages", []), *row.get("alone", [])]]
+    told = (
+        "import importlib.metadata as m, sys; print(*(f'{name} {m.version(name)}' for name in sys.argv[1:]), sep=', ')"
+    )
+    return subprocess.run([str(python), "-c", told, *names], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def losses(python: Path, words: list[str], device: str) -> tuple[dict[int, float], str]:
+    """The losses by step, and what went wrong if anything did."""
+    env = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}", "JUMAR_EXPLAIN": "0", "OMP_NUM_THREADS": "1"}
+    env.update({"DS_ACCELERATOR": device, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"})
+    try:
+        done = subprocess.run(
+            [str(python), "-m", "jumar", *words],
+            cwd=python.parents[1],
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=_LIMIT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {}, f"no end after {_LIMIT} s"
+    text = done.stdout + done.stderr
+    found = _STEP.findall(text)
+    if done.returncode:
+        said = _ERROR.findall(text)
+        return {}, _PATH.sub("…", said[-1] if said else f"ended with code {done.returncode}")[:200]
+    if not found or {where for *_, where in found} != {device}:
+        return {}, f"no losses on {device}"
+    return {int(step): float(loss) for step, loss, _ in found}, ""
+
+
+def furthest(ours: dict[int, float], theirs: dict[int, float]) -> float:
+    """The largest difference of a step's losses, of their size."""
+    if ours.keys() != theirs.keys():
+        return float("inf")
+    return max(abs(ours[step] - theirs[step]) / max(abs(theirs[step]), 1e-3) for step in ours)
+
+
+def write(row: dict[str, Any]) -> None:
+    """Put the row in the place of the one with the same name and command."""
+    rows = json.loads(ROWS.read_text(encoding="utf-8")) if ROWS.exists() else []
+    known = {(one["name"], one["command"]): one for one in rows}
+    known[row["name"], row["command"]] = row
+    ordered = sorted(known.values(), key=lambda one: (one["name"], one["command"]))
+    ROWS.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""The facts of docs/results/ecosystem.md: what tools/ecosystem.py wrote about each stack."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+ROWS = Path(__file__).parents[1] / "docs" / "results" / "data" / "ecosystem.json"
+_STATES = {
+    "equal": {"en": "trains; losses equal", "zh": "可训练；损失一致"},
+    "differs": {"en": "trains; losses differ", "zh": "可训练；损失不同"},
+    "runs": {"en": "trains; nothing to compare with", "zh": "可训练；无对照"},
+    "fails": {"en": "does not run", "zh": "不能运行"},
+    "not installed": {"en": "cannot be installed", "zh": "无法安装"},
+}
+
+
+def page() -> dict[str, Any]:
+    return {
+        "title": {"en": "Results: training stacks on emulated cards", "zh": "结果：训练框架在仿真卡上运行"},
+        "about": {
+            "en": "Each script of [examples/ecosystem](../../examples/ecosystem) trains a tiny model with random "
+            "weights, in an environment of its own. Its losses are compared with those of the same script on the CPU, "
+            "or on one card where the last column says so. Losses are equal when they differ by at most 0.002 %.",
+            "zh": "[examples/ecosystem](../../examples/ecosystem) 中的每个脚本在各自的环境中训练一个随机权重的小模型。"
+            "其损失与同一脚本在 CPU 上（或如最后一列所注，在一张卡上）的损失比较；相差不超过 0.002 % 即为一致。",
+        },
+        "section": [_stacks()],
+    }
+
+
+def _stacks() -> dict[str, Any]:
+    rows = json.loads(ROWS.read_text(encoding="utf-8"))
+    return {
+        "title": {"en": "Stacks", "zh": "框架"},
+        "command": "`tools/ecosystem.py`",
+        "columns": [
+            {"en": "stack", "zh": "框架"}, {"en": "command", "zh": "命令"}, {"en": "result", "zh": "结果"},
+            {"en": "steps", "zh": "步数"}, {"en": "versions", "zh": "版本"}, {"en": "date", "zh": "日期"},
+            {"en": "note", "zh": "说明"},
+        ],
+        "rows": [_row(row) for row in rows],
+    }  # fmt: skip
+
+
+def _row(row: dict[str, Any]) -> list[Any]:
+    note = row["why"].replace("|", "&#124;")
+    return [row["name"], f"`{row['command']}`", _STATES[row["state"]], row["steps"], row["versions"], row["date"], note]
