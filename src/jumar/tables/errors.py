@@ -8,7 +8,8 @@ from functools import cache
 from typing import Any
 
 from jumar.core.compat import StrEnum, dataclass
-from jumar.core.finding import Level
+from jumar.core.finding import Level, State
+from jumar.tables import third_party
 from jumar.tables.load import table
 
 
@@ -18,6 +19,7 @@ class Role(StrEnum):
     ROOT = "root"
     SYMPTOM = "symptom"
     DETAIL = "detail"
+    SAID = "said"
     GENERIC = "generic"
     FOLLOWS = "follows"
     WRAPPER = "wrapper"
@@ -54,6 +56,15 @@ class Signature:
     when: tuple[str, ...]
     explains: tuple[str, ...]
     lines: int
+    broad: bool
+    near: str
+    is_filled: bool = False
+    """Do its words hold what the line says?"""
+
+    @property
+    def is_form(self) -> bool:
+        """Are its words filled from the line?"""
+        return bool(_FIELD.search(self.what))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +93,9 @@ CODE = (
     r"|[Ss]tatus ?[:=]? ?|result ?= ?|ErrCode=|errcode: ?|errno:? ?|failure ?|failed ?:? ?|failed with ?|model: ?)"
 )
 """What stands before the number of a failed call; rows write `(?&code)` for it."""
+_EMPTY = re.compile(r" ?\(\)| ?``|[ ,:]+$")
+"""What is left of a place whose value is not on the line."""
+_FIELD = re.compile(r"\{(\w+)\}")
 
 
 class Code(StrEnum):
@@ -103,18 +117,25 @@ class Lookup(StrEnum):
     NAME = "name"
     """Only shown."""
     REASON = "reason"
+    SYMBOL = "symbol"
 
 
 @cache
 def signatures() -> dict[str, Signature]:
-    rows = table("errors.toml")["errors"]
+    rows = {**table("errors.toml")["errors"], **table("error_forms.toml")["errors"]}
     return {id_: _signature(id_, row) for id_, row in rows.items()}
 
 
 @cache
 def pattern(signature: Signature) -> re.Pattern[str]:
     """Compiled on first use: most signatures never meet a line."""
-    return re.compile(signature.match.replace("(?&code)", CODE))
+    return re.compile(signature.match.replace("(?&code)", CODE).replace("(?&reason)", _reason()))
+
+
+@cache
+def _reason() -> str:
+    """Words by which a message states its reason; rows write `(?&reason)` for them."""
+    return "(?:" + "|".join(table("error_forms.toml")["words"]["reason"]) + ")"
 
 
 def code_name(kind: str, code: str) -> str | None:
@@ -133,6 +154,8 @@ def code_area(kind: str, code: str) -> str:
 
 def note(kind: str, code: str) -> Note | None:
     """What is known about a code, library or module: the first row that fits it, or its name."""
+    if kind == Lookup.MODULE and (made_for_cuda := _made_for_cuda(code)):
+        return made_for_cuda
     words = (code, code_name(kind, code) or code)
     return next((row for row in notes().get(kind, ()) if any(re.fullmatch(row.match, word) for word in words)), None)
 
@@ -168,10 +191,39 @@ def noted(signature: Signature, code: str) -> Signature:
     )
 
 
+def filled(signature: Signature, values: dict[str, str]) -> Signature:
+    """The signature with `{name}` replaced by what the line says; a sentence without its value drops the place."""
+
+    def fill(text: str) -> str:
+        return _EMPTY.sub("", _FIELD.sub(lambda found: values.get(found[1], ""), text))
+
+    if not signature.is_form:
+        return signature
+    do = tuple(fill(step) for step in signature.do if all(values.get(name) for name in _FIELD.findall(step)))
+    return replace(signature, what=fill(signature.what), why=fill(signature.why), do=do, is_filled=True)
+
+
+def fields(text: str) -> list[str]:
+    """The names of values that a text of a row has places for."""
+    return _FIELD.findall(text)
+
+
 def codes(kind: str) -> dict[str, str]:
     """All codes of a list with their names."""
     names: dict[str, str] = table("error_codes.json")[kind]
     return names
+
+
+def _made_for_cuda(module: str) -> Note | None:
+    """What migration says about a package that is compiled for CUDA."""
+    row = third_party.recipe(module.replace("-", "_"))
+    if row is None or row.state is State.BENIGN or not row.fix:
+        return None
+    made = row.state is State.UNSUPPORTED
+    what = "the program needs a package made for CUDA: it has no form for NPUs"
+    if not made:
+        what = "a package is missing that NPUs need in another form"
+    return Note("", what, row.note, (row.fix,), Role.ROOT, row.source)
 
 
 def _note(row: dict[str, Any]) -> Note:
@@ -205,6 +257,8 @@ def _signature(id_: str, row: dict[str, object]) -> Signature:
         when=tuple(words("when")),
         explains=tuple(words("explains")),
         lines=int(str(row.get("lines", 1))),
+        broad=bool(row.get("broad", False)),
+        near=str(row.get("near", "")),
     )
 
 

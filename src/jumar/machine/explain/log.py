@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Optional
 
-from jumar.machine.explain import around, facts, order, place, scan, source
+from jumar.machine.explain import around, facts, order, place, scan, source, values
 from jumar.machine.explain.program import Sample
 from jumar.machine.explain.result import Explanation, LogFile, Occurrence
 from jumar.machine.explain.source import Source
-from jumar.tables.errors import Certainty, Role, Signature, noted, pattern, signatures
+from jumar.tables.errors import Certainty, Role, Signature, filled, noted, pattern, signatures
 
 SHOWN = 400
 """Characters kept of a line."""
@@ -31,7 +31,7 @@ _MILD = re.compile(
 )
 """A level that a logger wrote before its message."""
 _SEVERE = re.compile(r"\b(?:ERROR|error|FATAL|CRITICAL|Error)\b")
-Key = tuple[str, int, Optional[int], str]
+Key = tuple[str, int, Optional[int], str, str]
 
 
 def explain(sources: Iterable[str | Path | Source]) -> Explanation:
@@ -51,7 +51,7 @@ def explain(sources: Iterable[str | Path | Source]) -> Explanation:
         for one in opened:
             with one.stream:
                 files.append(_read(one, len(files), found, sample))
-    rows = [noted(signatures()[key[0]], key[3]) for key in found]
+    rows = [filled(noted(signatures()[key[0]], key[3]), item.values) for key, item in found.items()]
     return order.explained(list(found.values()), rows, tuple(files))._replace(program=sample.kind())
 
 
@@ -79,20 +79,29 @@ def _take(
     for row, match in _matches(candidate, text):
         rank = int(match[row.rank]) if row.rank else place.rank_of_line(text)
         rank = file_rank if rank is None else rank
-        code = match[1] or "" if row.lookup else ""
+        code = _code(row, match)
         apart = match.string[match.start() :][:_TOLD] if row.role is Role.GENERIC else code
-        key = (row.id, number, rank, apart if noted(row, apart) is not row or row.role is Role.GENERIC else "")
+        said = "\0".join(values.of(match).values())[:_TOLD] if row.is_form else ""
+        key = (row.id, number, rank, apart if noted(row, apart) is not row or row.role is Role.GENERIC else "", said)
         if key not in found and len(found) >= _MOST:
-            key = (row.id, number, None, "")
+            key = (row.id, number, None, "", "")
         if key in found:
             found[key] = found[key]._replace(times=found[key].times + 1)
             continue
         found[key] = _occurrence(candidate, text, match)._replace(file=name, order=number, rank=rank, code=code)
 
 
+def _code(row: Signature, match: re.Match[str]) -> str:
+    """What the row looks up: the group of that name, or the first one."""
+    if not row.lookup:
+        return ""
+    return match.groupdict().get(row.lookup) or next((group for group in match.groups() if group), "")
+
+
 def _occurrence(candidate: scan.Candidate, text: str, match: re.Match[str]) -> Occurrence:
     """What the line itself says."""
-    before = candidate.before.decode("utf-8", "replace")
+    before, after = candidate.before.decode("utf-8", "replace"), candidate.after.decode("utf-8", "replace")
+    frames = around.frames(before)
     return Occurrence(
         file="",
         order=0,
@@ -104,8 +113,11 @@ def _occurrence(candidate: scan.Candidate, text: str, match: re.Match[str]) -> O
         times=1,
         facts=facts.of(match),
         is_mild=_is_mild(match),
-        around=around.neighbours(before, candidate.after.decode("utf-8", "replace")),
-        frames=around.frames(before),
+        is_survived=around.goes_on(after),
+        is_chained=around.is_chained(before),
+        around=around.neighbours(before, after),
+        frames=frames,
+        values=values.derived(values.of(match), frames),
     )
 
 
@@ -119,6 +131,7 @@ def _matches(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.M
     if all(row.alone or row.certainty is Certainty.POSSIBLE for row, _ in found):
         found += _wrapped(candidate, text)
     found = [(row, match) for row, match in found if not row.when or facts.hold(row.when, facts.of(match))]
+    found = [(row, match) for row, match in found if not row.near or around.is_near(row.near, candidate)]
     explained = {id_ for row, _ in found for id_ in row.explains}
     found = [(row, match) for row, match in found if row.id not in explained]
     for is_catch_all in (_is_unknown, _stands_back, _is_generic):
