@@ -47,6 +47,11 @@ def _said(text: str) -> str:
         ("KeyError: 'pear'", ("has no entry `pear`",)),
         ("OSError: [Errno 28] No space left on device: '/a/pear'", ("program writes: /a/pear",)),
         ("OSError: [Errno 28] No space left on device", ("error: no space is left where the program writes\n",)),
+        ("RuntimeError: NPU out of memory. Tried to allocate", ("error: the NPU ran out of memory\n",)),
+        ("NPU out of memory. Tried to allocate 2.00 GiB", ("error: the NPU ran out of memory: asked 2.00 GiB\n",)),
+        ("loc(a): error: 'pear.peel' op is too ripe", ("cannot compile `pear.peel` of the kernel: is too ripe",)),
+        ("ImportError: Please install pear>=2.0 to peel", ("needs pear >=2.0, and another", "pip install 'pear>=2.0'")),
+        ("KeyError: 'model.layers.0.pear'", ("name their weights alike: `model.layers.0.pear`",)),
         ("E50031: [PID: 7] 2025-01-01-00:00:00.000.001 The pear is not ripe yet.", ("The pear is not ripe yet",)),
     ],
 )
@@ -93,6 +98,18 @@ def test_owner_of_an_exception_is_the_package_of_the_deepest_frame() -> None:
     assert values.divisors(0) == ""
 
 
+def test_bare_exceptions_are_read_from_their_traceback() -> None:
+    frame = (
+        'Traceback (most recent call last):\n  File "/usr/lib/python3/site-packages/fruit/core.py", line 7, in peel\n'
+    )
+    assert "`fruit` stops at a check of its own: `assert ripe`" in _said(f"{frame}    assert ripe\nAssertionError")
+    marked = f"{frame}    assert ripe\n           ^^^^\nAssertionError"
+    assert "check of its own: `assert ripe`" in _said(marked)
+    assert "no implementation for this case: `peel`" in _said(
+        f"{frame}    raise NotImplementedError\nNotImplementedError"
+    )
+
+
 def test_different_values_are_different_causes() -> None:
     found = _of("KeyError: 'pear'\nKeyError: 'fig'\nKeyError: 'pear'")
     assert [(cause.signature.what, cause.times) for cause in found.causes] == [
@@ -119,10 +136,11 @@ def test_failure_that_the_program_outlived_stands_back() -> None:
 
 
 def test_two_reasons_of_one_weight_are_both_named() -> None:
-    found = _of("ModuleNotFoundError: No module named 'pear'\nNumPy\nnumpy.ndarray size changed, may indicate")
+    text = "ModuleNotFoundError: No module named 'pear'\n" + "bye\n" * 9 + "numpy.ndarray size changed, may indicate"
+    found = _of(text)
     assert found.rival is not None and found.causes[0].signature.certainty is Certainty.POSSIBLE
-    said = _said("ModuleNotFoundError: No module named 'pear'\nNumPy\nnumpy.ndarray size changed, may indicate")
-    assert said.startswith("may be: ") and "\nor: a package was compiled for another numpy (-:3)\n" in said
+    said = _said(text)
+    assert said.startswith("may be: ") and "\nor: a package was compiled for another numpy (-:11)\n" in said
     assert "the log states both" in said
 
 
@@ -153,7 +171,7 @@ def test_mere_quotes_count_only_on_their_own() -> None:
 
 
 def test_fields_of_forms_are_groups_or_computed() -> None:
-    computed = {"divisors", "package", "owner", "symbol", "library"}
+    computed = {"divisors", "package", "owner", "symbol", "library", "source", "function"}
     for row in errors.signatures().values():
         names = set(errors.pattern(row).groupindex) | computed
         for text in (row.what, row.why, *row.do):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from jumar.core.compat import StrEnum, dataclass
+from jumar.core.compat import StrEnum, dataclass, zip
 from jumar.core.finding import Level, State
 from jumar.tables import third_party
 from jumar.tables.load import table
@@ -93,7 +93,9 @@ CODE = (
     r"|[Ss]tatus ?[:=]? ?|result ?= ?|ErrCode=|errcode: ?|errno:? ?|failure ?|failed ?:? ?|failed with ?|model: ?)"
 )
 """What stands before the number of a failed call; rows write `(?&code)` for it."""
-_EMPTY = re.compile(r" ?\(\)| ?``|[ ,:]+$")
+_CLAUSE = re.compile(r"[,:] (?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)")
+"""Where a clause of a sentence ends; not inside of backticks."""
+_EMPTY = re.compile(r" ?\(\)| ?``|[ ,:]+$| +(?=[ ,])")
 """What is left of a place whose value is not on the line."""
 _FIELD = re.compile(r"\{(\w+)\}")
 
@@ -135,7 +137,7 @@ def pattern(signature: Signature) -> re.Pattern[str]:
 @cache
 def _reason() -> str:
     """Words by which a message states its reason; rows write `(?&reason)` for them."""
-    return "(?:" + "|".join(table("error_forms.toml")["words"]["reason"]) + ")"
+    return "(?i:" + "|".join(table("error_forms.toml")["words"]["reason"]) + ")"
 
 
 def code_name(kind: str, code: str) -> str | None:
@@ -192,15 +194,22 @@ def noted(signature: Signature, code: str) -> Signature:
 
 
 def filled(signature: Signature, values: dict[str, str]) -> Signature:
-    """The signature with `{name}` replaced by what the line says; a sentence without its value drops the place."""
-
-    def fill(text: str) -> str:
-        return _EMPTY.sub("", _FIELD.sub(lambda found: values.get(found[1], ""), text))
-
+    """The signature with `{name}` replaced by what the line says; steps without their values are left out."""
     if not signature.is_form:
         return signature
-    do = tuple(fill(step) for step in signature.do if all(values.get(name) for name in _FIELD.findall(step)))
-    return replace(signature, what=fill(signature.what), why=fill(signature.why), do=do, is_filled=True)
+    do = tuple(_fill(step, values) for step in signature.do if all(values.get(name) for name in fields(step)))
+    what, why = _fill(signature.what, values), _fill(signature.why, values)
+    return replace(signature, what=what, why=why, do=do, is_filled=True)
+
+
+def _fill(text: str, values: dict[str, str]) -> str:
+    """A clause all of whose values are missing is left out; of a missing value its brackets."""
+    kept = ""
+    for mark, clause in zip(["", *_CLAUSE.findall(text)], _CLAUSE.split(text), strict=True):
+        names = fields(clause)
+        if not names or any(values.get(name) for name in names):
+            kept += mark + _FIELD.sub(lambda found: values.get(found[1], ""), clause)
+    return _EMPTY.sub("", kept)
 
 
 def fields(text: str) -> list[str]:

@@ -21,6 +21,7 @@ _NEAR = 6000
 _WORKS = re.compile(r"\bINFO\b|\[I[ \]]|\d+%\||\bit/s\b|\biteration +\d+|\b(?:step|epoch)s?[ :=]+\d+", re.I)
 _FAILS = re.compile(r"Traceback|\bERROR\b|Error\b|Exception\b|\b[Ff]ail|Aborted|Killed|core dumped|exit")
 _CHAIN = re.compile(r"During handling of the above exception|direct cause of the following exception")
+_MARKS = re.compile(r"(?:^|\s)[\^~]+\s*$")
 _OPEN = re.compile(r"[:,(\\=-]\s*$")
 
 
@@ -29,6 +30,12 @@ def neighbours(before: str, after: str) -> tuple[str, ...]:
     above = [line for line in before.splitlines()[-8:] if line.strip()][-_ABOVE:]
     below = [line for line in after.splitlines()[1:9] if line.strip()][:_BELOW]
     return tuple(_ESCAPE.sub("", line).rstrip()[:_SHOWN] for line in [*above, *below])
+
+
+def above(before: str) -> str:
+    """The nearest line above that says something; marks below a source line do not."""
+    lines = before.rstrip("\n").rsplit("\n", 5)[-4:]
+    return next((line for line in reversed(lines) if line.strip() and not _MARKS.search(line)), "")
 
 
 def joined(text: str, before: str, after: str) -> tuple[str, int, int]:

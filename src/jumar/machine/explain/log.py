@@ -117,7 +117,7 @@ def _occurrence(candidate: scan.Candidate, text: str, match: re.Match[str]) -> O
         is_chained=around.is_chained(before),
         around=around.neighbours(before, after),
         frames=frames,
-        values=values.derived(values.of(match), frames),
+        values=values.derived(values.of(match), frames, around.above(before)),
     )
 
 

@@ -32,6 +32,8 @@ _PROGRAM = ("python", "version", *_OF_ITS_OWN)
 """Kinds of failures of the program itself, without the device."""
 _IMPORTS = ("import", "install", "migration", "python-deps", "version")
 """Kinds of causes that programs catch and report as a warning."""
+_STORY = 8
+"""Lines next to each other tell one story, unless each ends a traceback."""
 _ROOT_ROWS = 8
 """Lines after `Root Cause` in which torchrun names the rank."""
 
@@ -97,7 +99,7 @@ def _is_mere_quote(row: Signature) -> bool:
 def _is_only_warned(cause: Cause) -> bool:
     """Did the program go on? It called each line a warning, and the lines show no failure of the device."""
     row = cause.signature
-    may_go_on = row.role in (Role.GENERIC, Role.UNKNOWN) or row.category in _IMPORTS
+    may_go_on = row.role in (Role.GENERIC, Role.UNKNOWN, Role.SAID) or row.category in _IMPORTS
     return row.level is Level.ERROR and may_go_on and all(item.is_mild for item in cause.occurrences)
 
 
@@ -137,9 +139,9 @@ def _may_compete(cause: Cause) -> bool:
 
 def _is_apart(best: Cause, other: Cause) -> bool:
     one, two = best.first, other.first
-    same_place = one.order == two.order and one.line == two.line
+    near = one.order == two.order and abs(one.line - two.line) <= _STORY and not (one.frames and two.frames)
     same_tier = best.signature.broad == other.signature.broad and best.signature.id != other.signature.id
-    return same_tier and one.rank == two.rank and not same_place and not two.is_chained
+    return same_tier and one.rank == two.rank and not near and not two.is_chained
 
 
 def _as_guess(cause: Cause) -> Cause:

@@ -13,6 +13,8 @@ _MOST = 1_000_000
 """Numbers above it are no sizes of a job."""
 _PACKAGE = re.compile(r"(?:site|dist)-packages/([\w.-]+?)(?:/|\.py|$)|/([\w.-]+)/(?:\1|src)/")
 _PART = re.compile(r"/([A-Za-z_][\w-]*)/(?:[\w-]+/)*[\w-]+\.py$")
+_PREFIX = re.compile(r"^.*?(?:\]:?|\))\s{2,}(?=\S)|^\s+")
+"""What a logger or a launcher writes before a line."""
 _NOISE = re.compile(r"\s+|[`\x00-\x1f]")
 
 
@@ -21,8 +23,8 @@ def of(match: re.Match[str]) -> dict[str, str]:
     return {name: _plain(text) for name, text in match.groupdict().items() if text and text.strip()}
 
 
-def derived(values: dict[str, str], frames: tuple[Frame, ...]) -> dict[str, str]:
-    """The same with what can be computed from it."""
+def derived(values: dict[str, str], frames: tuple[Frame, ...], above: str) -> dict[str, str]:
+    """The same with what can be computed from it, from the frames of the traceback and from the line above."""
     more = dict(values)
     if values.get("whole", "").isdecimal():
         more["divisors"] = divisors(int(values["whole"]))
@@ -33,6 +35,8 @@ def derived(values: dict[str, str], frames: tuple[Frame, ...]) -> dict[str, str]
     if "module" in values:
         more["package"] = values["module"].partition(".")[0]
     more["owner"] = owner(frames)
+    more["source"] = _plain(_PREFIX.sub("", above)) if frames else ""
+    more["function"] = more.get("function") or (frames[-1].function if frames else "")
     return more
 
 
