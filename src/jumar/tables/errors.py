@@ -128,10 +128,14 @@ def signatures() -> dict[str, Signature]:
     return {id_: _signature(id_, row) for id_, row in rows.items()}
 
 
-@cache
 def pattern(signature: Signature) -> re.Pattern[str]:
     """Compiled on first use: most signatures never meet a line."""
-    return re.compile(signature.match.replace("(?&code)", CODE).replace("(?&reason)", _reason()))
+    return _compiled(signature.match)
+
+
+@cache
+def _compiled(match: str) -> re.Pattern[str]:
+    return re.compile(match.replace("(?&code)", CODE).replace("(?&reason)", _reason()))
 
 
 @cache

@@ -17,6 +17,8 @@ SHOWN = 400
 """Characters kept of a line."""
 _MOST = 5_000
 """Pairs of signature and rank kept apart; further ranks are counted together."""
+_NEAREST = 3
+"""Causes whose lines say what the program was doing."""
 _TOLD = 80
 """Characters by which exceptions are told apart."""
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -52,7 +54,9 @@ def explain(sources: Iterable[str | Path | Source]) -> Explanation:
             with one.stream:
                 files.append(_read(one, len(files), found, sample))
     rows = [filled(noted(signatures()[key[0]], key[3]), item.values) for key, item in found.items()]
-    return order.explained(list(found.values()), rows, tuple(files))._replace(program=sample.kind())
+    result = order.explained(list(found.values()), rows, tuple(files))
+    near = [line for cause in result.causes[:_NEAREST] for line in (cause.first.text, *cause.first.around)]
+    return result._replace(program=sample.kind(near))
 
 
 def explain_text(lines: Iterable[str | bytes], name: str = "-") -> Explanation:
@@ -123,27 +127,28 @@ def _occurrence(candidate: scan.Candidate, text: str, match: re.Match[str]) -> O
 
 def _matches(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.Match[str]]]:
     """The rows that fit a line; catch-all rows only where there is nothing better."""
-    found = [
-        (row, match)
-        for row in candidate.signatures
-        if (match := pattern(row).search(_lines(candidate, text, row.lines)))
-    ]
-    if all(row.alone or row.certainty is Certainty.POSSIBLE for row, _ in found):
-        found += _wrapped(candidate, text)
+    for number, rows in enumerate(candidate.tiers):
+        found = _fitting(rows, candidate, text)
+        if number == 0 and all(row.certainty is Certainty.POSSIBLE for row, _ in found):
+            found += _wrapped(candidate, text)
+        if found:
+            explained = {id_ for row, _ in found for id_ in row.explains}
+            return [(row, match) for row, match in found if row.id not in explained]
+    return []
+
+
+def _fitting(
+    rows: tuple[Signature, ...], candidate: scan.Candidate, text: str
+) -> list[tuple[Signature, re.Match[str]]]:
+    """The rows whose pattern, numbers and neighbours fit."""
+    found = [(row, match) for row in rows if (match := pattern(row).search(_lines(candidate, text, row.lines)))]
     found = [(row, match) for row, match in found if not row.when or facts.hold(row.when, facts.of(match))]
-    found = [(row, match) for row, match in found if not row.near or around.is_near(row.near, candidate)]
-    explained = {id_ for row, _ in found for id_ in row.explains}
-    found = [(row, match) for row, match in found if row.id not in explained]
-    for is_catch_all in (_is_unknown, _stands_back, _is_generic):
-        if not all(is_catch_all(row) for row, _ in found):
-            found = [(row, match) for row, match in found if not is_catch_all(row)]
-    return found
+    return [(row, match) for row, match in found if not row.near or around.is_near(row.near, candidate)]
 
 
 def _wrapped(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.Match[str]]]:
     """The rows that fit only a line and its continuation together: messages are wrapped, or say the reason below."""
-    rows = [row for row in candidate.signatures if not row.alone and row.lines == 1]
-    rows = [row for row in rows if row.certainty is Certainty.STATED]
+    rows = [row for row in candidate.tiers[0] if row.lines == 1 and row.certainty is Certainty.STATED]
     if not rows:
         return []
     before, after = candidate.before.decode("utf-8", "replace"), candidate.after.decode("utf-8", "replace")
@@ -163,18 +168,6 @@ def _lines(candidate: scan.Candidate, text: str, count: int) -> str:
 def _is_mild(match: re.Match[str]) -> bool:
     before = match.string[: match.start()]
     return bool(_MILD.search(before)) and not _SEVERE.search(before)
-
-
-def _is_unknown(row: Signature) -> bool:
-    return row.role is Role.UNKNOWN
-
-
-def _stands_back(row: Signature) -> bool:
-    return row.alone
-
-
-def _is_generic(row: Signature) -> bool:
-    return row.role is Role.GENERIC
 
 
 def _shown(match: re.Match[str]) -> str:
