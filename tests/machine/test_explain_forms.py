@@ -176,3 +176,11 @@ def test_fields_of_forms_are_groups_or_computed() -> None:
         names = set(errors.pattern(row).groupindex) | computed
         for text in (row.what, row.why, *row.do):
             assert set(errors.fields(text)) <= names or not row.is_form, row.id
+
+
+def test_cause_of_software_that_the_log_does_not_speak_of_is_a_guess() -> None:
+    line = "Unsupported statement 'Try'"
+    assert _of(line).causes[0].signature.certainty is Certainty.STATED
+    assert _of(f"mindspore 2.3\n{line}").causes[0].signature.certainty is Certainty.STATED
+    assert _of(f"import torch\n{line}").causes[0].signature.certainty is Certainty.POSSIBLE
+    assert set(errors.families()) <= {row.category for row in errors.signatures().values()}

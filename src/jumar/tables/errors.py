@@ -180,6 +180,12 @@ def programs() -> tuple[Program, ...]:
     return tuple(Program(row["kind"], row["match"], tuple(row["collect"])) for row in rows)
 
 
+@cache
+def families() -> dict[str, str]:
+    """Kinds of software, which are categories of rows, and the words by which a log speaks of them."""
+    return {row["category"]: row["words"] for row in table("error_notes.toml")["families"]}
+
+
 def noted(signature: Signature, code: str) -> Signature:
     """The signature with what is known about the code that was found: a code alone is never the whole reason."""
     found = note(signature.lookup, code) if code else None

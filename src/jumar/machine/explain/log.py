@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Optional
 
@@ -54,6 +55,8 @@ def explain(sources: Iterable[str | Path | Source]) -> Explanation:
             with one.stream:
                 files.append(_read(one, len(files), found, sample))
     rows = [filled(noted(signatures()[key[0]], key[3]), item.values) for key, item in found.items()]
+    foreign = sample.foreign()
+    rows = [replace(row, certainty=Certainty.POSSIBLE) if row.category in foreign else row for row in rows]
     result = order.explained(list(found.values()), rows, tuple(files))
     near = [line for cause in result.causes[:_NEAREST] for line in (cause.first.text, *cause.first.around)]
     return result._replace(program=sample.kind(near))

@@ -99,7 +99,8 @@ def _is_mere_quote(row: Signature) -> bool:
 def _is_only_warned(cause: Cause) -> bool:
     """Did the program go on? It called each line a warning, and the lines show no failure of the device."""
     row = cause.signature
-    may_go_on = row.role in (Role.GENERIC, Role.UNKNOWN, Role.SAID) or row.category in _IMPORTS
+    quoted = row.role in (Role.GENERIC, Role.UNKNOWN, Role.SAID) or (row.broad and row.is_filled)
+    may_go_on = quoted or row.category in _IMPORTS
     return row.level is Level.ERROR and may_go_on and all(item.is_mild for item in cause.occurrences)
 
 

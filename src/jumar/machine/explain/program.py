@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from jumar.tables.errors import programs
+from jumar.tables.errors import families, programs
 
 _PART = 65536
 """Bytes looked at, of the beginning and of the end."""
@@ -26,6 +26,12 @@ class Sample:
             end = block
             yield block
         self._parts.append(end[_PART:][-_PART:])
+
+    def foreign(self) -> frozenset[str]:
+        """Kinds of software that the logs do not speak of, where they speak of others."""
+        text = b"\n".join(self._parts).decode("utf-8", "replace")
+        spoken = {kind for kind, words in families().items() if re.search(words, text)}
+        return frozenset(families()) - spoken if spoken else frozenset()
 
     def kind(self, near: Iterable[str]) -> str:
         """The kind whose words stand on most lines, those near the errors first; the first one where two are equal."""
