@@ -47,8 +47,8 @@ def _said(text: str) -> str:
         ("KeyError: 'pear'", ("has no entry `pear`",)),
         ("OSError: [Errno 28] No space left on device: '/a/pear'", ("program writes: /a/pear",)),
         ("OSError: [Errno 28] No space left on device", ("error: no space is left where the program writes\n",)),
-        ("RuntimeError: NPU out of memory. Tried to allocate", ("error: the NPU ran out of memory\n",)),
-        ("NPU out of memory. Tried to allocate 2.00 GiB", ("error: the NPU ran out of memory: asked 2.00 GiB\n",)),
+        ("RuntimeError: NPU out of memory. Tried to allocate", ("why: the memory is used up",)),
+        ("NPU out of memory. Tried to allocate 2.00 GiB", ("why: asked 2.00 GiB: the memory is used up",)),
         ("loc(a): error: 'pear.peel' op is too ripe", ("cannot compile `pear.peel` of the kernel: is too ripe",)),
         ("ImportError: Please install pear>=2.0 to peel", ("needs pear >=2.0, and another", "pip install 'pear>=2.0'")),
         ("KeyError: 'model.layers.0.pear'", ("name their weights alike: `model.layers.0.pear`",)),
@@ -161,6 +161,9 @@ RuntimeError: lunch needs to wait, the fruit is not ready
 def test_own_words_stand_behind_what_the_table_knows() -> None:
     found = _of("ValueError: the pear must be green\nRuntimeError: NPU out of memory. Tried to allocate 2.00 GiB")
     assert [cause.signature.role for cause in found.causes] == [Role.ROOT, Role.SAID]
+    assert found.says_more
+    quoted = _of("ValueError: the pear must be green")
+    assert quoted.is_known and not quoted.says_more
 
 
 def test_mere_quotes_count_only_on_their_own() -> None:

@@ -64,7 +64,7 @@ class Signature:
     @property
     def is_form(self) -> bool:
         """Are its words filled from the line?"""
-        return bool(_FIELD.search(self.what))
+        return bool(_FIELD.search(self.what + self.why))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ CODE = (
 """What stands before the number of a failed call; rows write `(?&code)` for it."""
 _CLAUSE = re.compile(r"[,:] (?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)")
 """Where a clause of a sentence ends; not inside of backticks."""
-_EMPTY = re.compile(r" ?\(\)| ?``|[ ,:]+$| +(?=[ ,])")
+_EMPTY = re.compile(r"^[ ,:]+| ?\(\)| ?``|[ ,:]+$| +(?=[ ,])")
 """What is left of a place whose value is not on the line."""
 _FIELD = re.compile(r"\{(\w+)\}")
 

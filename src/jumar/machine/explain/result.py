@@ -118,3 +118,9 @@ class Explanation(NamedTuple):
     def is_known(self) -> bool:
         """Is there more than a bare exception, or a report that something failed?"""
         return any(cause.signature.role in TELLING and cause.signature.level is Level.ERROR for cause in self.causes)
+
+    @property
+    def says_more(self) -> bool:
+        """Is there more to say than what the program wrote itself?"""
+        roles = (cause.signature.role for cause in self.causes if cause.signature.level is Level.ERROR)
+        return any(role in TELLING and role is not Role.SAID for role in roles)
