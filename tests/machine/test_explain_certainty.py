@@ -115,7 +115,7 @@ def test_what_to_collect_fits_the_program(text: str, kind: str, jumar: Run, tmp_
         ("FileNotFoundError: [Errno 2] No such file or directory: '/data/a'", "FILE_MISSING"),
         ("ImportError: libx.so.1: cannot open shared object file: Permission denied", "LIB_UNREADABLE"),
         ("ImportError: libx.so.1: cannot open shared object file: No such file or directory", "LIB_MISSING"),
-        ("ImportError: /a/libx.so.1: undefined symbol: _ZN3abc", "EXTENSION_SYMBOL"),
+        ("ImportError: /a/libx.so.1: undefined symbol: _ZN3abc", "UNDEF_SYMBOL"),
         ("dlopen libx.so.1 failed", "LIB_LOAD"),
     ],
 )
@@ -134,7 +134,7 @@ def test_kinds_of_file_errors_are_told_apart(line: str, id_: str) -> None:
         ("OSError: Couldn't find executable bisheng or TRITON_NPU_COMPILER_PATH", "TRITON_NO_COMPILER"),
         ("RuntimeError: npu_x not support on this soc version, please use npu_y", "PTA_SOC"),
         ("ERR00007 PTA feature not supported: this parameter, please upgrade CANN", "PTA_CANN_OLD"),
-        ("RuntimeError: world_size (6) is not divisible by 4", "PARALLEL_SIZES"),
+        ("RuntimeError: world_size (6) is not divisible by 4", "DIVISIBLE"),
         ("./install.sh: line 9: syntax error near unexpected token `fi'", "SHELL_SCRIPT"),
         ("NotImplementedError: KV cache transfer is not supported for 310P.", "VLLM_310P"),
         ("[ERROR]drv_pcie_host modprobe failed", "DRV_MODULE_LOST"),

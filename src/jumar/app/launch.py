@@ -161,7 +161,7 @@ def why(logs: Path) -> Explanation | None:
     from jumar.machine.explain import log
 
     result = log.explain(sorted(logs.glob("rank_*.log")))
-    return result if result.is_known else None
+    return result if result.says_more else None
 
 
 def _forget(variables: Mapping[str, str]) -> None:

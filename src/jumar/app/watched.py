@@ -157,7 +157,7 @@ def _explained(text: bytes) -> Explanation | None:
     from jumar.machine.explain import log
 
     result = log.explain_text(text.splitlines(keepends=True), "stderr")
-    return result if result.is_known else None
+    return result if result.says_more else None
 
 
 def _die_alike(number: int) -> None:

@@ -28,7 +28,10 @@ def text(result: Explanation) -> Iterator[str]:
         return
     best = result.causes[0]
     yield f"{_verdict(best.signature)}: {_what(best)}"
-    if _is_guess(best.signature):
+    if result.rival is not None:
+        yield f"or: {_what(result.rival)} ({result.rival.first.file}:{result.rival.first.line})"
+        yield "the log states both, and not which one ended the program"
+    elif _is_guess(best.signature):
         yield "a guess: the log does not state the reason; judge by its lines"
     yield from _who(result)
     yield ""
@@ -121,7 +124,7 @@ def _problems(files: tuple[LogFile, ...]) -> Iterator[str]:
 
 
 def _what(cause: Cause) -> str:
-    code = cause.first.code
+    code = "" if cause.signature.is_filled else cause.first.code
     name = errors.code_name(cause.signature.lookup, code) if code else None
     return f"{cause.signature.what}: {code}{f' ({name})' if name else ''}" if code else cause.signature.what
 
@@ -200,6 +203,7 @@ def _kind(row: Signature) -> str:
         Role.ROOT: "an independent cause",
         Role.SYMPTOM: "the kind of failure",
         Role.DETAIL: "names the faulty part",
+        Role.SAID: "the program's own words",
         Role.GENERIC: "an exception",
         Role.FOLLOWS: "mostly a consequence",
         Role.WRAPPER: "only reports the failure",

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from jumar.core.compat import StrEnum, dataclass
-from jumar.core.finding import Level
+from jumar.core.compat import StrEnum, dataclass, zip
+from jumar.core.finding import Level, State
+from jumar.tables import third_party
 from jumar.tables.load import table
 
 
@@ -18,6 +19,7 @@ class Role(StrEnum):
     ROOT = "root"
     SYMPTOM = "symptom"
     DETAIL = "detail"
+    SAID = "said"
     GENERIC = "generic"
     FOLLOWS = "follows"
     WRAPPER = "wrapper"
@@ -54,6 +56,15 @@ class Signature:
     when: tuple[str, ...]
     explains: tuple[str, ...]
     lines: int
+    broad: bool
+    near: str
+    is_filled: bool = False
+    """Do its words hold what the line says?"""
+
+    @property
+    def is_form(self) -> bool:
+        """Are its words filled from the line?"""
+        return bool(_FIELD.search(self.what + self.why))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +93,11 @@ CODE = (
     r"|[Ss]tatus ?[:=]? ?|result ?= ?|ErrCode=|errcode: ?|errno:? ?|failure ?|failed ?:? ?|failed with ?|model: ?)"
 )
 """What stands before the number of a failed call; rows write `(?&code)` for it."""
+_CLAUSE = re.compile(r"[,:] (?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)")
+"""Where a clause of a sentence ends; not inside of backticks."""
+_EMPTY = re.compile(r"^[ ,:]+| ?\(\)| ?``|[ ,:]+$| +(?=[ ,])")
+"""What is left of a place whose value is not on the line."""
+_FIELD = re.compile(r"\{(\w+)\}")
 
 
 class Code(StrEnum):
@@ -103,18 +119,29 @@ class Lookup(StrEnum):
     NAME = "name"
     """Only shown."""
     REASON = "reason"
+    SYMBOL = "symbol"
 
 
 @cache
 def signatures() -> dict[str, Signature]:
-    rows = table("errors.toml")["errors"]
+    rows = {**table("errors.toml")["errors"], **table("error_forms.toml")["errors"]}
     return {id_: _signature(id_, row) for id_, row in rows.items()}
 
 
-@cache
 def pattern(signature: Signature) -> re.Pattern[str]:
     """Compiled on first use: most signatures never meet a line."""
-    return re.compile(signature.match.replace("(?&code)", CODE))
+    return _compiled(signature.match)
+
+
+@cache
+def _compiled(match: str) -> re.Pattern[str]:
+    return re.compile(match.replace("(?&code)", CODE).replace("(?&reason)", _reason()))
+
+
+@cache
+def _reason() -> str:
+    """Words by which a message states its reason; rows write `(?&reason)` for them."""
+    return "(?i:" + "|".join(table("error_forms.toml")["words"]["reason"]) + ")"
 
 
 def code_name(kind: str, code: str) -> str | None:
@@ -133,6 +160,8 @@ def code_area(kind: str, code: str) -> str:
 
 def note(kind: str, code: str) -> Note | None:
     """What is known about a code, library or module: the first row that fits it, or its name."""
+    if kind == Lookup.MODULE and (made_for_cuda := _made_for_cuda(code)):
+        return made_for_cuda
     words = (code, code_name(kind, code) or code)
     return next((row for row in notes().get(kind, ()) if any(re.fullmatch(row.match, word) for word in words)), None)
 
@@ -149,6 +178,12 @@ def programs() -> tuple[Program, ...]:
     """Kinds of programs; the last one, with an empty pattern, is any other."""
     rows = table("error_notes.toml")["programs"]
     return tuple(Program(row["kind"], row["match"], tuple(row["collect"])) for row in rows)
+
+
+@cache
+def families() -> dict[str, str]:
+    """Kinds of software, which are categories of rows, and the words by which a log speaks of them."""
+    return {row["category"]: row["words"] for row in table("error_notes.toml")["families"]}
 
 
 def noted(signature: Signature, code: str) -> Signature:
@@ -168,10 +203,46 @@ def noted(signature: Signature, code: str) -> Signature:
     )
 
 
+def filled(signature: Signature, values: dict[str, str]) -> Signature:
+    """The signature with `{name}` replaced by what the line says; steps without their values are left out."""
+    if not signature.is_form:
+        return signature
+    do = tuple(_fill(step, values) for step in signature.do if all(values.get(name) for name in fields(step)))
+    what, why = _fill(signature.what, values), _fill(signature.why, values)
+    return replace(signature, what=what, why=why, do=do, is_filled=True)
+
+
+def _fill(text: str, values: dict[str, str]) -> str:
+    """A clause all of whose values are missing is left out; of a missing value its brackets."""
+    kept = ""
+    for mark, clause in zip(["", *_CLAUSE.findall(text)], _CLAUSE.split(text), strict=True):
+        names = fields(clause)
+        if not names or any(values.get(name) for name in names):
+            kept += mark + _FIELD.sub(lambda found: values.get(found[1], ""), clause)
+    return _EMPTY.sub("", kept)
+
+
+def fields(text: str) -> list[str]:
+    """The names of values that a text of a row has places for."""
+    return _FIELD.findall(text)
+
+
 def codes(kind: str) -> dict[str, str]:
     """All codes of a list with their names."""
     names: dict[str, str] = table("error_codes.json")[kind]
     return names
+
+
+def _made_for_cuda(module: str) -> Note | None:
+    """What migration says about a package that is compiled for CUDA."""
+    row = third_party.recipe(module.replace("-", "_"))
+    if row is None or row.state is State.BENIGN or not row.fix:
+        return None
+    made = row.state is State.UNSUPPORTED
+    what = "the program needs a package made for CUDA: it has no form for NPUs"
+    if not made:
+        what = "a package is missing that NPUs need in another form"
+    return Note("", what, row.note, (row.fix,), Role.ROOT, row.source)
 
 
 def _note(row: dict[str, Any]) -> Note:
@@ -205,6 +276,8 @@ def _signature(id_: str, row: dict[str, object]) -> Signature:
         when=tuple(words("when")),
         explains=tuple(words("explains")),
         lines=int(str(row.get("lines", 1))),
+        broad=bool(row.get("broad", False)),
+        near=str(row.get("near", "")),
     )
 
 

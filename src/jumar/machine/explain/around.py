@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from jumar.machine.explain.result import Frame
+from jumar.machine.explain.scan import Candidate
 
 _ABOVE, _BELOW = 2, 3
 """Lines kept as neighbours."""
@@ -15,6 +16,12 @@ _FRAME = re.compile(r'File "([^"\n]+)", line (\d+)(?:, in ([^\s]+))?')
 _BEGIN = "Traceback (most recent call last)"
 _LIBRARY = re.compile(r"(?:site|dist)-packages/|/lib(?:64)?/python[\d.]*/|^<|/Ascend/|python\d?\.zip/")
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+_NEAR = 6000
+"""Characters above a line in which a row looks for what decides; below it, all that is kept."""
+_WORKS = re.compile(r"\bINFO\b|\[I[ \]]|\d+%\||\bit/s\b|\biteration +\d+|\b(?:step|epoch)s?[ :=]+\d+", re.I)
+_FAILS = re.compile(r"Traceback|\bERROR\b|Error\b|Exception\b|\b[Ff]ail|Aborted|Killed|core dumped|exit")
+_CHAIN = re.compile(r"During handling of the above exception|direct cause of the following exception")
+_MARKS = re.compile(r"(?:^|\s)[\^~]+\s*$")
 _OPEN = re.compile(r"[:,(\\=-]\s*$")
 
 
@@ -25,6 +32,12 @@ def neighbours(before: str, after: str) -> tuple[str, ...]:
     return tuple(_ESCAPE.sub("", line).rstrip()[:_SHOWN] for line in [*above, *below])
 
 
+def above(before: str) -> str:
+    """The nearest line above that says something; marks below a source line do not."""
+    lines = before.rstrip("\n").rsplit("\n", 5)[-4:]
+    return next((line for line in reversed(lines) if line.strip() and not _MARKS.search(line)), "")
+
+
 def joined(text: str, before: str, after: str) -> tuple[str, int, int]:
     """A line with those that it continues or that continue it, and where the line itself begins and ends in it."""
     above = before.rstrip("\n").rpartition("\n")[2]
@@ -32,6 +45,23 @@ def joined(text: str, before: str, after: str) -> tuple[str, int, int]:
     head = above.strip() + " " if above.strip() and (text[:1].isspace() or _OPEN.search(above)) else ""
     tail = " " + below.strip() if below.strip() and (below[:1].isspace() or _OPEN.search(text)) else ""
     return head + text.strip() + tail, len(head), len(head) + len(text.strip())
+
+
+def is_near(pattern: str, candidate: Candidate) -> bool:
+    """Is there a line nearby that decides for a row?"""
+    text = candidate.before[-_NEAR:] + candidate.text + candidate.after
+    return bool(re.search(pattern, text.decode("utf-8", "replace")))
+
+
+def goes_on(after: str) -> bool:
+    """Does the program report work, and no failure, on the next lines?"""
+    below = [line for line in after.splitlines()[1:8] if line.strip()][:2]
+    return any(_WORKS.search(line) for line in below) and not any(_FAILS.search(line) for line in below)
+
+
+def is_chained(before: str) -> bool:
+    """Does the traceback that ends here say that it follows from the one above?"""
+    return bool(_CHAIN.search(before[: before.rfind(_BEGIN)][-400:])) if _BEGIN in before else False
 
 
 def frames(before: str) -> tuple[Frame, ...]:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Optional
 
-from jumar.machine.explain import around, facts, order, place, scan, source
+from jumar.machine.explain import around, facts, order, place, scan, source, values
 from jumar.machine.explain.program import Sample
 from jumar.machine.explain.result import Explanation, LogFile, Occurrence
 from jumar.machine.explain.source import Source
-from jumar.tables.errors import Certainty, Role, Signature, noted, pattern, signatures
+from jumar.tables.errors import Certainty, Role, Signature, filled, noted, pattern, signatures
 
 SHOWN = 400
 """Characters kept of a line."""
 _MOST = 5_000
 """Pairs of signature and rank kept apart; further ranks are counted together."""
+_NEAREST = 3
+"""Causes whose lines say what the program was doing."""
 _TOLD = 80
 """Characters by which exceptions are told apart."""
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -31,7 +34,7 @@ _MILD = re.compile(
 )
 """A level that a logger wrote before its message."""
 _SEVERE = re.compile(r"\b(?:ERROR|error|FATAL|CRITICAL|Error)\b")
-Key = tuple[str, int, Optional[int], str]
+Key = tuple[str, int, Optional[int], str, str]
 
 
 def explain(sources: Iterable[str | Path | Source]) -> Explanation:
@@ -51,8 +54,12 @@ def explain(sources: Iterable[str | Path | Source]) -> Explanation:
         for one in opened:
             with one.stream:
                 files.append(_read(one, len(files), found, sample))
-    rows = [noted(signatures()[key[0]], key[3]) for key in found]
-    return order.explained(list(found.values()), rows, tuple(files))._replace(program=sample.kind())
+    rows = [filled(noted(signatures()[key[0]], key[3]), item.values) for key, item in found.items()]
+    foreign = sample.foreign()
+    rows = [replace(row, certainty=Certainty.POSSIBLE) if row.category in foreign else row for row in rows]
+    result = order.explained(list(found.values()), rows, tuple(files))
+    near = [line for cause in result.causes[:_NEAREST] for line in (cause.first.text, *cause.first.around)]
+    return result._replace(program=sample.kind(near))
 
 
 def explain_text(lines: Iterable[str | bytes], name: str = "-") -> Explanation:
@@ -79,20 +86,29 @@ def _take(
     for row, match in _matches(candidate, text):
         rank = int(match[row.rank]) if row.rank else place.rank_of_line(text)
         rank = file_rank if rank is None else rank
-        code = match[1] or "" if row.lookup else ""
+        code = _code(row, match)
         apart = match.string[match.start() :][:_TOLD] if row.role is Role.GENERIC else code
-        key = (row.id, number, rank, apart if noted(row, apart) is not row or row.role is Role.GENERIC else "")
+        said = "\0".join(values.of(match).values())[:_TOLD] if row.is_form else ""
+        key = (row.id, number, rank, apart if noted(row, apart) is not row or row.role is Role.GENERIC else "", said)
         if key not in found and len(found) >= _MOST:
-            key = (row.id, number, None, "")
+            key = (row.id, number, None, "", "")
         if key in found:
             found[key] = found[key]._replace(times=found[key].times + 1)
             continue
         found[key] = _occurrence(candidate, text, match)._replace(file=name, order=number, rank=rank, code=code)
 
 
+def _code(row: Signature, match: re.Match[str]) -> str:
+    """What the row looks up: the group of that name, or the first one."""
+    if not row.lookup:
+        return ""
+    return match.groupdict().get(row.lookup) or next((group for group in match.groups() if group), "")
+
+
 def _occurrence(candidate: scan.Candidate, text: str, match: re.Match[str]) -> Occurrence:
     """What the line itself says."""
-    before = candidate.before.decode("utf-8", "replace")
+    before, after = candidate.before.decode("utf-8", "replace"), candidate.after.decode("utf-8", "replace")
+    frames = around.frames(before)
     return Occurrence(
         file="",
         order=0,
@@ -104,33 +120,38 @@ def _occurrence(candidate: scan.Candidate, text: str, match: re.Match[str]) -> O
         times=1,
         facts=facts.of(match),
         is_mild=_is_mild(match),
-        around=around.neighbours(before, candidate.after.decode("utf-8", "replace")),
-        frames=around.frames(before),
+        is_survived=around.goes_on(after),
+        is_chained=around.is_chained(before),
+        around=around.neighbours(before, after),
+        frames=frames,
+        values=values.derived(values.of(match), frames, around.above(before)),
     )
 
 
 def _matches(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.Match[str]]]:
     """The rows that fit a line; catch-all rows only where there is nothing better."""
-    found = [
-        (row, match)
-        for row in candidate.signatures
-        if (match := pattern(row).search(_lines(candidate, text, row.lines)))
-    ]
-    if all(row.alone or row.certainty is Certainty.POSSIBLE for row, _ in found):
-        found += _wrapped(candidate, text)
+    for number, rows in enumerate(candidate.tiers):
+        found = _fitting(rows, candidate, text)
+        if number == 0 and all(row.certainty is Certainty.POSSIBLE for row, _ in found):
+            found += _wrapped(candidate, text)
+        if found:
+            explained = {id_ for row, _ in found for id_ in row.explains}
+            return [(row, match) for row, match in found if row.id not in explained]
+    return []
+
+
+def _fitting(
+    rows: tuple[Signature, ...], candidate: scan.Candidate, text: str
+) -> list[tuple[Signature, re.Match[str]]]:
+    """The rows whose pattern, numbers and neighbours fit."""
+    found = [(row, match) for row in rows if (match := pattern(row).search(_lines(candidate, text, row.lines)))]
     found = [(row, match) for row, match in found if not row.when or facts.hold(row.when, facts.of(match))]
-    explained = {id_ for row, _ in found for id_ in row.explains}
-    found = [(row, match) for row, match in found if row.id not in explained]
-    for is_catch_all in (_is_unknown, _stands_back, _is_generic):
-        if not all(is_catch_all(row) for row, _ in found):
-            found = [(row, match) for row, match in found if not is_catch_all(row)]
-    return found
+    return [(row, match) for row, match in found if not row.near or around.is_near(row.near, candidate)]
 
 
 def _wrapped(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.Match[str]]]:
     """The rows that fit only a line and its continuation together: messages are wrapped, or say the reason below."""
-    rows = [row for row in candidate.signatures if not row.alone and row.lines == 1]
-    rows = [row for row in rows if row.certainty is Certainty.STATED]
+    rows = [row for row in candidate.tiers[0] if row.lines == 1 and row.certainty is Certainty.STATED]
     if not rows:
         return []
     before, after = candidate.before.decode("utf-8", "replace"), candidate.after.decode("utf-8", "replace")
@@ -150,18 +171,6 @@ def _lines(candidate: scan.Candidate, text: str, count: int) -> str:
 def _is_mild(match: re.Match[str]) -> bool:
     before = match.string[: match.start()]
     return bool(_MILD.search(before)) and not _SEVERE.search(before)
-
-
-def _is_unknown(row: Signature) -> bool:
-    return row.role is Role.UNKNOWN
-
-
-def _stands_back(row: Signature) -> bool:
-    return row.alone
-
-
-def _is_generic(row: Signature) -> bool:
-    return row.role is Role.GENERIC
 
 
 def _shown(match: re.Match[str]) -> str:

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 from jumar.core.compat import zip
 from jumar.core.finding import Level
-from jumar.machine.explain.result import Cause, Explanation, LogFile, Occurrence
+from jumar.machine.explain.result import TELLING, Cause, Explanation, LogFile, Occurrence
 from jumar.tables.errors import Certainty, Role, Signature
 
 _ROLES = list(Role)
 _LEVELS = list(Level)
 _FAILURES = (Role.ROOT, Role.SYMPTOM, Role.FOLLOWS)
+_ENDS = (Role.ROOT, Role.SYMPTOM, Role.SAID, Role.GENERIC)
+"""Roles of lines with which a program ends."""
 _LATER = 300.0
 """Seconds, and hundreds of lines, after the first failure: what comes later is another story, such as a restart."""
 _OF_ITS_OWN = (
@@ -30,6 +32,8 @@ _PROGRAM = ("python", "version", *_OF_ITS_OWN)
 """Kinds of failures of the program itself, without the device."""
 _IMPORTS = ("import", "install", "migration", "python-deps", "version")
 """Kinds of causes that programs catch and report as a warning."""
+_STORY = 8
+"""Lines next to each other tell one story, unless each ends a traceback."""
 _ROOT_ROWS = 8
 """Lines after `Root Cause` in which torchrun names the rank."""
 
@@ -59,13 +63,17 @@ def explained(occurrences: list[Occurrence], signatures: list[Signature], files:
         late = begin is not None and _is_later(begin.first, cause.first)
         after = begin.signature if begin is not None and when(begin.first) < when(cause.first) else None
         role = _ROLES.index(_role(row, after))
-        guess = row.certainty is Certainty.POSSIBLE
-        return _LEVELS.index(row.level), late, role, guess, when(cause.first), -_literal(cause), row.id
+        doubt = (row.certainty is Certainty.POSSIBLE, row.broad)
+        outlived = _is_outlived(cause) or _is_replaced(cause, causes)
+        return _LEVELS.index(row.level), late, outlived, role, doubt, when(cause.first), -_literal(cause), row.id
 
-    causes.sort(key=weight)
+    causes = sorted(causes, key=weight)
     blamed = _blamed_by_torchrun(causes)
     causes = [cause for cause in causes if cause.signature.id != "ELASTIC_RANK"]
-    return Explanation(tuple(causes), files, _first_rank(causes, blamed), _silent(causes, files))
+    rival = _rival(causes)
+    if rival is not None:
+        causes[0] = _as_guess(causes[0])
+    return Explanation(tuple(causes), files, _first_rank(causes, blamed), _silent(causes, files), rival)
 
 
 def _settled(causes: list[Cause]) -> list[Cause]:
@@ -74,18 +82,71 @@ def _settled(causes: list[Cause]) -> list[Cause]:
     explained = {id_ for cause in causes for id_ in cause.signature.explains}
     if any(cause.signature.level is Level.ERROR and cause.signature.role is not Role.UNKNOWN for cause in causes):
         causes = [cause for cause in causes if cause.signature.role is not Role.UNKNOWN]
+    if any(_is_telling(cause.signature) for cause in causes):
+        causes = [cause for cause in causes if not _is_mere_quote(cause.signature)]
     return [_follows(cause) if cause.signature.id in explained else cause for cause in causes]
+
+
+def _is_telling(row: Signature) -> bool:
+    return row.level is Level.ERROR and row.role in TELLING and not _is_mere_quote(row)
+
+
+def _is_mere_quote(row: Signature) -> bool:
+    """A line that gives a reason and that no row knows: worth a word only where there is nothing else."""
+    return row.role is Role.SAID and row.broad
 
 
 def _is_only_warned(cause: Cause) -> bool:
     """Did the program go on? It called each line a warning, and the lines show no failure of the device."""
     row = cause.signature
-    may_go_on = row.role in (Role.GENERIC, Role.UNKNOWN) or row.category in _IMPORTS
+    quoted = row.role in (Role.GENERIC, Role.UNKNOWN, Role.SAID) or (row.broad and row.is_filled)
+    may_go_on = quoted or row.category in _IMPORTS
     return row.level is Level.ERROR and may_go_on and all(item.is_mild for item in cause.occurrences)
 
 
 def _as_warning(cause: Cause) -> Cause:
     return cause._replace(signature=replace(cause.signature, level=Level.WARNING))
+
+
+def _is_outlived(cause: Cause) -> bool:
+    """Did the program go on after every line of a failure that would have ended it?"""
+    row = cause.signature
+    return row.category in _PROGRAM and row.role in _ENDS and all(item.is_survived for item in cause.occurrences)
+
+
+def _is_replaced(cause: Cause, causes: list[Cause]) -> bool:
+    """Does a program say it better right after: an exception that was raised while handling this one?"""
+    if cause.signature.role is not Role.SAID:
+        return False
+    one = cause.first
+    said = [other.first for other in causes if other.signature.role is Role.SAID and other.first.is_chained]
+    return any(two.order == one.order and two.rank == one.rank and two.line > one.line for two in said)
+
+
+def _rival(causes: list[Cause]) -> Cause | None:
+    """A second reason, stated as clearly as the first, that neither follows from it nor belongs to its exception."""
+    if not causes or not _may_compete(causes[0]):
+        return None
+    best = causes[0]
+    return next((cause for cause in causes[1:] if _may_compete(cause) and _is_apart(best, cause)), None)
+
+
+def _may_compete(cause: Cause) -> bool:
+    """Is it the end of a program by itself? What the device reports belongs to one story."""
+    row = cause.signature
+    stated = row.level is Level.ERROR and row.role is Role.ROOT and row.certainty is Certainty.STATED
+    return stated and row.category in _PROGRAM and not _is_outlived(cause)
+
+
+def _is_apart(best: Cause, other: Cause) -> bool:
+    one, two = best.first, other.first
+    near = one.order == two.order and abs(one.line - two.line) <= _STORY and not (one.frames and two.frames)
+    same_tier = best.signature.broad == other.signature.broad and best.signature.id != other.signature.id
+    return same_tier and one.rank == two.rank and not near and not two.is_chained
+
+
+def _as_guess(cause: Cause) -> Cause:
+    return cause._replace(signature=replace(cause.signature, certainty=Certainty.POSSIBLE))
 
 
 def _follows(cause: Cause) -> Cause:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from jumar.tables.errors import programs
+from jumar.tables.errors import families, programs
 
 _PART = 65536
 """Bytes looked at, of the beginning and of the end."""
@@ -27,11 +27,18 @@ class Sample:
             yield block
         self._parts.append(end[_PART:][-_PART:])
 
-    def kind(self) -> str:
-        """The kind whose words stand on most lines; the first of the table where two are equal."""
+    def foreign(self) -> frozenset[str]:
+        """Kinds of software that the logs do not speak of, where they speak of others."""
+        text = b"\n".join(self._parts).decode("utf-8", "replace")
+        spoken = {kind for kind, words in families().items() if re.search(words, text)}
+        return frozenset(families()) - spoken if spoken else frozenset()
+
+    def kind(self, near: Iterable[str]) -> str:
+        """The kind whose words stand on most lines, those near the errors first; the first one where two are equal."""
         lines = b"\n".join(self._parts).decode("utf-8", "replace").splitlines()
-        counts = {row.kind: _count(row.match, lines) for row in programs()}
-        return max(counts, key=lambda kind: counts[kind]) if any(counts.values()) else programs()[-1].kind
+        close = list(near)
+        counts = {row.kind: (_count(row.match, close), _count(row.match, lines)) for row in programs()}
+        return max(counts, key=lambda kind: counts[kind]) if any(map(any, counts.values())) else programs()[-1].kind
 
 
 def _count(match: str, lines: list[str]) -> int:

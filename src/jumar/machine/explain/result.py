@@ -7,7 +7,7 @@ from typing import NamedTuple
 from jumar.core.finding import Level
 from jumar.tables.errors import Role, Signature
 
-_TELLING = (Role.ROOT, Role.SYMPTOM, Role.DETAIL, Role.FOLLOWS)
+TELLING = (Role.ROOT, Role.SYMPTOM, Role.DETAIL, Role.SAID, Role.FOLLOWS)
 
 
 class Moment(NamedTuple):
@@ -56,10 +56,16 @@ class Occurrence(NamedTuple):
     """Numbers that the line gives, such as `free` and `total`, in bytes."""
     is_mild: bool
     """Does the program itself call the line a warning or an information?"""
+    is_survived: bool
+    """Does the program work on just below it?"""
+    is_chained: bool
+    """Was it raised while the exception above it was handled, or because of it?"""
     around: tuple[str, ...]
     """The lines just above and below it: the reason often stands there."""
     frames: tuple[Frame, ...]
     """Of an exception: the deepest line of the program itself, and the deepest one of a library."""
+    values: dict[str, str]
+    """What the line says, by the names that its row gives to the parts, such as `module`."""
 
 
 class Cause(NamedTuple):
@@ -98,6 +104,8 @@ class Explanation(NamedTuple):
     """The rank that failed first, where several ranks can be told apart."""
     silent_ranks: tuple[int, ...]
     """Ranks with a log of their own that report nothing while the others waited."""
+    rival: Cause | None = None
+    """Another cause that fits as well as the first one."""
     program: str = ""
     """The kind of program that wrote the logs, such as `build` or `torch`."""
 
@@ -109,4 +117,10 @@ class Explanation(NamedTuple):
     @property
     def is_known(self) -> bool:
         """Is there more than a bare exception, or a report that something failed?"""
-        return any(cause.signature.role in _TELLING and cause.signature.level is Level.ERROR for cause in self.causes)
+        return any(cause.signature.role in TELLING and cause.signature.level is Level.ERROR for cause in self.causes)
+
+    @property
+    def says_more(self) -> bool:
+        """Is there more to say than what the program wrote itself?"""
+        roles = (cause.signature.role for cause in self.causes if cause.signature.level is Level.ERROR)
+        return any(role in TELLING and role is not Role.SAID for role in roles)

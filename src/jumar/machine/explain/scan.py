@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from jumar.machine.explain import native
-from jumar.tables.errors import Signature, signatures
+from jumar.tables.errors import Role, Signature, signatures
 
 LONGEST = 4096
 """Bytes of a line looked at on each side of a literal: lines can be gigantic."""
@@ -20,12 +20,13 @@ _BEFORE = 16384
 """Bytes above a line that are kept: a traceback fits into them."""
 _AFTER = 2048
 """Bytes of the lines below that a signature of several lines sees."""
+_TIERS = 5
 _CODE = re.compile(rb"E(?:[A-Z1-9]\d{4}|RR\d{5}|\d{3,4} +\d\d:)")
 Find = Callable[[bytes], list[tuple[int, int]]]
 
 
 class Candidate(NamedTuple):
-    """A line with at least one literal, and the signatures that it may fit."""
+    """A line with at least one literal."""
 
     line: int
     text: bytes
@@ -33,7 +34,8 @@ class Candidate(NamedTuple):
     """What stands above it in the same block: the time is often there, and the traceback."""
     after: bytes
     """What follows in the same block: the reason is often there."""
-    signatures: tuple[Signature, ...]
+    tiers: tuple[tuple[Signature, ...], ...]
+    """The signatures that it may fit; those of a tier count only where none of the tiers before fits."""
 
 
 class Counter:
@@ -135,6 +137,16 @@ def _rows() -> dict[int, frozenset[Signature]]:
 
 
 @lru_cache(4096)
-def _of(found: frozenset[int]) -> tuple[Signature, ...]:
+def _of(found: frozenset[int]) -> tuple[tuple[Signature, ...], ...]:
     rows = _rows()
-    return tuple(sorted({row for number in found for row in rows[number]}, key=lambda row: row.id))
+    fitting = sorted({row for number in found for row in rows[number]}, key=lambda row: row.id)
+    return tuple(tuple(row for row in fitting if _tier(row) == tier) for tier in range(_TIERS))
+
+
+def _tier(row: Signature) -> int:
+    """What a line says itself, what stands back behind that, mere quotes, any exception, any error."""
+    if row.role in (Role.GENERIC, Role.UNKNOWN):
+        return 3 if row.role is Role.GENERIC else 4
+    if row.role is Role.SAID and row.broad:
+        return 2
+    return 1 if row.alone else 0
