@@ -202,8 +202,9 @@ def python_and_cann(python: str, cann: str) -> Answer:
 @cache
 def _pythons(cann: str) -> frozenset[str]:
     tags = (re.fullmatch(rf"{re.escape(cann.lower())}-.+-py(3\.\d+)", tag) for tag in releases.images())
-    rows = (*versions.releases(), *mindspore_versions.releases())
-    belong = (python for row in rows if compare(cann, row.cann) == 0 for python in row.python)
+    rows = [(row.cann, row.python) for row in versions.releases()]
+    rows += [(row.cann, row.python) for row in mindspore_versions.releases()]
+    belong = (python for belongs_to, pythons in rows if compare(cann, belongs_to) == 0 for python in pythons)
     return frozenset((*(tag[1] for tag in tags if tag), *belong))
 
 
