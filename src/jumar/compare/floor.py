@@ -43,7 +43,7 @@ class Floor(NamedTuple):
         self, step: int, entry: RecordEntry, other: RecordEntry, unit: float, handed: float, alone: int = 0
     ) -> float:
         """`handed` is the largest error of what partners handed on, over `alone` operators that have no partner."""
-        least = max(2 * _rounding(entry), 2 * _rounding(other), OWN)
+        least = max(2 * _rounding(entry), 2 * _narrower(entry, other, unit), OWN)
         known = [(size, table[step, entry.index]) for size, table in sorted(self.errors.items())
                  if (step, entry.index) in table]  # fmt: skip
         if not known:
@@ -69,6 +69,12 @@ def between(known: list[tuple[float, float]], unit: float) -> float:
 
 def _rounding(entry: RecordEntry) -> float:
     return max((UNIT.get(out.dtype, 0.0) for out in entry.outs if out.row >= 0), default=0.0)
+
+
+def _narrower(entry: RecordEntry, other: RecordEntry, unit: float) -> float:
+    """The rounding of the other run: products may be narrower than most, a norm or a sum may not."""
+    own = _rounding(other)
+    return own if is_product(other.op) else min(own, max(unit, _rounding(entry)))
 
 
 def find(base: Rank, given: Sequence[Path] = ()) -> Floor:

@@ -32,9 +32,9 @@ def judge(steps: Sequence[Stepped], limit: float = LIMIT, *, same_device: bool =
     if entries:
         return Verdict(
             "order",
-            f"only {side} calls {_place(entries[0])}; its effect is within the noise of rounding",
+            f"only {side} calls {place(entries[0])}; its effect is within the noise of rounding",
             "both runs are on the same kind of device, so it is the program that differs: compare the code there",
-            between=tuple(f"only in {side}: {_place(entry)}" for entry in entries[:5]),
+            between=tuple(f"only in {side}: {place(entry)}" for entry in entries[:5]),
         )
     if equal:
         return Verdict("same", "both runs are equal bit for bit, as far as sketches show", "nothing to do")
@@ -138,7 +138,7 @@ def _operator(step: Stepped, limit: float) -> Verdict | None:
             first,
         )
     alone = _unmatched(step, first)
-    between = tuple(f"only in {side}: {_place(entry)}" for side, entry in alone)
+    between = tuple(f"only in {side}: {place(entry)}{_read(step, side, entry)}" for side, entry in alone)
     modules = dict.fromkeys(entry.module for _, entry in alone if entry.module)
     where = " in " + " and ".join(f"`{module}`" for module in list(modules)[:3]) if modules else ""
     message = f"{name(first)} is the first operator whose inputs agree and whose output does not: {_numbers(first)}"
@@ -209,16 +209,24 @@ def _unmatched(step: Stepped, first: Pair) -> list[tuple[str, RecordEntry]]:
     return found
 
 
+def _read(step: Stepped, side: str, entry: RecordEntry) -> str:
+    """What an operator without a partner changes, where that is the result of a module inside its own."""
+    made = {(pair.a if side == "A" else pair.b).index: pair.a.module for pair in step.pairs if pair.a.kind == "op"}
+    inner = [made[number] for number in entry.inputs if made.get(number, "").startswith(f"{entry.module}.")]
+    return f", on the result of `{inner[0]}`" if entry.module and inner else ""
+
+
 def _is_random(entry: RecordEntry) -> bool:
     plain = canonical(entry.op) if entry.op else ""
     return "backward" not in plain and short(entry.op).lstrip("_").startswith(_RANDOM)
 
 
 def name(pair: Pair) -> str:
-    return _place(pair.a)
+    return place(pair.a)
 
 
-def _place(entry: RecordEntry) -> str:
+def place(entry: RecordEntry) -> str:
+    """The operator, its module and its line."""
     parts = [f"`{entry.title.replace('`', '')}`"]
     if entry.module:
         parts.append(f"of `{entry.module}`")
