@@ -215,3 +215,15 @@ def test_the_rank_with_the_cause_is_shown(tmp_path: Path) -> None:
     assert result.rank == 1 and "Net.second" in result.verdict.message, result.verdict.message
     note = next(note for note in result.notes if note.startswith("ranks that differ"))
     assert re.match(r"ranks that differ: 2 of 2 \(0, 1\), 1 of them only after a collective; rank 1 is shown", note)
+
+
+def test_the_floor_of_a_single_number_is_not_the_luck_of_one_noise_run() -> None:
+    from jumar.compare.floor import Floor
+    from jumar.compare.result import Out, RecordEntry
+
+    def entry(*shape: int) -> RecordEntry:
+        return RecordEntry(0, "op", "aten.mean.default", "", "forward", "", "", (), {}, (Out("float32", shape, 0),))
+
+    lucky, unit = Floor("1 run", {2.0**-8: {(0, 0): 1e-9}}), 2.0**-8
+    assert lucky.at(0, entry(), entry(), unit, handed=0.002) >= 0.004
+    assert lucky.at(0, entry(64), entry(64), unit, handed=0.002) < 1e-6

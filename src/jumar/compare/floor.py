@@ -27,6 +27,8 @@ EXPECTED = {**UNIT, "float32": SIZES[-1], "float64": SIZES[-1]}
 """Rounding by precision; long sums in float32 are worth some roundings, and sketches see no finer."""
 _LOCAL = 4.0
 """Without measured noise: errors of the inputs may double, and some roundings are added."""
+_FEW = 8
+"""Values up to which the error of a noise run is chance: that of a single number may be 0."""
 
 _EACH = 0.25
 """What operators that only one run calls add to that, times the square root of their number."""
@@ -46,10 +48,11 @@ class Floor(NamedTuple):
         least = max(2 * _rounding(entry), 2 * _narrower(entry, other, unit), OWN)
         known = [(size, table[step, entry.index]) for size, table in sorted(self.errors.items())
                  if (step, entry.index) in table]  # fmt: skip
-        if not known:
-            own = _LOCAL * unit * (1 + _EACH * math.sqrt(alone))
-            return max(least, (2 * handed if handed < math.inf else 0.0) + own)
-        return max(least, between(known, unit))
+        measured = max(least, between(known, unit)) if known else least
+        if known and max((out.numel for out in entry.outs), default=0) > _FEW:
+            return measured
+        own = _LOCAL * unit * (1 + _EACH * math.sqrt(alone))
+        return max(measured, (2 * handed if handed < math.inf else 0.0) + own)
 
 
 def between(known: list[tuple[float, float]], unit: float) -> float:
