@@ -227,3 +227,16 @@ def test_the_floor_of_a_single_number_is_not_the_luck_of_one_noise_run() -> None
     lucky, unit = Floor("1 run", {2.0**-8: {(0, 0): 1e-9}}), 2.0**-8
     assert lucky.at(0, entry(), entry(), unit, handed=0.002) >= 0.004
     assert lucky.at(0, entry(64), entry(64), unit, handed=0.002) < 1e-6
+
+
+def test_a_view_with_other_arguments_counts_only_where_a_result_differs(tmp_path: Path) -> None:
+    x = torch.randn(3, 4, 4)
+
+    def work(axes: tuple[int, int], factor: float = 1.0) -> torch.Tensor:
+        return (x.transpose(*axes) * factor).sum() + 1
+
+    for name, axes, factor in (("a", (1, 2), 1.0), ("b", (-1, -2), 1.0), ("c", (0, 0), 1.5)):
+        with Session(tmp_path / name, 1):
+            work(axes, factor)
+    assert compare(tmp_path / "a", tmp_path / "b").verdict.answer == "SAME"
+    assert "transpose" in compare(tmp_path / "a", tmp_path / "c").verdict.message

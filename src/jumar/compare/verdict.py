@@ -114,7 +114,7 @@ def _tensors(step: Stepped, limit: float) -> Verdict | None:
 
 def _operator(step: Stepped, limit: float) -> Verdict | None:
     flagged = [pair for pair in step.pairs if pair.over > _allowed(pair, limit) and pair.a.kind not in _LEAVES]
-    changed = [pair for pair in step.pairs if pair.arguments]
+    changed = [pair for pair in step.pairs if pair.arguments and _counts(pair, flagged)]
     first = _first(flagged)
     if first is not None:
         first = _onset(step, first, limit)
@@ -148,6 +148,11 @@ def _operator(step: Stepped, limit: float) -> Verdict | None:
             "order", f"{message}; just before it the runs call different operators{where}", meaning, first, between
         )
     return Verdict("operator", message, meaning, first)
+
+
+def _counts(pair: Pair, flagged: Sequence[Pair]) -> bool:
+    """Views make no numbers: one with other arguments counts where a result differs, if both stand in the same line."""
+    return pair.a.kind != "view" or (bool(flagged) and pair.a.where == pair.b.where)
 
 
 _MEANING = {
