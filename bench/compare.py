@@ -1,6 +1,6 @@
 """What recording costs, and what a comparison finds: faults put in on purpose, and clean runs in other precisions.
 
-Usage: python bench/compare.py [--json OUT] [--only cost,faults,others,more,clean,quiet]
+Usage: python bench/compare.py [--json OUT] [--only cost,faults,others,more,clean,quiet] [--without-floor]
 
 `more` and `quiet` are faults and clean runs on recurrent, vision, mixture-of-experts and transformers' models.
 
@@ -40,16 +40,22 @@ _STEPS = (("gpt", 4, _COST), ("cnn", 2, _COST), ("gpt", 1, _SMALL), ("cnn", 1, _
           ("patches", 0, _TINY), ("hourglass", 0, _TINY))  # fmt: skip
 """Model, size and the times that recording may take; those without a size are of compare_more.py."""
 Train = Callable[[models.Task, int], None]
+_SIZES = [*floor.SIZES, *floor.SIZES]
+"""Of the noise that each reference is run with."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="measure jumar compare")
     parser.add_argument("--json", help="the rows, as a list of objects")
     parser.add_argument("--only", default="cost,faults,others,more,clean,quiet")
+    parser.add_argument("--without-floor", action="store_true", help="do not measure the noise of the references")
     options = parser.parse_args()
+    if options.without_floor:
+        _SIZES.clear()
     from jumar.emulate.glue import probe
 
     os.environ.update(probe.settings())
+    sys.modules.setdefault("torch_npu", None)  # type: ignore[arg-type]  # transformers would look for a card
     torch.set_num_threads(1)
     rows: list[Row] = []
     place = Path(tempfile.mkdtemp(prefix="jumar-bench-"))
@@ -209,7 +215,7 @@ def _base(place: Path, name: str) -> Path:
         plain = _task(name)
         with Session(folder, 2):
             models.train(plain)
-        for number, size in enumerate([*floor.SIZES, *floor.SIZES], 1):
+        for number, size in enumerate(_SIZES, 1):
             noisy = _task(name)
             with Session(folder / f"{floor.FLOORS}{number}", 2, noise_unit=size, seed=number):
                 models.train(noisy)

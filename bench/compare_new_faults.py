@@ -149,7 +149,7 @@ NEW: dict[str, list[Fault]] = {
     "whisper": [
         Fault("positions off by one", after("model.decoder.embed_positions", lambda x: x.roll(1, -2)), "decoder"),
         Fault("padding in a circle", setting("model.encoder.conv1", "padding_mode", "circular"), "encoder"),
-        Fault("mean over sequences", loss(lambda x, y: torch.stack([tokens(a[None], b[None, :4].repeat(1, 2))
+        Fault("half of the labels repeated", loss(lambda x, y: torch.stack([tokens(a[None], b[None, :4].repeat(1, 2))
                                                                     for a, b in zip(x, y, strict=True)]).mean())),
     ],
     "mixtral": [

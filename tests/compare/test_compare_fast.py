@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,14 +69,15 @@ def _rare_tensors() -> None:
 
 @pytest.mark.parametrize("work", [_training, _autocast_and_checkpoint, _arguments, _rare_tensors])
 def test_both_write_the_same(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert library.load() is not None, "the recorder could not be built"
+    assert library.load().library is not None, "the recorder could not be built"
     work()  # torch makes some tensors once, in the first call
     for name in ("fast", "plain"):
         torch.manual_seed(0)
         with Session(tmp_path / name, 2):
             work()
-        monkeypatch.setattr(library, "load", lambda: None)
+        monkeypatch.setattr(library, "load", lambda: library.Found(None, "a test"))
     fast, plain = (reader.ranks(tmp_path / name)[0] for name in ("fast", "plain"))
+    assert (fast.meta["recorder"], plain.meta["recorder"]) == ("C++", "Python: a test")
     assert {key: fast.meta[key] for key in ("device", "dtype", "cut")} == {
         key: plain.meta[key] for key in ("device", "dtype", "cut")
     }
@@ -112,16 +114,26 @@ def test_another_mode_still_sees_its_calls(tmp_path: Path) -> None:
     assert sum(entry.op == "aten.gelu.default" for entry in entries) == 2
 
 
-def test_without_a_compiler_python_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CXX", "no-such-compiler")
+@pytest.mark.parametrize(("old", "reason"), [(False, "`no-such-compiler` was not found"), (True, "cannot say which")])
+def test_without_a_compiler_or_with_an_old_torch_python_records(
+    old: bool, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if old:
+        monkeypatch.delattr(torch, "accelerator")
+    else:
+        monkeypatch.setenv("CXX", "no-such-compiler")
     library.load.cache_clear()
     try:
-        assert library.load() is None
+        assert library.load().library is None
         with jumar.record(tmp_path / "rec"):
             torch.ones(3) + 1
     finally:
         library.load.cache_clear()
-    assert len(reader.read_step(reader.ranks(tmp_path / "rec")[0].steps[0]).entries) == 2
+    (rank,) = reader.ranks(tmp_path / "rec")
+    assert len(reader.read_step(rank.steps[0]).entries) == 2
+    assert re.match(f"Python: .*{reason}", rank.meta["recorder"])
+    told = capsys.readouterr().err
+    assert told == "" if old else told.count("\n") == 1 and "recording in Python, which takes longer" in told
 
 
 def test_a_build_that_failed_is_not_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,18 +24,27 @@ def judge() -> Any:
     return compare_faults
 
 
-@pytest.mark.parametrize(("model", "name"), [("gan", "ELU"), ("unet", "GELU for SiLU"), ("seq2seq", "a mask")])
+@pytest.mark.parametrize(("model", "name"), [("gan", "ELU"), ("unet", "GELU for SiLU"), ("seq2seq", "a mask"),
+                                             ("tagger", "another head")])  # fmt: skip
 def test_a_fault_is_found_at_its_place(judge: Any, model: str, name: str, tmp_path: Path) -> None:
-    fault = next(fault for fault in judge.MODELS[model]()[1] if fault.name == name)
+    fault = next(fault for fault in {**judge.MODELS, **judge.THIRD}[model]()[1] if fault.name == name)
     base = judge.reference(model, tmp_path / "a", floor=False)
     verdict = compare(base, judge.record(model, tmp_path / "b", name, card=True)).verdict
     assert judge.named(verdict, fault), verdict.message
 
 
-@pytest.mark.parametrize(("floor", "kind"), [(True, "float16 autocast"), (False, "products in bfloat16")])
-def test_a_clean_run_stays_quiet(judge: Any, floor: bool, kind: str, tmp_path: Path) -> None:
-    base = judge.reference("gan", tmp_path / "a", floor=floor)
-    other = judge.record("gan", tmp_path / "b", card=True, **judge.CLEAN[kind])
+@pytest.mark.parametrize(
+    ("model", "floor", "kind"),
+    [
+        ("gan", True, "float16 autocast"),
+        ("gan", False, "products in bfloat16"),
+        ("resnet", False, "float16 autocast"),
+        ("resnet", False, "those in bfloat16"),
+    ],
+)
+def test_a_clean_run_stays_quiet(judge: Any, model: str, floor: bool, kind: str, tmp_path: Path) -> None:
+    base = judge.reference(model, tmp_path / "a", floor=floor)
+    other = judge.record(model, tmp_path / "b", card=True, **judge.CLEAN[kind])
     verdict = compare(base, other).verdict
     assert verdict.answer == "SAME", verdict.message
 

@@ -177,3 +177,49 @@ def test_a_run_that_leaves_the_envelope_is_told() -> None:
     found = curve.judge(a, away, [near], 4)
     assert found is not None and found.kind == "curve" and "leaves the envelope" in found.message
     assert curve.judge(a, away, [], 4) is None
+
+
+def _overflows(net: Net) -> None:
+    net.first.down.register_forward_hook(lambda _, __, out: (out * 1e7).half().float() / 1e7)
+
+
+def test_an_overflow_is_named_where_it_is_made(reference: Path, tmp_path: Path) -> None:
+    verdict = compare(reference, run(tmp_path / "b", _overflows)).verdict
+    assert verdict.kind == "overflow"
+    assert re.match(
+        r"`aten._to_copy` of `Net.first` at .* makes inf or nan in B only; `aten.native_layer_norm", verdict.message
+    )
+    assert "float16 holds values up to 65504, and " in verdict.meaning
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_one_norm_in_bfloat16_is_found(measured: bool, reference: Path, tmp_path: Path) -> None:
+    first = reference if measured else run(tmp_path / "a")
+    other = run(tmp_path / "b", _in_bfloat16)
+    verdict = compare(first, other).verdict
+    assert verdict.differs, verdict.message
+    assert "`Net.second" in verdict.message
+
+
+def _in_bfloat16(net: Net) -> None:
+    def rounded(x: torch.Tensor) -> torch.Tensor:
+        norm = net.second.norm
+        narrow = torch.nn.functional.layer_norm(x.bfloat16(), (16,), norm.weight.bfloat16(), norm.bias.bfloat16())
+        return narrow.float()
+
+    net.second.norm.forward = rounded  # type: ignore[method-assign]
+
+
+def _frozen(net: Net) -> None:
+    net.second.norm.requires_grad_(False)
+
+
+def _detached(net: Net) -> None:
+    net.first.up.register_forward_hook(lambda _, __, out: out.detach())
+
+
+@pytest.mark.parametrize(("change", "name"), [(_frozen, "second.norm.weight"), (_detached, "first.norm.weight")])
+def test_a_missing_gradient_is_named(change: Change, name: str, tmp_path: Path) -> None:
+    verdict = compare(run(tmp_path / "a"), run(tmp_path / "b", change)).verdict
+    assert verdict.kind == "gradients", verdict.message
+    assert re.match(rf"the weight `{name}` and \d more get a gradient in A only", verdict.message)

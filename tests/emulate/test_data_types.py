@@ -15,8 +15,6 @@ _CAST = "Device do not support double dtype now, dtype cast replace with float."
 
 _NOT_ALONE = ("attention_lengths", "data_types", "double_training", "gradients_of_npu_operators")
 """Programs with gaps to fill in, with rows of errors, with a process group, with thousands of calls."""
-_FED_FLOAT32 = ("npu.npu_mla_prolog_v3_functional.default",)
-"""Their kernels take bfloat16 only, and so do their meta functions; the tests feed float32 to see the formula."""
 
 
 def test_types_layouts_and_refusals_are_those_of_torch_npus_source(run: Run) -> None:
@@ -48,7 +46,7 @@ def test_npu_only_results_are_those_of_torch_npus_meta_functions(run: Run) -> No
     done = run(program_text(__file__, "meta_functions"), PROGRAMS=json.dumps(of_npu))
     compared, differences = json.loads(done.stdout.splitlines()[-1])
     assert len(compared) >= 20
-    assert [found for found in differences if found[0] not in _FED_FLOAT32] == []
+    assert differences == []
 
 
 def test_training_in_double_is_training_in_float32(run: Run) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from virtual_machine import CANN, NPU, Snapshot, red
+from virtual_machine import CANN, NPU, TORCH, Snapshot, red
 
 from jumar.machine.check import Status
 from jumar.machine.host import Host
 from jumar.machine.probe.recorded import Recorded
 
+Facts = dict[str, Any]
 DENIED = "this user may not open /dev/davinci0"
 
 
@@ -276,6 +278,27 @@ def test_a_framework_that_is_not_in_the_tables_is_not_known(server: Snapshot) ->
     found = server.doctor("torch-pair")["torch-pair"]
     assert found.status is Status.UNKNOWN
     assert found.findings[0].message == "torch_npu 2.99.0.post1 is not in the tables: its CANN is not known"
+
+
+@pytest.mark.parametrize(
+    ("check", "facts", "said"),
+    [
+        ("torch-pair", {"builds": {"torch": "12.4"}}, "built for CUDA 12.4: torch_npu is made for the CPU build"),
+        ("torch-pair", {"packages": {"torch": {"version": f"{TORCH}a0+git1234"}}}, "a preview; whether they work"),
+        ("python", {"version": "3.14.0"}, "this is 3.14.0: whether it works is not known"),
+    ],
+)
+def test_a_build_that_no_page_names_is_not_known(server: Snapshot, check: str, facts: Facts, said: str) -> None:
+    for key in [key for key in server.kept["files"] if "ascend_toolkit_install.info" in key]:
+        server.kept["files"][key][0] = "package_name=Ascend-cann-toolkit\nversion=8.5.0\narch=x86_64\n"
+    (key,) = [key for key in server.kept["runs"] if "find_spec" in key]
+    kept = json.loads(server.kept["runs"][key][1])
+    packages = {**kept["packages"], **facts.get("packages", {})}
+    server.kept["runs"][key][1] = json.dumps({**kept, **facts, "packages": packages})
+    found = server.doctor(check)[check]
+    assert any(said in item.message for item in found.findings), found
+    if check == "python":
+        assert found.status is not Status.OK
 
 
 def test_container_on_a_board(tmp_path: Path) -> None:

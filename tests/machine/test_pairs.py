@@ -115,10 +115,34 @@ def test_mindspore_and_cann(version: str, cann: str, fit: Fit) -> None:
         ("2.6.0", "2.7.1", Fit.DOES_NOT),
         ("1.8.1", "1.5.0.post3", Fit.FITS),
         ("1.5.0", "1.5.0.post3", Fit.DOES_NOT),
+        ("2.6.0", "2.6.0.post99", Fit.FITS),
+        ("2.99.0", "2.99.0.post1", Fit.FITS),
+        ("2.99.0", "2.98.0", Fit.DOES_NOT),
+        ("2.6.0+cu124", "2.6.0", Fit.UNKNOWN),
+        ("2.6.0+cu124", "2.7.1", Fit.DOES_NOT),
+        ("2.9.0+xpu", "2.9.0", Fit.UNKNOWN),
+        ("2.6.0a0+ecf3bae40a.nv25.01", "2.6.0", Fit.UNKNOWN),
+        ("2.14.0.dev20261001+cpu", "2.14.0", Fit.UNKNOWN),
+        ("nightly", "2.6.0", Fit.UNKNOWN),
     ],
 )
 def test_torch_and_torch_npu(torch: str, plugin: str, fit: Fit) -> None:
     assert pairs.torch_and_torch_npu(torch, plugin).fit is fit
+
+
+@pytest.mark.parametrize(
+    ("python", "cann", "fit"),
+    [
+        ("3.11.7", "8.5.0", Fit.FITS),
+        ("3.9.2", "8.1.RC1", Fit.FITS),
+        ("3.14.0", "8.5.0", Fit.UNKNOWN),
+        ("3.7.5", "9.1.0", Fit.UNKNOWN),
+        ("3.14.0", "9.9.9", Fit.UNKNOWN),
+        ("3.11.7", "99.0.0", Fit.UNKNOWN),
+    ],
+)
+def test_python_and_cann(python: str, cann: str, fit: Fit) -> None:
+    assert pairs.python_and_cann(python, cann).fit is fit
 
 
 @pytest.mark.parametrize(

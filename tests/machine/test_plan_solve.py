@@ -180,3 +180,16 @@ def test_a_chip_outside_of_the_tables_is_named(name: str) -> None:
     with pytest.raises(UserError, match="the first Ascend 310") as error:
         _found(chip=name, framework="torch")
     assert "310P" in (error.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"cann": "12.0.0"}, "CANN 12.0.0 is newer than all that the tables know"),
+        ({"framework": "torch==99.0"}, "no torch that fits `torch==99.0` is in the tables"),
+    ],
+)
+def test_what_is_newer_than_the_tables_is_not_known(asked: dict[str, str], said: str) -> None:
+    with pytest.raises(UserError, match="what fits it is not known") as told:
+        _solve(**asked)
+    assert told.value.message.startswith(said)

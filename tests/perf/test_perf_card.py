@@ -89,7 +89,11 @@ def test_the_kernel_tells_how_long_a_thread_waited() -> None:
         ("ncclKernel_ReduceScatter_RING_LL_Sum_float", "backward_prefetch", "bucket_cap_mb"),
         ("hcom_broadcast__9", "once before the steps", "bucket_cap_mb"),
         ("hcom_allReduce__1", "bucket_cap_mb", "micro-batches"),
-        ("somethingNew", "bucket_cap_mb", "micro-batches"),
+        ("HcclAllGather", "backward_prefetch", "bucket_cap_mb"),
+        ("void ncclKernel_SendRecv_RING", "micro-batches", "bucket_cap_mb"),
+        ("nccl:_reduce_scatter_base", "backward_prefetch", "bucket_cap_mb"),
+        ("nccl:barrier", "leave `dist.barrier()` out", "bucket_cap_mb"),
+        ("somethingNew", "async_op=True", "bucket_cap_mb"),
     ],
 )
 def test_advice_fits_the_collective(name: str, said: str, not_said: str) -> None:

@@ -97,3 +97,44 @@ def test_a_course_of_many_rows_stays_small_and_keeps_its_peak() -> None:
     assert profile.memory is not None and len(profile.memory.over_time) <= POINTS + 2
     assert (777.0, 50.0, 60.0) in profile.memory.over_time
     assert profile.memory.over_time[0][0] == 0.0 and profile.memory.over_time[-1][0] == 4999.0
+
+
+def _operator(name: str, at: float, shapes: list[list[int]], **more: str) -> HostOp:
+    return HostOp(f"aten::{name}", at, at + 1, 1, str(shapes), **more)
+
+
+GIVEN, WEIGHT = [2, 3, 16, 16], [8, 3, 3, 3]
+STRIDED = "['', '', '', '[2, 2]', '[1, 1]', '[1, 1]', 'False', '[0, 0]', '1']"
+TURNED = "['', '', '', '[2, 2]', '[1, 1]', '[1, 1]', 'True', '[0, 0]', '1']"
+ONE = 2 * 2 * 8 * 8 * 8 * 27
+"""Of the convolution above with stride 2: a result of 2 x 8 x 8 x 8, each of 27 products."""
+
+
+@pytest.mark.parametrize(
+    ("host", "operations", "partial"),
+    [
+        ([_operator("convolution", 0, [GIVEN, WEIGHT, [8]], concrete=STRIDED)], ONE, False),
+        ([_operator("convolution", 0, [GIVEN, WEIGHT]), _operator("relu", 2, [[2, 8, 8, 8]])], ONE, False),
+        ([_operator("convolution", 0, [GIVEN, WEIGHT]),
+          _operator("convolution_backward", 2, [[2, 8, 8, 8], GIVEN, WEIGHT])], 3 * ONE, False),
+        ([_operator("convolution", 0, [[2, 8, 8, 8], WEIGHT], concrete=TURNED)], ONE, False),
+        ([_operator("convolution", 0, [GIVEN, WEIGHT]), _operator("mm", 2, [[2, 4], [4, 8]])], 2 * 2 * 4 * 8, True),
+        ([_operator("thnn_conv2d", 0, [GIVEN, WEIGHT]), _operator("mm", 2, [[2, 4], [4, 8]])], 2 * 2 * 4 * 8, True),
+    ],
+    ids=["strides", "next operator", "backward", "transposed", "unknown", "another name"],
+)  # fmt: skip
+def test_convolutions_count(host: list[HostOp], operations: float, partial: bool) -> None:
+    found = use(gather(Profile(0, "x", host=host, kernels=[sent(0, 1)])))
+    assert found is not None
+    assert (found.operations, found.partial) == (operations, partial)
+
+
+def test_nested_convolutions_count_once() -> None:
+    inner = [
+        _operator("convolution", 1, [GIVEN, WEIGHT], concrete=STRIDED),
+        _operator("mkldnn_convolution", 1.2, [GIVEN, WEIGHT]),
+    ]
+    inner[1] = inner[1]._replace(end=1.5)
+    host = [_operator("conv2d", 0, [GIVEN, WEIGHT])._replace(end=9.0), *inner]
+    found = use(gather(Profile(0, "x", host=host, kernels=[sent(0, 1)])))
+    assert found is not None and (found.operations, found.partial) == (ONE, False)

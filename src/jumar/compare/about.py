@@ -26,6 +26,7 @@ def meta(recorder: Recorder, altered: str) -> dict[str, Any]:
         "emulated": "npu" in recorder.log.devices and native.is_emulated(),
         "dtype": " ".join(sorted(recorder.log.dtypes & set(precision.UNIT))),
         "altered": altered,
+        "recorder": recorder.made_by,
         "cut": recorder.cut,
         "command": sys.argv,
         "torch": torch.__version__,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jumar.compare import align, complete, curve, diff, floor, proof, reader, reproducer, verdict
+from jumar.compare import align, blame, complete, curve, diff, floor, proof, reader, reproducer, trained, verdict
 from jumar.compare.diff import Stepped
 from jumar.compare.floor import Floor
 from jumar.compare.result import Comparison, Curve, Side
@@ -84,11 +84,16 @@ def _rank(a: Rank, b: Rank, floors: Sequence[Path], precision: str, limit: float
     others = [run.curve for run in noisy]
     expected = precision or _precision(a, b)
     told = verdict.judge(steps, limit, same_device=same_device)
+    if told.kind == "overflow" and told.pair is not None:
+        pairs = [pair for step in steps for pair in step.pairs]
+        told = blame.blame(told, reader.step(a, told.pair.step), reader.step(b, told.pair.step), pairs)
     if not told.differs:
         told = curve.judge(a.curve, b.curve, others, limit) or told
     if not told.differs and steps and steps[0].number == 0:
         both = reader.step(a, 0), reader.step(b, 0)
         told = proof.judge(a, b, both, steps[0], noisy, floor.EXPECTED[expected], limit) or told
+    if steps and steps[0].number == 0:
+        told = trained.judge(told, reader.step(a, 0), reader.step(b, 0))
     result = Comparison(
         _side(a.path, [a], a.number), _side(b.path, [b], b.number), a.number,
         expected, noise.source, limit, told,

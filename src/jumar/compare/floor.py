@@ -27,6 +27,8 @@ EXPECTED = {**UNIT, "float32": SIZES[-1], "float64": SIZES[-1]}
 """Rounding by precision; long sums in float32 are worth some roundings, and sketches see no finer."""
 _LOCAL = 4.0
 """Without measured noise: errors of the inputs may double, and some roundings are added."""
+_FEW = 8
+"""Values up to which the error of a noise run is chance: that of a single number may be 0."""
 
 _EACH = 0.25
 """What operators that only one run calls add to that, times the square root of their number."""
@@ -43,13 +45,14 @@ class Floor(NamedTuple):
         self, step: int, entry: RecordEntry, other: RecordEntry, unit: float, handed: float, alone: int = 0
     ) -> float:
         """`handed` is the largest error of what partners handed on, over `alone` operators that have no partner."""
-        least = max(2 * _rounding(entry), 2 * _rounding(other), OWN)
+        least = max(2 * _rounding(entry), 2 * _narrower(entry, other, unit), OWN)
         known = [(size, table[step, entry.index]) for size, table in sorted(self.errors.items())
                  if (step, entry.index) in table]  # fmt: skip
-        if not known:
-            own = _LOCAL * unit * (1 + _EACH * math.sqrt(alone))
-            return max(least, (2 * handed if handed < math.inf else 0.0) + own)
-        return max(least, between(known, unit))
+        measured = max(least, between(known, unit)) if known else least
+        if known and max((out.numel for out in entry.outs), default=0) > _FEW:
+            return measured
+        own = _LOCAL * unit * (1 + _EACH * math.sqrt(alone))
+        return max(measured, (2 * handed if handed < math.inf else 0.0) + own)
 
 
 def between(known: list[tuple[float, float]], unit: float) -> float:
@@ -69,6 +72,12 @@ def between(known: list[tuple[float, float]], unit: float) -> float:
 
 def _rounding(entry: RecordEntry) -> float:
     return max((UNIT.get(out.dtype, 0.0) for out in entry.outs if out.row >= 0), default=0.0)
+
+
+def _narrower(entry: RecordEntry, other: RecordEntry, unit: float) -> float:
+    """The rounding of the other run: products may be narrower than most, a norm or a sum may not."""
+    own = _rounding(other)
+    return own if is_product(other.op) else min(own, max(unit, _rounding(entry)))
 
 
 def find(base: Rank, given: Sequence[Path] = ()) -> Floor:

@@ -45,6 +45,16 @@ def mean_size(step: RecordedStep, entry: RecordEntry) -> float:
     return float(step.numbers[out.row][STATS.index("norm")]) / math.sqrt(out.numel)
 
 
+def peak(step: RecordedStep, entry: RecordEntry) -> float:
+    """The share of its largest value in the length of the main output; 0 if it has no numbers."""
+    out = next((out for out in entry.outs if out.row >= 0), None)
+    if out is None:
+        return 0.0
+    row = step.numbers[out.row]
+    norm = float(row[STATS.index("norm")])
+    return float(max(-row[_MIN], row[_MAX])) / norm if 0 < norm < math.inf else 0.0
+
+
 def is_masked(step: RecordedStep, entry: RecordEntry) -> bool:
     """Whether places are filled with the lowest value of the dtype: beside it nothing else can be measured."""
     rows = [(step.numbers[out.row], LARGEST.get(out.dtype, math.inf)) for out in entry.outs if out.row >= 0]

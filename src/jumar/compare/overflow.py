@@ -57,21 +57,23 @@ def _order(one: Overflow) -> tuple[int, bool, int, int]:
 
 def _in_step(rank: int, step: RecordedStep) -> Overflow | None:
     for entry in step.entries:
-        bad = _bad(step, entry)
-        if not any(bad) or any(any(_bad(step, step.entries[number])) for number in entry.inputs):
+        found = bad(step, entry)
+        if not any(found) or any(any(bad(step, step.entries[number])) for number in entry.inputs):
             continue
-        if not bad[0] and (canonical(entry.op) in _MEANT or "inf" in str(list(entry.args.values()))):
+        if not found[0] and (canonical(entry.op) in _MEANT or "inf" in str(list(entry.args.values()))):
             continue
-        return Overflow(rank, step.number, entry, *bad, _largest(step, entry))
+        return Overflow(rank, step.number, entry, *found, largest(step, entry))
     return None
 
 
-def _bad(step: RecordedStep, entry: RecordEntry) -> tuple[int, int]:
+def bad(step: RecordedStep, entry: RecordEntry) -> tuple[int, int]:
+    """How many nan and inf it made."""
     rows = [step.numbers[out.row] for out in entry.outs if out.row >= 0]
     nan, inf = (int(sum(row[column] for row in rows)) for column in _BAD)
     return nan, inf
 
 
-def _largest(step: RecordedStep, entry: RecordEntry) -> float:
+def largest(step: RecordedStep, entry: RecordEntry) -> float:
+    """Of the values that went into it."""
     rows = [step.numbers[out.row] for number in entry.inputs for out in step.entries[number].outs if out.row >= 0]
     return max((float(max(abs(row[0]), abs(row[1]))) for row in rows), default=0.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from jumar.compare import floor, measure
+from jumar.compare import floor, measure, region
 from jumar.compare.align import canonical
 from jumar.compare.diff import Stepped
 from jumar.compare.region import Region, counts
@@ -50,12 +50,15 @@ def judge(a: Rank, b: Rank, steps: tuple[RecordedStep, RecordedStep], found: Ste
         size = max(abs(first), abs(second), _parts(steps[0], first) if field == "loss" else 0.0)
         error = abs(first - second) / size if size > _TINY else 0.0
         near, far = _room(field, unit, limit, first, size, noisy, matched=not alone)
+        if field == "loss" and alone and not noisy:
+            ends = _ends(steps[0], first), _ends(steps[1], second)
+            near = min(near, region.to_the_end(ends, steps, found.pairs, unit, limit))
         if not error <= near:
             return _told(field, first, second, error, near, alone, certain=not error <= far)
-    for region in found.regions:
-        explained = max(region.explained(unit, limit), 2 * region.pair.floor if noisy else 0.0)
-        if not region.error <= explained:
-            return _open(region, explained)
+    for stretch in found.regions:
+        explained = max(stretch.explained(unit, limit), 2 * stretch.pair.floor if noisy else 0.0)
+        if not stretch.error <= explained:
+            return _open(stretch, explained)
     if alone and (_value(a.curve, "loss") is None or _value(b.curve, "loss") is None):
         return _last(steps, found, alone)
     return None
@@ -97,14 +100,14 @@ def _told(field: str, first: float, second: float, error: float, near: float, al
     )
 
 
-def _open(region: Region, explained: float) -> Verdict:
+def _open(stretch: Region, explained: float) -> Verdict:
     return Verdict(
         "inconclusive",
-        f"the runs compute what {_place(region.pair.a)} reads with different operators; the results differ by"
-        f" {region.error:.2g}, of which rounding explains {explained:.1g}",
+        f"the runs compute what {_place(stretch.pair.a)} reads with different operators; the results differ by"
+        f" {stretch.error:.2g}, of which rounding explains {explained:.1g}",
         "compare the code of these operators; to measure the noise, record the reference again with `--floor 1`",
-        region.pair,
-        tuple(f"only in {side}: {_place(entry)}" for side, entry in _both(region.alone)),
+        stretch.pair,
+        tuple(f"only in {side}: {_place(entry)}" for side, entry in _both(stretch.alone)),
     )
 
 
@@ -140,10 +143,14 @@ def _value(curve: Sequence[Curve], field: str) -> float | None:
 
 def _parts(step: RecordedStep, loss: float) -> float:
     """The size of what the loss is the sum of: parts that take each other away leave their rounding behind."""
-    ends = [entry for entry in step.entries if entry.kind == "op" and entry.phase == "forward" and entry.outs
+    return max((_size(step, entry, _DEEP) for entry in _ends(step, loss)), default=0.0)
+
+
+def _ends(step: RecordedStep, loss: float) -> list[RecordEntry]:
+    """The operator that made the loss, if there is one."""
+    return [entry for entry in step.entries if entry.kind == "op" and entry.phase == "forward" and entry.outs
             and entry.outs[0].row >= 0 and entry.outs[0].numel == 1
-            and abs(float(step.numbers[entry.outs[0].row][_SUM]) - loss) <= 1e-6 * abs(loss)]  # fmt: skip
-    return max((_size(step, entry, _DEEP) for entry in ends[-1:]), default=0.0)
+            and abs(float(step.numbers[entry.outs[0].row][_SUM]) - loss) <= 1e-6 * abs(loss)][-1:]  # fmt: skip
 
 
 def _size(step: RecordedStep, entry: RecordEntry, left: int) -> float:

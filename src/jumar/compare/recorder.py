@@ -46,13 +46,16 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self._facts: dict[Any, Facts] = {}
         self._noted: set[Any] = set()
         self._active, self._in_optimizer = True, False
-        built = library.load() if alter is None and not keep else None
+        altered = "noise is added" if alter is not None else "tensors are kept" if keep else ""
+        built = library.Found(None, altered) if altered else library.load()
+        self.made_by = "C++" if built.library is not None else f"Python: {built.reason}"
+        """What notes the operators; for Python, why it does."""
         self.log: Log | FastLog
-        if built is None:
+        if built.library is None:
             self.modules = Modules()
             self.log = Log(self.modules, self._lines)
         else:
-            self.log = FastLog(built, self, self._lines.file_of, MOST_ENTRIES)
+            self.log = FastLog(built.library, self, self._lines.file_of, MOST_ENTRIES)
             self.modules = FastModules(self.log)
         _stop_in_children(self)
 

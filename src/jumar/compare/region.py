@@ -12,13 +12,16 @@ from typing import NamedTuple
 
 from jumar.compare import measure
 from jumar.compare.align import is_quiet
+from jumar.compare.floor import EXPECTED
 from jumar.compare.handed import Handed
-from jumar.compare.precision import UNIT
+from jumar.compare.precision import UNIT, is_product
 from jumar.compare.result import Pair, RecordEntry
 from jumar.compare.store import RecordedStep
 
 _EACH = 0.25
 """What each operator of a stretch adds to its rounding, times the square root of their number."""
+
+_FINE = EXPECTED["float32"]
 
 
 class Region(NamedTuple):
@@ -34,8 +37,9 @@ class Region(NamedTuple):
     """Its operators, with the run that calls them."""
 
     def explained(self, unit: float, limit: float) -> float:
-        """The error that rounding explains."""
-        return 2 * self.handed + limit * unit * (1 + _EACH * math.sqrt(len(self.alone)))
+        """The error that rounding explains; `unit` is that of products."""
+        called = [entry for _, entry in self.alone]
+        return _explained(self.handed, [self.pair.a, self.pair.b, *called], len(called), unit, limit)
 
 
 def find(a: RecordedStep, b: RecordedStep, matched: Sequence[tuple[RecordEntry, RecordEntry]],
@@ -62,6 +66,31 @@ def find(a: RecordedStep, b: RecordedStep, matched: Sequence[tuple[RecordEntry, 
     return found
 
 
+def to_the_end(
+    ends: tuple[Sequence[RecordEntry], Sequence[RecordEntry]], steps: tuple[RecordedStep, RecordedStep],
+    pairs: Sequence[Pair], unit: float, limit: float,
+) -> float:  # fmt: skip
+    """The error that rounding explains in the last result of both runs, such as a loss; infinite if it has a partner.
+
+    Between the pairs and this result lie operators of one run only, and nobody reads it in the forward pass.
+    """
+    known = {pair.a.index for pair in pairs}, {pair.b.index for pair in pairs}
+    handed = Handed(*steps, [(pair.a, pair.b) for pair in pairs])
+    for pair in pairs:
+        handed.put(pair.a, pair.error)
+    for one, other in zip(*ends):
+        alone = [*_alone("A", steps[0], one.index, known[0]), *_alone("B", steps[1], other.index, known[1])]
+        if alone and not (one.index in known[0] and other.index in known[1]):
+            called = [entry for _, entry in alone]
+            return _explained(handed.to(one, other)[0], called, len(called), unit, limit)
+    return math.inf
+
+
+def _explained(handed: float, called: Sequence[RecordEntry], count: int, unit: float, limit: float) -> float:
+    own = unit if any(map(_is_rough, called)) else _FINE
+    return 2 * handed + limit * own * (1 + _EACH * math.sqrt(count))
+
+
 def _alone(side: str, step: RecordedStep, last: int, known: set[int]) -> Iterator[tuple[str, RecordEntry]]:
     """Operators that only this run calls, back from the one that the stretch ends with."""
     waiting, seen = [last], {last}
@@ -75,6 +104,11 @@ def _alone(side: str, step: RecordedStep, last: int, known: set[int]) -> Iterato
         fresh = [one for one in entry.inputs if one not in seen]
         seen.update(fresh)
         waiting += fresh
+
+
+def _is_rough(entry: RecordEntry) -> bool:
+    """Products, and whatever computes in less than float32."""
+    return is_product(entry.op) or any(UNIT.get(out.dtype, 0.0) > _FINE for out in entry.outs)
 
 
 def counts(entry: RecordEntry) -> bool:

@@ -102,8 +102,8 @@ class Verdict:
     """The first thing that differs."""
 
     kind: str
-    """`same`, `within`, `weights`, `inputs`, `operator`, `arguments`, `random`, `overflow`, `order`, `loss`, `curve`;
-    `inconclusive` where the records cannot tell."""
+    """`same`, `within`, `weights`, `inputs`, `operator`, `arguments`, `random`, `overflow`, `order`, `gradients`,
+    `loss`, `curve`; `inconclusive` where the records cannot tell."""
     message: str
     meaning: str
     pair: Pair | None = None

@@ -47,7 +47,8 @@ class Spread:
             allowed = max(allowed, self._underflow(second))
         if any(number in self._flipped for number in first.inputs):
             allowed = max(allowed, error if error < math.inf else 0.0)
-        allowed = max(allowed, _jump(first, error_in))
+        largest = max(measure.peak(self._a, first), measure.peak(self._b, second))
+        allowed = max(allowed, _jump(first, error_in, largest))
         if first.kind == "state" and " of " in first.name:
             allowed = max(allowed, self.gradients.get(first.name.rpartition(" of ")[2], 0.0))
         if first.kind == "op" and (error_in != 0 or allowed > 0) and self._chooses(first, second):
@@ -89,12 +90,14 @@ class Spread:
         return measure.mean_size(self._b, entry) * (self._b.scale if entry.phase == "backward" else 1.0)
 
 
-def _jump(entry: RecordEntry, error_in: float) -> float:
-    """The share of one value, where noise in the input may have moved it over a border."""
+def _jump(entry: RecordEntry, error_in: float, largest: float) -> float:
+    """The share of one value, be it the `largest`, where noise in the input may have moved it over a border."""
     if entry.kind != "op" or canonical(entry.op).lstrip("_") not in _KINKS or not entry.outs:
         return 0.0
     numel = entry.outs[0].numel
-    return _ONE * math.sqrt(max(1.0, numel * error_in) / numel) if _RARE <= numel * error_in <= _OFTEN else 0.0
+    if not _RARE <= numel * error_in <= _OFTEN:
+        return 0.0
+    return _ONE * max(math.sqrt(max(1.0, numel * error_in) / numel), largest)
 
 
 def _is_half(entry: RecordEntry) -> bool:

@@ -32,9 +32,9 @@ def judge(steps: Sequence[Stepped], limit: float = LIMIT, *, same_device: bool =
     if entries:
         return Verdict(
             "order",
-            f"only {side} calls {_place(entries[0])}; its effect is within the noise of rounding",
+            f"only {side} calls {place(entries[0])}; its effect is within the noise of rounding",
             "both runs are on the same kind of device, so it is the program that differs: compare the code there",
-            between=tuple(f"only in {side}: {_place(entry)}" for entry in entries[:5]),
+            between=tuple(f"only in {side}: {place(entry)}" for entry in entries[:5]),
         )
     if equal:
         return Verdict("same", "both runs are equal bit for bit, as far as sketches show", "nothing to do")
@@ -114,7 +114,7 @@ def _tensors(step: Stepped, limit: float) -> Verdict | None:
 
 def _operator(step: Stepped, limit: float) -> Verdict | None:
     flagged = [pair for pair in step.pairs if pair.over > _allowed(pair, limit) and pair.a.kind not in _LEAVES]
-    changed = [pair for pair in step.pairs if pair.arguments]
+    changed = [pair for pair in step.pairs if pair.arguments and _counts(pair, flagged)]
     first = _first(flagged)
     if first is not None:
         first = _onset(step, first, limit)
@@ -138,7 +138,7 @@ def _operator(step: Stepped, limit: float) -> Verdict | None:
             first,
         )
     alone = _unmatched(step, first)
-    between = tuple(f"only in {side}: {_place(entry)}" for side, entry in alone)
+    between = tuple(f"only in {side}: {place(entry)}{_read(step, side, entry)}" for side, entry in alone)
     modules = dict.fromkeys(entry.module for _, entry in alone if entry.module)
     where = " in " + " and ".join(f"`{module}`" for module in list(modules)[:3]) if modules else ""
     message = f"{name(first)} is the first operator whose inputs agree and whose output does not: {_numbers(first)}"
@@ -148,6 +148,11 @@ def _operator(step: Stepped, limit: float) -> Verdict | None:
             "order", f"{message}; just before it the runs call different operators{where}", meaning, first, between
         )
     return Verdict("operator", message, meaning, first)
+
+
+def _counts(pair: Pair, flagged: Sequence[Pair]) -> bool:
+    """Views make no numbers: one with other arguments counts where a result differs, if both stand in the same line."""
+    return pair.a.kind != "view" or (bool(flagged) and pair.a.where == pair.b.where)
 
 
 _MEANING = {
@@ -209,16 +214,24 @@ def _unmatched(step: Stepped, first: Pair) -> list[tuple[str, RecordEntry]]:
     return found
 
 
+def _read(step: Stepped, side: str, entry: RecordEntry) -> str:
+    """What an operator without a partner changes, where that is the result of a module inside its own."""
+    made = {(pair.a if side == "A" else pair.b).index: pair.a.module for pair in step.pairs if pair.a.kind == "op"}
+    inner = [made[number] for number in entry.inputs if made.get(number, "").startswith(f"{entry.module}.")]
+    return f", on the result of `{inner[0]}`" if entry.module and inner else ""
+
+
 def _is_random(entry: RecordEntry) -> bool:
     plain = canonical(entry.op) if entry.op else ""
     return "backward" not in plain and short(entry.op).lstrip("_").startswith(_RANDOM)
 
 
 def name(pair: Pair) -> str:
-    return _place(pair.a)
+    return place(pair.a)
 
 
-def _place(entry: RecordEntry) -> str:
+def place(entry: RecordEntry) -> str:
+    """The operator, its module and its line."""
     parts = [f"`{entry.title.replace('`', '')}`"]
     if entry.module:
         parts.append(f"of `{entry.module}`")

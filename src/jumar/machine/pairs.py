@@ -147,13 +147,33 @@ def framework_and_cann(name: str, version: str, rows: Sequence[Row], cann: str) 
     return Answer(Fit.UNKNOWN, f"{told}: whether they work together is not known", rows[0].source)
 
 
-def torch_and_torch_npu(torch: str, plugin: str) -> Answer:
-    """By the rows of torch_npu; its number is that of its torch where there is none."""
+def torch_and_torch_npu(torch: str, plugin: str, cuda: str = "") -> Answer:
+    """By the rows of torch_npu; its number is that of its torch where there is none. `cuda` is what torch is built for.
+
+    torch_npu is compiled against the released CPU build; its installation page names no other.
+    """
     rows = torch_npu(plugin)
     wanted = rows[0].torch if rows else base(plugin)
-    fit = Fit.FITS if base(torch) == base(wanted) else Fit.DOES_NOT
     source = rows[0].source if rows else "the number of torch_npu"
-    return Answer(fit, f"torch_npu {plugin} belongs to torch {wanted}, installed is torch {torch}", source)
+    told = f"torch_npu {plugin} belongs to torch {wanted}, installed is torch {torch}"
+    here = _parsed(torch)
+    if here is None:
+        return Answer(Fit.UNKNOWN, f"{told}, which is not a version that can be compared")
+    if here.base_version != base(wanted):
+        return Answer(Fit.DOES_NOT, told, source)
+    if here.is_prerelease:
+        return Answer(Fit.UNKNOWN, f"{told}: a preview; whether they work together is not known", source)
+    made_for = f"CUDA {cuda}" if cuda else _made_for(here)
+    if made_for:
+        why = f"{told}, built for {made_for}: torch_npu is made for the CPU build, of others nothing is known"
+        return Answer(Fit.UNKNOWN, why, source)
+    return Answer(Fit.FITS, told, source)
+
+
+def _made_for(torch: Version) -> str:
+    """`2.6.0+cu124` says in its local part what it is built for."""
+    found = re.match(r"(cu|rocm|xpu)([\d.]*)", torch.local or "")
+    return " ".join(({"cu": "CUDA", "rocm": "ROCm", "xpu": "XPU"}[found[1]], found[2])).strip() if found else ""
 
 
 def python_and_framework(python: str, name: str, version: str, rows: Sequence[Row]) -> Answer:
@@ -164,6 +184,28 @@ def python_and_framework(python: str, name: str, version: str, rows: Sequence[Ro
         return Answer(Fit.UNKNOWN, f"{name} {version} is not in the tables: its Python versions are not known")
     fit = Fit.FITS if short in known else Fit.DOES_NOT
     return Answer(fit, f"{name} {version} supports Python {', '.join(known)}; this is {python}", rows[0].source)
+
+
+def python_and_cann(python: str, cann: str) -> Answer:
+    """By the public images of this CANN and the frameworks that belong to it; no page lists what CANN itself needs."""
+    found = releases.find(cann) or cann
+    short = ".".join(python.split(".")[:2])
+    known = sorted(_pythons(found), key=Version)
+    if short in known:
+        return Answer(Fit.FITS, f"CANN {found} is used with Python {', '.join(known)}")
+    if not known:
+        return Answer(Fit.UNKNOWN, f"no public page says which Python CANN {found} works with")
+    why = f"images of CANN {found}, and frameworks for it, have Python {', '.join(known)}; this is {python}"
+    return Answer(Fit.UNKNOWN, f"{why}: whether it works is not known")
+
+
+@cache
+def _pythons(cann: str) -> frozenset[str]:
+    tags = (re.fullmatch(rf"{re.escape(cann.lower())}-.+-py(3\.\d+)", tag) for tag in releases.images())
+    rows = [(row.cann, row.python) for row in versions.releases()]
+    rows += [(row.cann, row.python) for row in mindspore_versions.releases()]
+    belong = (python for belongs_to, pythons in rows if compare(cann, belongs_to) == 0 for python in pythons)
+    return frozenset((*(tag[1] for tag in tags if tag), *belong))
 
 
 def compare(installed: str, wanted: str) -> int | None:
@@ -182,10 +224,8 @@ def compare(installed: str, wanted: str) -> int | None:
 
 def base(version: str) -> str:
     """`2.6.0.post5` and `2.6.0+cpu` are 2.6.0."""
-    try:
-        return Version(version).base_version
-    except InvalidVersion:
-        return version
+    parsed = _parsed(version)
+    return parsed.base_version if parsed else version
 
 
 def _before_the_chip(driver: str, family: str) -> Answer | None:
@@ -290,7 +330,12 @@ def _plain(cann: str) -> str:
 
 
 def _version(text: str) -> Version | None:
+    parsed = _parsed(text)
+    return Version(parsed.public) if parsed else None
+
+
+def _parsed(text: str) -> Version | None:
     try:
-        return Version(Version(text).public)
+        return Version(text)
     except InvalidVersion:
         return None

@@ -28,6 +28,7 @@ for folder in sys.path:
                     pass
 modules = {}
 binaries = {}
+builds = {}
 speaks = {}
 for name in ("torch", "torch_npu", "mindspore", "te", "tbe", "acl", "apex", "moxing"):
     try:
@@ -43,16 +44,20 @@ for name in ("torch", "torch_npu", "mindspore", "te", "tbe", "acl", "apex", "mox
                 text = file.read(200000)
             words = re.findall(r"^\s*(?:import|from)\s+(msadapter|mindspore)\b", text, re.M)
             speaks[name] = sorted(set(words))
+            with open(os.path.join(os.path.dirname(spec.origin), "version.py"), encoding="utf-8") as file:
+                made_for = re.search(r"^cuda\b.*=\s*['\"]([0-9.]+)", file.read(20000), re.M)
+            if made_for:
+                builds[name] = made_for.group(1)
         for folder in list(spec.submodule_search_locations or []):
             for file in os.listdir(folder):
                 if file.startswith("_c_expression") and file.endswith(".so"):
                     with open(os.path.join(folder, file), "rb") as binary:
                         head = binary.read(20)
                     binaries[name] = {62: "x86_64", 183: "aarch64"}.get(head[18] + 256 * head[19], "other")
-    except (OSError, IndexError):
+    except (OSError, ValueError, IndexError):
         pass
 print(json.dumps({"executable": sys.executable, "version": platform.python_version(), "prefix": sys.prefix,
     "machine": platform.machine(), "libc": list(platform.libc_ver()),
     "shared": bool(sysconfig.get_config_var("Py_ENABLE_SHARED")), "packages": packages, "modules": modules,
-    "binaries": binaries, "speaks": speaks}))
+    "binaries": binaries, "builds": builds, "speaks": speaks}))
 """

@@ -27,6 +27,8 @@ class HostOp(NamedTuple):
     stack: str = ""
     flow: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     """Numbers of the tensors it read and wrote, where the recorder wrote them."""
+    concrete: str = ""
+    """The arguments of a convolution that are no tensors, where the trace has them."""
 
 
 class Kernel(NamedTuple):

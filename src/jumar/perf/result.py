@@ -77,7 +77,7 @@ class Launches(NamedTuple):
 
 
 class Use(NamedTuple):
-    """Operations of matrix products and attention, forward and backward."""
+    """Operations of matrix products, convolutions and attention, forward and backward."""
 
     operations: float
     rate: float
@@ -87,7 +87,7 @@ class Use(NamedTuple):
     mfu: float | None
     """Share of the peak."""
     partial: bool
-    """Convolutions are in the profile and not counted."""
+    """Convolutions are in the profile whose result has no known size: they are not counted."""
 
 
 class Lane(NamedTuple):

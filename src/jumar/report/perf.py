@@ -148,7 +148,7 @@ def further(rank: RankReport) -> Iterator[tuple[str, str]]:
         yield "memory over time", sparkline([row[1] for row in rank.memory_over_time])
     if rank.use:
         share = f"{rank.use.mfu:.1%} of {rank.use.peak:,.0f} TFLOPS (float16)" if rank.use.mfu is not None else ""
-        least = ", without convolutions" if rank.use.partial else ""
+        least = ", without some convolutions" if rank.use.partial else ""
         yield "matrix units used (MFU)", f"{share or 'chip not known'}: {rank.use.rate:,.3g} TFLOPS{least}"
     if rank.launches:
         found = rank.launches

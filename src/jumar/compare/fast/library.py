@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -64,27 +65,41 @@ class Library:
         raise AttributeError(name)
 
 
+class Found(NamedTuple):
+    """The library, or why there is none: Python records then, at a higher cost."""
+
+    library: Library | None
+    reason: str = ""
+
+
 @functools.cache
-def load() -> Library | None:
-    """None where it cannot be built: Python records then, at a higher cost."""
-    if native.sketch() is None or _is_elsewhere():
-        return None
+def load() -> Found:
+    """Builds it if the cache has none; a build that fails is told in one line."""
+    reason = _missing()
+    if reason:
+        return Found(None, reason)
     files = sorted([*_HERE.glob("*.cpp"), *_HERE.glob("*.h")])
     sources = tuple(file.name.encode() + b"\0" + file.read_bytes() for file in files)
     version = f"torch-{metadata.version('torch')}"
     build = compiled.Build("the recorder", "recorder", "libjumar_recorder.so", version, sources, _command)
     try:
-        return Library(compiled.library(build, again=False))
-    except (UserError, OSError):
-        return None
+        return Found(Library(compiled.library(build, again=False)))
+    except (UserError, OSError) as error:
+        reason = error.message if isinstance(error, UserError) else f"the recorder cannot be loaded: {error}"
+        sys.stderr.write(f"jumar: recording in Python, which takes longer: {reason}\n")
+        return Found(None, reason)
 
 
-def _is_elsewhere() -> bool:
-    """Whether there is a device with memory of its own: its tensors are measured there, and it is the one in use."""
-    if not hasattr(torch, "accelerator"):  # before torch 2.6: nobody can tell
-        return True
+def _missing() -> str:
+    """What speaks against C++ before anything is built."""
+    if native.sketch() is None:
+        return "Jumar was installed without its libraries"
+    if not hasattr(torch, "accelerator"):
+        return f"torch {torch.__version__} cannot say which device is in use"
     device = torch.accelerator.current_accelerator(check_available=True)
-    return device is not None and not native.reads(device)
+    if device is not None and not native.reads(device):
+        return f"tensors are measured on the {device.type}, where they are"
+    return ""
 
 
 def _command(compiler: str, out: Path) -> list[str]:

@@ -56,10 +56,16 @@ def npu_mla_prolog_v2(*arguments: Any, **options: Any) -> tuple[Tensor, ...]:
 
 @operator()
 def npu_mla_prolog_v3(*arguments: Any, query_norm_flag: bool = False, **options: Any) -> tuple[Tensor, ...]:
-    query = _prolog("npu_mla_prolog_v3", arguments, options)
+    query = _bfloat16(_prolog("npu_mla_prolog_v3", arguments, options))
     if not query_norm_flag:
         query = query._replace(normed=query.normed.new_empty(0), normed_scale=query.scale.new_empty(0))
     return tuple(query)
+
+
+def _bfloat16(query: Query) -> Query:
+    """torch_npu allocates the query as bfloat16 unless it is quantised (MlaPrologV3KernelNpuOpApi.cpp:179, 182)."""
+    plain = query.plain.bfloat16() if query.plain.is_floating_point() else query.plain
+    return query._replace(plain=plain, rotated=query.rotated.bfloat16())
 
 
 @operator()
@@ -94,7 +100,7 @@ def _query(
     )
     normed = normed * options.get("qc_qr_scale", 1.0)
     if weights.up.is_floating_point():
-        up, normed, normed_scale = normed @ wide(weights.up), normed.to(kind), nothing
+        up, normed, normed_scale = normed @ wide(weights.up), normed.to(weights.up.dtype), nothing
     else:
         smooth = scales["smooth_scales_cq"]
         normed, token_scale = _per_row(normed if smooth is None else normed * smooth)

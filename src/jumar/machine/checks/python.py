@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from jumar.core.finding import Finding
 from jumar.machine import pairs
 from jumar.machine.check import Check, Report, error, note, warning
 from jumar.machine.host import Host, Python, Unknown
 from jumar.machine.pairs import Fit
+from jumar.tables import tested
 
 CHECK = Check("DR501", "python", "Python version and build")
 OLDEST = (3, 7)
@@ -32,7 +34,19 @@ def run(host: Host) -> Report:
     if not python.facts.get("shared", True) and _compiles(host):
         message = f"`{python.executable}` has no shared libpython: CANN's operator compiler may not start"
         findings.append(note(CHECK, message, "build Python with --enable-shared, or use the distribution's or conda's"))
-    return Report(f"{python.version} ({python.executable})", tuple(findings))
+    return Report(f"{python.version} ({python.executable})", tuple(findings), unknown=_unknown(host, python))
+
+
+def _unknown(host: Host, python: Python) -> tuple[Finding, ...]:
+    """A Python that nobody is known to use with this CANN."""
+    try:
+        cann = host.toolkit().version
+    except Unknown:
+        return ()
+    answer = pairs.python_and_cann(python.version, cann)
+    if answer.fit is not Fit.UNKNOWN or (host.prefix and cann == tested.pair().cann):
+        return ()
+    return (warning(CHECK, answer.why, "jumar plan   # the Python that fits"),)
 
 
 def _answers(python: Python) -> list[pairs.Answer]:

@@ -25,10 +25,13 @@ def run(host: Host) -> Report:
         rows = pairs.torch_npu(plugin)
         fix = f"{python.executable} -m pip install torch=={rows[0].torch if rows else pairs.base(plugin)}"
         return Report(told, (error(CHECK, f"torch_npu {plugin} is installed without torch", fix),))
-    pair = pairs.torch_and_torch_npu(torch, plugin)
-    if pair.fit is not Fit.FITS:
+    pair = pairs.torch_and_torch_npu(torch, plugin, str(python.facts.get("builds", {}).get("torch", "")))
+    if pair.fit is Fit.DOES_NOT:
         return Report(told, (error(CHECK, pair.why, _other(python, torch, plugin)),))
-    return _against_cann(host, told, plugin)
+    report = _against_cann(host, told, plugin)
+    if pair.fit is Fit.UNKNOWN:
+        return report._replace(unknown=(warning(CHECK, pair.why, FIX), *report.unknown))
+    return report
 
 
 def _other(python: Python, torch: str, plugin: str) -> str:

@@ -194,7 +194,8 @@ def _version(given: str, name: str, framework: str, text: str) -> Constraint:
     fitting = _matching(given, text, known)
     if not fitting:
         near = _nearest(re.sub(r"^[<>=~!]+", "", text), known)
-        raise UserError(f"no {name} that fits `{given}` is in the tables", f"the nearest are {_words(near)}")
+        newer = "; what fits it is not known" if near == known[-2:] else ""
+        raise UserError(f"no {name} that fits `{given}` is in the tables{newer}", f"the nearest are {_words(near)}")
     wanted = max(fitting, key=Version)
     return Constraint("framework", f"--framework {given}", lambda one: value(one) in fitting, value, 3, wanted)
 
@@ -237,10 +238,12 @@ def _cann(given: str | None) -> Constraint | None:
     if given is None:
         return None
     cann = releases.find(given)
+    newest = releases.known()[-1]
+    if cann is None and re.fullmatch(r"\d+\.\d+\.\d+", given) and releases.key(given) > releases.key(newest):
+        message = f"CANN {given} is newer than all that the tables know: what fits it is not known"
+        raise UserError(message, f"`jumar plan --cann {newest}` plans for the newest that is")
     if cann is None:
-        raise UserError(
-            f"unknown CANN: `{given}`", did_you_mean(given, releases.known(), f"the newest is `{releases.known()[-1]}`")
-        )
+        raise UserError(f"unknown CANN: `{given}`", did_you_mean(given, releases.known(), f"the newest is `{newest}`"))
     return Constraint("cann", f"--cann {given}", lambda one: one.cann == cann, lambda one: one.cann, 2, cann)
 
 

@@ -59,13 +59,11 @@ def _changes(facts: Facts) -> Iterator[str]:
 
 
 def _row(name: str) -> int:
-    """The first row of the table whose name is that of the collective."""
-    plain = re.sub(r"[^a-z]|hcom|nccl|dev(ice)?kernel|kernel", "", name.split("__")[0].split("(")[0].lower())
+    """The row of the table with the longest word of the name; `reducescatter` has `scatter` and `reduce` in it too."""
+    plain = re.sub(r"[^a-z]", "", name.split("__")[0].split("(")[0].lower())
     rows = collectives()
-    return next(
-        (number for number, row in enumerate(rows) if any(map(plain.startswith, row.names))),
-        len(rows) - 1,
-    )
+    found = [(len(word), number) for number, row in enumerate(rows) for word in row.names if word in plain]
+    return max(found)[1] if found else len(rows) - 1
 
 
 def _calls(rows: list[tuple[str, tuple[int, float]]]) -> tuple[str, ...]:

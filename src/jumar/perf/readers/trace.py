@@ -133,7 +133,8 @@ def _host(rows: list[Raw], origin: int, profile: Profile) -> None:
             get = args.get
             shapes = get("Input Dims") or get("Input dims")
             texts = _text(shapes), _text(get("Input type")), _text(get("Call stack"))
-            profile.host.append(HostOp(name, start, end, thread, *texts, _flow(get("Jumar tensors"))))
+            concrete = _text(get("Concrete Inputs")) if "conv" in name else ""
+            profile.host.append(HostOp(name, start, end, thread, *texts, _flow(get("Jumar tensors")), concrete))
         else:
             profile.host.append(HostOp(name, start, end, thread))
     profile.host.sort(key=lambda op: (op.start, -op.end))
