@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from jumar.core.compat import zip
 from jumar.core.finding import Finding, Level, Safety, State
+from jumar.migrate.names import Index
 from jumar.migrate.result import FileResult
 from jumar.tables import effort
 
@@ -26,24 +27,24 @@ _DTYPES = {"float16", "half", "bfloat16", "float32", "float", "float64", "double
            "int8", "int16", "short", "int32", "int", "int64", "long", "bool"}  # fmt: skip
 _TABLE = 3
 """So many data types side by side are a table."""
+_SETTINGS = (".json", ".jsonl")
 _CODE = {"PT175", "PT900"}
 """Rules whose findings need the syntax tree to be judged."""
 
 
-def quiet(file: FileResult) -> FileResult:
-    """The same with what is noise made benign."""
+def quiet(file: FileResult, index: Index | None) -> FileResult:
+    """The same with what is noise made benign; `index` is the syntax of a Python file."""
     if not any(item.state in _LEFT for item in file.findings):
         return file
-    found = [_judged(item, reason) for item, reason in zip(file.findings, _reasons(file), strict=True)]
+    found = [_judged(item, reason) for item, reason in zip(file.findings, _reasons(file, index), strict=True)]
     return replace(file, findings=tuple(_once(found)))
 
 
-def _reasons(file: FileResult) -> Iterator[str]:
+def _reasons(file: FileResult, index: Index | None) -> Iterator[str]:
     """Why each finding is noise; empty for one that is not."""
     is_vocabulary = bool(_VOCABULARIES.search(file.path))
-    is_code = file.path.endswith(".py") and any(item.id in _CODE and item.state in _LEFT for item in file.findings)
-    at = _nodes(file.before) if is_code else {}
-    lines = file.before.decode("utf-8", "replace").splitlines() if not is_code else []
+    at = _nodes(file, index) if index is not None and file.path.endswith(".py") else {}
+    lines = file.before.decode("utf-8", "replace").splitlines() if file.path.endswith(_SETTINGS) else []
     for item in file.findings:
         if item.state not in _LEFT or item.where is None:
             yield ""
@@ -53,7 +54,7 @@ def _reasons(file: FileResult) -> Iterator[str]:
             yield _about_dtype(at.get(item.where.line, []), item)
         elif item.id == "PT900":
             yield _about_text(at.get(item.where.line, []), item)
-        elif item.id == "YM900" and file.path.endswith((".json", ".jsonl")):
+        elif item.id == "YM900" and file.path.endswith(_SETTINGS):
             yield "a sentence for people" if _is_sentence(_line(lines, item.where.line)) else ""
         else:
             yield ""
@@ -61,23 +62,28 @@ def _reasons(file: FileResult) -> Iterator[str]:
 
 Chain = tuple[ast.AST, ...]
 """A node and what it is in, the innermost first."""
+_AROUND = 4
+"""So many nodes of a chain are enough."""
 
 
-def _nodes(raw: bytes) -> dict[int, list[Chain]]:
-    """Attributes and strings of a file by line, each with the nodes around it."""
-    try:
-        tree = ast.parse(raw)
-    except (SyntaxError, ValueError, RecursionError):
-        return {}
-    found: dict[int, list[Chain]] = {}
-    todo: list[Chain] = [(tree,)]
-    while todo:
-        chain = todo.pop()
-        node = chain[0]
-        if isinstance(node, (ast.Attribute, ast.Constant)):
-            found.setdefault(node.lineno, []).append(chain)
-        todo.extend((child, *chain[:3]) for child in ast.iter_child_nodes(node))
+def _nodes(file: FileResult, index: Index) -> dict[int, list[Chain]]:
+    """Attributes and strings on the lines that need to be judged, each with the nodes around it."""
+    found: dict[int, list[Chain]] = {
+        item.where.line: [] for item in file.findings if item.id in _CODE and item.state in _LEFT and item.where
+    }
+    for kind in (ast.Attribute, ast.Constant) if found else ():
+        for node in index.nodes[kind]:
+            line = node.lineno  # type: ignore[attr-defined]
+            if line in found:
+                found[line].append(_chain(node, index))
     return found
+
+
+def _chain(node: ast.AST, index: Index) -> Chain:
+    chain = [node]
+    while len(chain) < _AROUND and chain[-1] in index.parent:
+        chain.append(index.parent[chain[-1]])
+    return tuple(chain)
 
 
 def _about_dtype(chains: list[Chain], item: Finding) -> str:

@@ -9,14 +9,13 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Level, Where
 from jumar.core.source import Source, UnreadableError
-from jumar.migrate import elsewhere, languages, walk
+from jumar.migrate import elsewhere, languages, noise, walk
 from jumar.migrate.cache import Cache
 from jumar.migrate.document import about_file
 from jumar.migrate.result import FileResult, ProjectResult
@@ -66,8 +65,11 @@ def migrate(
     return ProjectResult(walk.root(paths), tuple(results), settings, count, lines, seconds, supports_ascend=supported)
 
 
-def migrate_bytes(name: str, raw: bytes, settings: Settings) -> FileResult | None:
-    """The result for one file's content, or None when Jumar has nothing to do with files of its kind."""
+def migrate_bytes(name: str, raw: bytes, settings: Settings, *, quiet: bool = False) -> FileResult | None:
+    """The result for one file's content, or None when Jumar has nothing to do with files of its kind.
+
+    With `quiet`, what tells nobody anything is benign, as it is in reports.
+    """
     language = languages.classify(name, raw[: walk.HEAD])
     if language is None:
         return None
@@ -82,7 +84,8 @@ def migrate_bytes(name: str, raw: bytes, settings: Settings) -> FileResult | Non
         after = source.encode(outcome.data) if outcome.data != source.data else raw
     except UnicodeEncodeError:
         return FileResult(name, raw, raw, (_left_out(name, f"the new text does not fit into `{source.encoding}`"),))
-    return FileResult(name, raw, after, tuple(outcome.findings), outcome.extra)
+    result = FileResult(name, raw, after, tuple(outcome.findings), outcome.extra)
+    return noise.quiet(result, outcome.syntax) if quiet else result
 
 
 def without_skipped(result: FileResult | None, settings: Settings) -> FileResult | None:
@@ -155,6 +158,8 @@ def _fresh(todo: list[Text], settings: Settings, jobs: int) -> Iterator[tuple[Te
         for text in todo:
             yield text, _one(text, settings)
         return
+    from concurrent.futures import ProcessPoolExecutor
+
     with ProcessPoolExecutor(jobs, initializer=_leave_interrupts) as pool:
         try:
             with _interrupts_later():
@@ -193,7 +198,7 @@ def _one(text: Text, settings: Settings) -> FileResult | None:
     if text.problem:
         return FileResult(text.path, b"", b"", (_left_out(text.path, text.problem),))
     try:
-        return migrate_bytes(text.path, text.raw, settings)
+        return migrate_bytes(text.path, text.raw, settings, quiet=True)
     except UserError:
         raise
     except Exception as error:

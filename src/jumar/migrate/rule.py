@@ -29,7 +29,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jumar.core import discover
-from jumar.core.compat import dataclass, entry_points
+from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Safety, Where
 from jumar.core.source import Source
@@ -64,6 +64,8 @@ class Rule:
     """The safety of the edits this rule makes; single findings may be stricter."""
     last: bool = False
     """Runs on what all other rules have written."""
+    beside: tuple[str, ...] = ()
+    """Lower-case words, one of which the file must hold as well."""
 
 
 NOT_PYTHON = Rule("PT001", "not-python", "a Python file that cannot be parsed", ())
@@ -146,6 +148,7 @@ class Unit:
     visitors: dict[str, Visitor] = field(default_factory=dict)
     keywords: tuple[bytes, ...] = ()
     words: frozenset[bytes] = frozenset()
+    beside: tuple[bytes, ...] = ()
     owner: Pass = NO_PASS
 
     @property
@@ -213,7 +216,7 @@ def _units(one: Pass, language: str, extra: tuple[str, ...]) -> tuple[Unit, ...]
     if importlib.util.find_spec(package) is not None:
         modules += discover.modules(package)
     if one.takes_plugins and language == "python":
-        modules += [point.load() for point in entry_points("jumar.rules")]
+        modules += [point.load() for point in discover.plugins("jumar.rules")]
         modules += [_load(path) for path in extra]
     own = (unit_of(module, one.area or language, one) for module in modules if hasattr(module, "RULE"))
     return (*own, *(dataclasses.replace(unit, owner=one) for unit in one.more(language)))
@@ -228,7 +231,8 @@ def unit_of(module: ModuleType, family: str, owner: Pass = NO_PASS) -> Unit:
     if hasattr(module, "finish"):
         visitors["finish"] = module.finish
     words = frozenset(word.encode() for word in rule.words)
-    return Unit(rule, family, visitors, tuple(word.encode() for word in rule.keywords), words, owner)
+    keywords, beside = (tuple(word.encode() for word in found) for found in (rule.keywords, rule.beside))
+    return Unit(rule, family, visitors, keywords, words, beside, owner)
 
 
 def _load(path: str) -> ModuleType:

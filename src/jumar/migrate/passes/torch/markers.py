@@ -23,6 +23,8 @@ MARKER = re.compile(
 _STRONG = re.compile(r"cuda|nccl|nvidia|cudnn|nvcc|nvtx|nvml|cublas|(?<![a-z0-9])cu(?:9\d|1[0-3]\d)(?![a-z0-9])", re.I)
 
 _NPU = re.compile(rb"^[ \t]*(?:import|from) torch_npu\b|\bis_(?:torch_)?npu_available\(|\btorch\.npu\.\w", re.M)
+_NPU_WORDS = (b" torch_npu", b"npu_available(", b"torch.npu.")
+"""One of these is in every text that the pattern finds."""
 
 
 _ASCEND = re.compile(r"ascend|(?<![a-z])npu(?![a-z])", re.I)
@@ -38,7 +40,8 @@ def supported(texts: Sequence[tuple[str, bytes]]) -> tuple[Where, ...]:
     """Where the project's own code uses NPUs already: the first place of each file."""
     found: list[Where] = []
     for path, raw in texts:
-        match = _NPU.search(raw) if path.endswith(".py") and b"npu" in raw else None
+        is_told = path.endswith(".py") and any(word in raw for word in _NPU_WORDS)
+        match = _NPU.search(raw) if is_told else None
         if match is not None:
             found.append(Where(path, raw.count(b"\n", 0, match.start()) + 1))
     return tuple(found)

@@ -34,7 +34,8 @@ def prepare(facts: Facts, texts: Iterable[bytes]) -> Facts:
     found: set[str] = set()
     for raw in texts:
         if b"npu" in raw or b"NPU" in raw:
-            for match in _DEFINED.finditer(raw):
+            lines = [line for line in raw.split(b"\n") if b"npu" in line or b"NPU" in line]
+            for match in _DEFINED.finditer(b"\n".join(lines)):
                 name = match.group(1).decode()
                 found |= {name.replace("npu", word).replace("NPU", word.upper()) for word in ("cuda", "gpu")}
     return dataclasses.replace(facts, npu_twins=frozenset(found - {"cuda", "gpu"}))
