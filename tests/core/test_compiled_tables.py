@@ -7,9 +7,9 @@ import json
 import sys
 from pathlib import Path
 
-import compile_tables
 import pytest
 
+import compile_tables
 from jumar.core import discover, tables
 
 TEXT = 'title = "Übung"\n[rows]\na = [1, 2.5, true]\n'.encode()
