@@ -33,6 +33,7 @@ from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Safety, Where
 from jumar.core.source import Source
+from jumar.migrate.look import Text
 from jumar.migrate.settings import Facts, Settings
 
 if TYPE_CHECKING:
@@ -121,8 +122,8 @@ class Pass:
     imports: Imports | None = None
     settle: Callable[[PyFile, list[Finding]], list[Finding]] = lambda file, found: found
     """What its rules said about a Python file, once it is decided what stays together."""
-    prepare: Callable[[Facts, Sequence[tuple[str, bytes]]], Facts] = lambda facts, texts: facts
-    """What it must know of the whole project, from the paths and texts of all files."""
+    prepare: Callable[[Facts, Sequence[Text]], Facts] = lambda facts, texts: facts
+    """What it must know of the whole project, from looks at all its files."""
     wrote: Callable[[Source], bool] = lambda source: False
     """Is this a file that the pass itself put into the project? Such a file is left alone."""
     files: Callable[[After], tuple[NewFile, ...]] = lambda after: ()
@@ -131,8 +132,8 @@ class Pass:
     """The first word in a text of another language that makes it worth a closer look."""
     more: Callable[[str], tuple[Unit, ...]] = lambda language: ()
     """Rules for a language that lie elsewhere, each with its own folder of pages."""
-    supported: Callable[[Sequence[tuple[str, bytes]]], tuple[Where, ...]] = lambda texts: ()
-    """Places that show that the project already supports NPUs, from the paths and texts of all files."""
+    supported: Callable[[Sequence[Text]], tuple[Where, ...]] = lambda texts: ()
+    """Places that show that the project already supports NPUs, from looks at all its files."""
 
 
 NO_PASS = Pass("")
