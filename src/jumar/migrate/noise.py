@@ -1,7 +1,8 @@
 """Findings that are true and tell nobody anything: they become benign, with the reason.
 
-A word in a tokenizer's vocabulary, a sentence that only mentions CUDA, float64 in a table of all data types or in a
-question about one, and the second and every further mention of a package in one file.
+A word in a tokenizer's vocabulary, a sentence that only mentions CUDA, the name of a source file, float64 in a table of
+data types, in a question about one or for other cards, and the second and every further mention of a package in one
+file.
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ _SENTENCE = 5
 _CJK = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _DTYPES = {"float16", "half", "bfloat16", "float32", "float", "float64", "double", "complex64", "complex128", "uint8",
            "int8", "int16", "short", "int32", "int", "int64", "long", "bool"}  # fmt: skip
-_TABLE = 3
+_TABLE = 2
 """So many data types side by side are a table."""
+_NPU = re.compile(r"(?<![A-Za-z])npu(?![A-Za-z])", re.I)
+_NOT = re.compile(r"\bnot\b|!=")
 _SETTINGS = (".json", ".jsonl")
+_SOURCE = re.compile(r"\.(cu|cuh|cpp|cc|cxx|c|h|hpp)$")
 _CODE = {"PT175", "PT900"}
 """Rules whose findings need the syntax tree to be judged."""
 
@@ -87,10 +91,10 @@ def _chain(node: ast.AST, index: Index) -> Chain:
 
 
 def _about_dtype(chains: list[Chain], item: Finding) -> str:
-    """Is the data type one of a table, or asked for in a comparison? Every mention on the line must be."""
+    """Is it in a table, in a comparison, or for other cards? Every mention on the line must be."""
     name = item.subject.rpartition(".")[2]
     mentions = [chain for chain in chains if isinstance(chain[0], ast.Attribute) and chain[0].attr == name]
-    reasons = [_table_or_question(chain) for chain in mentions]
+    reasons = [_table_or_question(chain) or _for_others(chain) for chain in mentions]
     return reasons[0] if reasons and all(reasons) else ""
 
 
@@ -101,6 +105,15 @@ def _table_or_question(chain: Chain) -> str:
         values = [*outer.keys, *outer.values] if isinstance(outer, ast.Dict) else getattr(outer, "elts", [])
         if sum(1 for value in values if _is_dtype(value)) >= _TABLE:
             return "a table of data types"
+    return ""
+
+
+def _for_others(chain: Chain) -> str:
+    """`torch.float32 if is_npu else torch.float64`"""
+    for inner, outer in zip(chain, chain[1:]):
+        test = ast.unparse(outer.test) if isinstance(outer, ast.IfExp) and inner is outer.orelse else ""
+        if _NPU.search(test) and not _NOT.search(test):
+            return "the data type where there is no NPU"
     return ""
 
 
@@ -118,6 +131,8 @@ def _about_text(chains: list[Chain], item: Finding) -> str:
     names = [chain for chain in chains if isinstance(chain[0], ast.Attribute) and word in ast.unparse(chain[0]).lower()]
     if texts and not names and all(_is_sentence(str(chain[0].value)) for chain in texts):  # type: ignore[attr-defined]
         return "a sentence for people"
+    if texts and not names and all(_SOURCE.search(str(chain[0].value)) for chain in texts):  # type: ignore[attr-defined]
+        return "a source file; what is built from it is what counts"
     if texts and not names and all(_is_export(chain) for chain in texts):
         return "a name that the module exports; its definition is what counts"
     return ""
