@@ -1,8 +1,8 @@
 """Findings that are true and tell nobody anything: they become benign, with the reason.
 
 A word in a tokenizer's vocabulary, a sentence that only mentions CUDA, the name of a source file, float64 in a table of
-data types, in a question about one or for other cards, and the second and every further mention of a package in one
-file.
+data types, in a question about one or for other cards, a question about an option, and the second and every further
+mention of a package in one file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _NPU = re.compile(r"(?<![A-Za-z])npu(?![A-Za-z])", re.I)
 _NOT = re.compile(r"\bnot\b|!=")
 _SETTINGS = (".json", ".jsonl")
 _SOURCE = re.compile(r"\.(cu|cuh|cpp|cc|cxx|c|h|hpp)$")
-_CODE = {"PT175", "PT900"}
+_PATHS = ("os.path.", "osp.", "glob.", "Path", "pathlib.")
+_CODE = {"PT101", "PT175", "PT200", "PT205", "PT900"}
 """Rules whose findings need the syntax tree to be judged."""
 
 
@@ -56,6 +57,10 @@ def _reasons(file: FileResult, index: Index | None) -> Iterator[str]:
             yield "an entry of a vocabulary"
         elif item.id == "PT175":
             yield _about_dtype(at.get(item.where.line, []), item)
+        elif item.id == "PT101":
+            yield _about_device(at.get(item.where.line, []), item.where.col)
+        elif item.id in ("PT200", "PT205"):
+            yield _about_option(at.get(item.where.line, []), item.where.col)
         elif item.id == "PT900":
             yield _about_text(at.get(item.where.line, []), item)
         elif item.id == "YM900" and file.path.endswith(_SETTINGS):
@@ -119,6 +124,25 @@ def _for_others(chain: Chain) -> str:
 
 def _is_dtype(node: object) -> bool:
     return isinstance(node, ast.Attribute) and node.attr in _DTYPES
+
+
+def _about_option(chains: list[Chain], col: int) -> str:
+    """`if optimizer in ("adamw_8bit", …)`, `kind == "xformers"`: the place that chooses it counts."""
+    chain = _string_at(chains, col)
+    outer = chain[2] if isinstance(chain[1], (ast.List, ast.Tuple, ast.Set)) else chain[1]
+    return "a question about a choice, not the choice" if isinstance(outer, ast.Compare) else ""
+
+
+def _about_device(chains: list[Chain], col: int) -> str:
+    outer = _string_at(chains, col)[1]
+    is_path = isinstance(outer, ast.Call) and ast.unparse(outer.func).startswith(_PATHS)
+    return "a part of a path" if is_path else ""
+
+
+def _string_at(chains: list[Chain], col: int) -> Chain:
+    """The string at a column, with what it is in."""
+    found = (chain for chain in chains if isinstance(chain[0], ast.Constant) and chain[0].col_offset + 1 == col)
+    return next(found, (ast.Pass(), ast.Pass()))
 
 
 def _about_text(chains: list[Chain], item: Finding) -> str:
