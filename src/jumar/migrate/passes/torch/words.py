@@ -37,6 +37,8 @@ _QUOTED = re.compile(rb"""["']([\w.+:-]*)["']""")
 _CUDA = re.compile(rb"""["']cuda["']""")
 _SURE = re.compile(rb"(?:device\w*\s*(?:[=:!]=?|\bin\b)\s*|(?:\.to|\.device|device|autocast)\(\s*)\Z")
 """What stands before a string that is a device for sure, so that its name need not be judged."""
+_ACCELERATOR = re.compile(rb"""\baccelerator["']?\]?\s*[=!]=\s*["']cuda["']""")
+"""The program's own choice of a device, and not the argument of Lightning's Trainer."""
 _COMMON = {"name", "key", "type", "default", "value", "id", "tag", "label", "choices", "help", "dtype", "str", "return"}
 _NEAR = 160
 """As many bytes around a word are looked at."""
@@ -61,6 +63,8 @@ def _given_cuda(raw: bytes) -> list[str]:
         for name, words in _ties(near):
             if "cuda" in words and name not in _COMMON and not DEVICE_WORD.search(name):
                 found[name] = None
+    if b"lightning" not in raw and _ACCELERATOR.search(raw):
+        found["accelerator"] = None
     return list(found)
 
 
