@@ -36,6 +36,8 @@ def _left(folder: Path) -> list[tuple[str, int]]:
         ("a.py", "def f(kind):\n    return kind == 'xformers' or kind in ['flash_attn', 'sdpa']\n", []),
         ("a.py", "def f(kind='xformers'):\n    return kind\n", [("PT200", 1)]),
         ("a.py", "import os\n\nFILES = os.path.join('csrc', 'cuda', '*.cu')\n", []),
+        ("a.py", "ARGS = {'nvcc': ['-O3', '-DCUDA_HAS_FP16=1']}\nARGS['nvcc'] += []\n", []),
+        ("a.py", "TOOL = ['nvcc', '--version']\n", [("PT178", 1)]),
         ("a.py", "import shutil\n\nTOOL = shutil.which('cuda')\n", [("PT101", 3)]),
         ("a.py", "SOURCES = ['csrc/gelu_cuda.cpp', f'cuda/gelu.cu']\n", []),
         ("a.py", "import flash_attn\nimport flash_attn\nimport flash_attn\n", [("PT200", 1)]),

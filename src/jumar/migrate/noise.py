@@ -31,9 +31,9 @@ _TABLE = 2
 _NPU = re.compile(r"(?<![A-Za-z])npu(?![A-Za-z])", re.I)
 _NOT = re.compile(r"\bnot\b|!=")
 _SETTINGS = (".json", ".jsonl")
-_SOURCE = re.compile(r"\.(cu|cuh|cpp|cc|cxx|c|h|hpp)$")
+_SOURCE = re.compile(r"\.(cu|cuh|cpp|cc|cxx|c|h|hpp)$|^-D\w+(=\S*)?$")
 _PATHS = ("os.path.", "osp.", "glob.", "Path", "pathlib.")
-_CODE = {"PT101", "PT175", "PT200", "PT205", "PT900"}
+_CODE = {"PT101", "PT175", "PT178", "PT200", "PT205", "PT900"}
 """Rules whose findings need the syntax tree to be judged."""
 
 
@@ -59,6 +59,8 @@ def _reasons(file: FileResult, index: Index | None) -> Iterator[str]:
             yield _about_dtype(at.get(item.where.line, []), item)
         elif item.id == "PT101":
             yield _about_device(at.get(item.where.line, []), item.where.col)
+        elif item.id == "PT178":
+            yield _about_compiler(at.get(item.where.line, []), item.where.col)
         elif item.id in ("PT200", "PT205"):
             yield _about_option(at.get(item.where.line, []), item.where.col)
         elif item.id == "PT900":
@@ -139,6 +141,13 @@ def _about_device(chains: list[Chain], col: int) -> str:
     return "a part of a path" if is_path else ""
 
 
+def _about_compiler(chains: list[Chain], col: int) -> str:
+    """`extra_compile_args={"nvcc": …}`"""
+    string, outer = _string_at(chains, col)[:2]
+    is_key = string in outer.keys if isinstance(outer, ast.Dict) else isinstance(outer, ast.Subscript)
+    return "an option of an extension; what it builds is what counts" if is_key else ""
+
+
 def _string_at(chains: list[Chain], col: int) -> Chain:
     """The string at a column, with what it is in."""
     found = (chain for chain in chains if isinstance(chain[0], ast.Constant) and chain[0].col_offset + 1 == col)
@@ -156,7 +165,7 @@ def _about_text(chains: list[Chain], item: Finding) -> str:
     if texts and not names and all(_is_sentence(str(chain[0].value)) for chain in texts):  # type: ignore[attr-defined]
         return "a sentence for people"
     if texts and not names and all(_SOURCE.search(str(chain[0].value)) for chain in texts):  # type: ignore[attr-defined]
-        return "a source file; what is built from it is what counts"
+        return "a source file or macro; what is built with it is what counts"
     if texts and not names and all(_is_export(chain) for chain in texts):
         return "a name that the module exports; its definition is what counts"
     return ""
