@@ -1,14 +1,16 @@
-"""Speed and memory of `jumar migrate` against the limit of its kind: Python's own parser, in the same run.
+"""Speed and memory of `jumar migrate` against Python's own parser, ruff and libcst, in the same run.
 
-usage: python bench/migrate.py [FOLDER]
+usage: python bench/migrate.py [FOLDER...]
 
-Without a folder it works on copies of the installed torch package's sources: real code, full of CUDA.
+Without a folder it works on copies of the installed torch package's sources: real code, full of CUDA. Times are the
+processor's; ruff and libcst are left out where they are not installed.
 """
 
 from __future__ import annotations
 
 import ast
 import contextlib
+import importlib
 import json
 import os
 import resource
@@ -18,6 +20,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 
@@ -25,13 +28,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="jumar-bench-") as scratch:
         os.environ["XDG_CACHE_HOME"] = str(Path(scratch, "cache"))
         if len(sys.argv) > 1:
-            trees = {"given": Path(sys.argv[1])}
+            trees = {Path(name).name[:20]: Path(name) for name in sys.argv[1:]}
         else:
             trees = {
                 "100k": sample(Path(scratch, "small"), 100_000),
                 "1M": sample(Path(scratch, "large"), 1_000_000),
             }
-        print(f"{'tree':<8} {'files':>6} {'lines':>9}  {'what':<28} {'figure':>16}")
+        print(f"{'tree':<20} {'files':>6} {'lines':>9}  {'what':<28} {'figure':>16}")
+        print(f"{'one line':<20} {1:>6} {1:>9}  {'start-up of a run':<28} {start_up(Path(scratch, 'one')):>14.2f} s")
         for name, tree in trees.items():
             measure(name, tree)
 
@@ -67,13 +71,15 @@ def measure(name: str, tree: Path) -> None:
     lines = sum(source.count(b"\n") for source in sources)
 
     def row(what: str, figure: str) -> None:
-        print(f"{name:<8} {len(sources):>6} {lines:>9,}  {what:<28} {figure:>16}", flush=True)
+        print(f"{name:<20} {len(sources):>6} {lines:>9,}  {what:<28} {figure:>16}", flush=True)
 
-    parse = parse_seconds(sources)
+    parse = parse_seconds(sources, ast.parse)
     row("ast.parse alone", f"{lines / parse:,.0f} lines/s")
     cpu, wall, peak = run(tree, "--jobs", "1", "--no-cache")
     row("jumar analyze, one process", f"{lines / cpu:,.0f} lines/s")
     row("  against ast.parse", f"{cpu / parse:.1f} x")
+    for peer, seconds in peers(tree, sources):
+        row(f"  against {peer}", f"{cpu / seconds:.2f} x")
     row("  peak memory", f"{peak / 1024:,.0f} MiB")
     _, both, _ = run(tree, "--no-cache")
     row("jumar analyze, all cores", f"{wall / both:.2f} x faster")
@@ -81,18 +87,45 @@ def measure(name: str, tree: Path) -> None:
     one = next(path for path in sorted(tree.rglob("*.py")) if path.stat().st_size > 2000)
     text = one.read_bytes()
     one.write_bytes(text + b"\n# edited\n")
-    _, again, _ = run(tree)
+    again, _, _ = run(tree)
     one.write_bytes(text)
     row("again, one file edited", f"{again:.2f} s")
 
 
-def parse_seconds(sources: list[bytes]) -> float:
+def start_up(folder: Path) -> float:
+    """The least of several runs on one file of one line."""
+    folder.mkdir()
+    (folder / "one.py").write_text("import torch; torch.zeros(3).cuda()\n")
+    return min(run(folder, "--no-cache")[0] for _ in range(7))
+
+
+def peers(tree: Path, sources: list[bytes]) -> Iterator[tuple[str, float]]:
+    """What other tools need for the same files: all rules of ruff, and the tree that libcst makes of each."""
+    ruff = shutil.which("ruff", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    if ruff:
+        command = [ruff, "check", "--isolated", "--no-cache", "--select", "ALL", "--exit-zero", "--quiet", str(tree)]
+        yield "ruff, all rules", cpu_of(command)
+    with contextlib.suppress(ImportError):
+        libcst = importlib.import_module("libcst")
+        some = sources[:: max(1, len(sources) // 60)]
+        share = sum(map(len, some)) / max(1, sum(map(len, sources)))
+        yield "libcst's parser", parse_seconds(some, libcst.parse_module) / share
+
+
+def cpu_of(command: list[str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def parse_seconds(sources: list[bytes], parse: Callable[[bytes], object]) -> float:
     started = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for source in sources:
-            with contextlib.suppress(SyntaxError):
-                ast.parse(source)
+            with contextlib.suppress(Exception):
+                parse(source)
     return time.process_time() - started
 
 
@@ -101,7 +134,7 @@ def run(tree: Path, *options: str) -> tuple[float, float, float]:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.perf_counter()
     command = [sys.executable, "-m", "jumar.cli.main", "analyze", str(tree), "--json", *options]
-    watched = [sys.executable, "-c", _WATCH, *command]
+    watched = [sys.executable, "-I", "-S", "-c", _WATCH, *command]
     done = subprocess.run(watched, stdout=subprocess.PIPE, check=True)
     wall = time.perf_counter() - started
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -18,6 +18,7 @@ from jumar.core.source import Source
 from jumar.migrate import project, walk
 from jumar.migrate import rule as rules
 from jumar.migrate.languages import python
+from jumar.migrate.look import Text
 from jumar.migrate.passes.torch import owners
 from jumar.migrate.passes.torch.styles import agnostic
 from jumar.migrate.pyfile import PyFile
@@ -92,7 +93,7 @@ def test_facts_tell_movers_from_other_methods(tmp_path: Path) -> None:
     file = tmp_path / "pkg" / "a.py"
     text = b"class A:\n    def cuda(self):\n        return self.to(1)\n\n    def is_cuda(self):\n        return 1\n"
     file.write_bytes(text)
-    facts = owners.prepare(walk.facts([tmp_path], [file.as_posix()]), [text])
+    facts = owners.prepare(walk.facts([tmp_path], [file.as_posix()]), [Text(file.as_posix(), text)])
     assert facts.own_movers == {"cuda"} and facts.own_methods == {"is_cuda"}
     assert facts.packages == {(tmp_path / "pkg").as_posix()}
 

@@ -167,6 +167,15 @@ def test_no_text_stops_the_readers(text: str) -> None:
     notebook.cells(data)
 
 
+def test_kernel_behind_launch_bounds_has_its_own_name() -> None:
+    data = b"""__global__ void one(int n) {}
+__global__ __launch_bounds__(kThreads) void two(int n) {}
+__global__ void __launch_bounds__(max(1, 2), 3)
+three(int n) {}
+"""
+    assert [item.name for item in native.items(data) if item.kind == "kernel"] == ["one", "two", "three"]
+
+
 def test_toml_agrees_with_the_standard_library() -> None:
     text = '[a]\nb = "cuda"  # note\nc.d = [1, "x", [true]]\n[[e]]\nf = { g = \'h\', "i j" = 2 }\n'
     text += 'k = """\nmany\nlines"""\n'

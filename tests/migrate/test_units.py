@@ -38,6 +38,12 @@ def test_a_device_changes_together_with_every_comparison() -> None:
     assert "place: npu" in after["config.yaml"]
 
 
+def test_a_choice_of_accelerator_changes_in_the_configuration_too() -> None:
+    after = texts(migrated("own_accelerator"))
+    assert 'if accelerator == "npu":' in after["trainer.py"]
+    assert "accelerator: npu" in after["config.yaml"]
+
+
 def needed(*names: str) -> list[str]:
     found = migrated(*(f"needs_others/{name}" for name in names)).findings()
     return [one.subject for one in found if one.id == "PT004"]

@@ -17,6 +17,7 @@ import sample
 from jumar import __version__
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, Level, State, Where
+from jumar.emulate.proof.result import Case, End, Missing, Outcome, Proof, Verdict
 from jumar.migrate.result import FileResult, ProjectResult
 from jumar.migrate.rule import Rule, Unit, all_rules
 from jumar.migrate.settings import Settings
@@ -259,3 +260,49 @@ def test_csv_tells_deletions_and_findings_without_a_place() -> None:
     tables = csv.render(ProjectResult("p", (FileResult("p/a.py", b"abcd", b"", (gone, nowhere)),), Settings()), RULES)
     assert tables["change_list.csv"].splitlines()[1] == "a.py,3,3,DELETE,gone"
     assert tables["unsupported_api.csv"].splitlines()[1] == "NA,NA,NA,PT102,no"
+
+
+def _proof() -> Proof:
+    ok = Outcome(End.OK, 1.5)
+    trace = ("Traceback (most recent call last):", "  <b>line</b>", "ValueError: no kernel")
+    failed = Outcome(End.FAILED, 2.0, "ValueError: no kernel for `<i>`", trace, ("shop/train.py", 12))
+    package = Outcome(End.PACKAGE, package="apex")
+    broken = [
+        Case(f"shop.old{number}", f"shop/old{number}.py", failed, failed, Verdict.BROKEN, "ImportError: gone")
+        for number in range(120)
+    ]
+    modules = (
+        Case("shop.train", "shop/train.py", ok, failed, Verdict.WORSE, is_changed=True),
+        Case("shop.data", "shop/data.py", ok, ok, Verdict.SAME, is_changed=True),
+        Case("shop.fast", "shop/fast.py", package, package, Verdict.PACKAGE, is_changed=True),
+        *broken,
+    )
+    tests = (
+        Case("tests/test_shop.py::test_buy", "tests/test_shop.py", ok, ok, Verdict.SAME),
+        Case("tests/test_shop.py::test_slow", "tests/test_shop.py", ok, ok, Verdict.UNKNOWN, "reached the time limit"),
+    )
+    missing = (Missing("apex", "", "it is made for CUDA", 1), Missing("yaml", "pyyaml", "", 2))
+    return Proof(modules, tests, missing, ("files larger than 20 MB that were not copied: 1",), 65.2, caged=False)
+
+
+def test_page_shows_what_running_the_project_showed() -> None:
+    page = html.render(sample.result(), RULES, _proof())
+    parsed = Parsed(page)
+    assert parsed.open == [] and "proof" in parsed.ids
+    assert "1 got worse; 2 of 3 changed modules could be compared, 2 tests (65 s)" in page
+    assert (
+        "no kernel for <code>&lt;i&gt;</code>" in page
+        and "&lt;b&gt;line&lt;/b&gt;" in page
+        and "shop/train.py:12" in page
+    )
+    assert "already broken before the migration: 120" in page and "… and 20 more" in page
+    assert "<code>pip install pyyaml</code>" in page and "it is made for CUDA" in page and "allows no sandbox" in page
+    assert "What running it showed" not in _page(sample.result())
+
+
+def test_page_of_a_good_proof_is_short() -> None:
+    ok = Outcome(End.OK, 1.5)
+    proof = Proof((Case("shop", "shop.py", ok, ok, Verdict.SAME, is_changed=True),), seconds=3)
+    page = html.render(sample.result(), RULES, proof)
+    assert "nothing got worse; 1 of 1 changed module could be compared (3 s)" in page
+    assert 'class="case' not in page and "To compare more" not in page

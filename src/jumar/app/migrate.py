@@ -204,7 +204,7 @@ def rules() -> list[tuple[str, str, str, str]]:
 
 def _project(request: MigrateRequest, progress: Progress | None) -> ProjectResult:
     """Read `jumar.toml`, run the rules over the paths or the text."""
-    from jumar.migrate import config, noise, project
+    from jumar.migrate import config, project
 
     if request.text is None:
         if not request.paths:
@@ -218,8 +218,7 @@ def _project(request: MigrateRequest, progress: Progress | None) -> ProjectResul
         return _text(request.text, request.text_name, settings)
     jobs = request.jobs or found.values.get("jobs")
     paths = [Path(path) for path in request.paths]
-    result = project.migrate(paths, settings, jobs=jobs, cache=request.cache, progress=progress)
-    return replace(result, files=tuple(map(noise.quiet, result.files)))
+    return project.migrate(paths, settings, jobs=jobs, cache=request.cache, progress=progress)
 
 
 def _text(raw: bytes, name: str, settings: Settings) -> ProjectResult:
@@ -228,7 +227,7 @@ def _text(raw: bytes, name: str, settings: Settings) -> ProjectResult:
 
     if languages.classify(name, raw[:200]) is None:
         raise UserError(f"no language known for `{name}`", "give a name such as `--stdin-name train.sh`")
-    result = project.without_skipped(project.migrate_bytes(name, raw, settings), settings)
+    result = project.without_skipped(project.migrate_bytes(name, raw, settings, quiet=True), settings)
     assert result is not None
     return ProjectResult(".", (result,), settings, 1, raw.count(b"\n"))
 

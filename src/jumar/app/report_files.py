@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jumar.core.finding import Finding
+    from jumar.emulate.proof.result import Proof
     from jumar.migrate.result import ProjectResult
 
 
-def of_project(result: ProjectResult, *, sarif: Path | None, html: Path | None, csv: Path | None) -> dict[Path, bytes]:
-    """The files that were asked for, by path; `csv` is a folder."""
+def of_project(
+    result: ProjectResult, *, sarif: Path | None, html: Path | None, csv: Path | None, proof: Proof | None = None
+) -> dict[Path, bytes]:
+    """The files that were asked for, by path; `csv` is a folder, `proof` is what running the project showed."""
     if sarif is html is csv is None:
         return {}
     from jumar.migrate.rule import all_rules
@@ -31,7 +34,7 @@ def of_project(result: ProjectResult, *, sarif: Path | None, html: Path | None, 
     if html is not None:
         from jumar.report import html as page
 
-        found[html] = page.render(result, rules).encode()
+        found[html] = page.render(result, rules, proof).encode()
     return found
 
 

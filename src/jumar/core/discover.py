@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import fnmatch
 import importlib
+import os
 import pkgutil
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import ModuleType
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from jumar.core.compat import entry_points
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Unit = TypeVar("Unit")
 
@@ -32,6 +38,25 @@ def modules(package: str) -> tuple[ModuleType, ...]:
     parent = importlib.import_module(package)
     names = sorted(info.name for info in pkgutil.iter_modules(parent.__path__) if not info.name.startswith("_"))
     return tuple(importlib.import_module(f"{package}.{name}") for name in names)
+
+
+def plugins(group: str) -> list[EntryPoint]:
+    """What installed packages offer under this name; a quick look tells when there is nothing to load."""
+    return entry_points(group) if any(_may_offer(place or ".", group.encode()) for place in sys.path) else []
+
+
+def _may_offer(place: str, group: bytes) -> bool:
+    if not os.path.isdir(place):
+        return os.path.exists(place)
+    for name in os.listdir(place) if os.access(place, os.R_OK) else ():
+        if name.endswith((".dist-info", ".egg-info", "EGG-INFO")):
+            try:
+                with open(os.path.join(place, name, "entry_points.txt"), "rb") as file:
+                    if group in file.read():
+                        return True
+            except OSError:
+                continue
+    return False
 
 
 def units(package: str, declaration: str) -> list[ModuleType]:

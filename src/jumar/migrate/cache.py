@@ -1,4 +1,4 @@
-"""Results of files that have not changed, by content hash, in one small database per user.
+"""Results of files that have not changed, and what looks at them told, by content, in one small database per user.
 
 The cache may be deleted at any time. Whatever goes wrong with it (a full disk, a locked or broken file) makes a run
 slower, never wrong.
@@ -13,17 +13,21 @@ import json
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from jumar.core.edit import Edit
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Level, Safety, State, Where
+from jumar.migrate.look import Text
 from jumar.migrate.result import FileResult
 from jumar.migrate.settings import Settings
 from jumar.runtime import home
 
 MAX_ROWS = 50_000
+BATCH = 500
+"""So many rows are asked for at once."""
 
 
 def folder() -> Path:
@@ -32,10 +36,16 @@ def folder() -> Path:
 
 
 class Cache:
-    """Looks results up and keeps new ones; `close` writes them."""
+    """Looks up what is known and keeps what is new; `close` writes it.
 
-    def __init__(self, settings: Settings) -> None:
-        self._salt = _salt(settings)
+    What looks told depends on a text alone. A result depends on the settings too, and those on what all looks told.
+    """
+
+    def __init__(self) -> None:
+        self._code = _code()
+        self._salt = b""
+        self._content: dict[str, bytes] = {}
+        self._told: list[tuple[bytes, str]] = []
         self._new: list[tuple[bytes, str, bytes | None]] = []
         self._db: sqlite3.Connection | None = None
         with contextlib.suppress(sqlite3.Error, OSError, UserError):
@@ -44,35 +54,61 @@ class Cache:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=OFF")
             self._db.execute("CREATE TABLE IF NOT EXISTS result (key BLOB PRIMARY KEY, said TEXT, after BLOB)")
+            self._db.execute("CREATE TABLE IF NOT EXISTS look (key BLOB PRIMARY KEY, told TEXT)")
 
-    def key(self, path: str, raw: bytes) -> bytes:
-        digest = hashlib.blake2b(raw, digest_size=16, key=self._salt)
-        digest.update(b"\0" + path.encode("utf-8", "surrogateescape"))
+    def recall(self, texts: Sequence[Text]) -> None:
+        """Tell the texts what earlier looks at them told."""
+        for text in texts:
+            digest = hashlib.blake2b(text.raw, digest_size=16, key=self._code)
+            digest.update(os.path.splitext(text.path)[1].encode("utf-8", "surrogateescape"))
+            self._content[text.path] = digest.digest()
+        known = dict(self._rows("SELECT key, told FROM look WHERE key IN", [*self._content.values()]))
+        for text in texts:
+            with contextlib.suppress(ValueError, TypeError, KeyError):
+                text.told = dict(json.loads(known[self._content[text.path]]))
+
+    def use(self, settings: Settings, texts: Sequence[Text]) -> None:
+        """Results from here on are those for these settings; what the texts have told by now is kept."""
+        self._salt = _salt(settings, self._code)
+        self._told = [(self._content[text.path], json.dumps(text.told)) for text in texts if text.is_new]
+
+    def results(self, texts: Sequence[Text]) -> dict[str, FileResult]:
+        """The known results by path."""
+        keys = {self._key(text): text for text in texts}
+        found: dict[str, FileResult] = {}
+        for key, said, after in self._rows("SELECT key, said, after FROM result WHERE key IN", list(keys)):
+            text = keys[key]
+            with contextlib.suppress(ValueError, TypeError, KeyError):
+                found[text.path] = _decode(text.path, text.raw, said, after)
+        return found
+
+    def put(self, text: Text, result: FileResult) -> None:
+        self._new.append((self._key(text), _encode(result), result.after if result.changed else None))
+
+    def _key(self, text: Text) -> bytes:
+        digest = hashlib.blake2b(self._content[text.path], digest_size=16, key=self._salt)
+        digest.update(text.path.encode("utf-8", "surrogateescape"))
         return digest.digest()
 
-    def get(self, key: bytes, path: str, raw: bytes) -> FileResult | None:
-        if self._db is None:
-            return None
-        try:
-            row = self._db.execute("SELECT said, after FROM result WHERE key = ?", (key,)).fetchone()
-            return _decode(path, raw, *row) if row else None
-        except (sqlite3.Error, ValueError, TypeError, KeyError):
-            return None
-
-    def put(self, key: bytes, result: FileResult) -> None:
-        self._new.append((key, _encode(result), result.after if result.changed else None))
+    def _rows(self, select: str, keys: Sequence[bytes]) -> Iterator[Any]:
+        with contextlib.suppress(sqlite3.Error):
+            for start in range(0, len(keys), BATCH) if self._db is not None else ():
+                some = keys[start : start + BATCH]
+                assert self._db is not None
+                yield from self._db.execute(f"{select} ({','.join('?' * len(some))})", some)
 
     def close(self) -> None:
         if self._db is None:
             return
         with contextlib.suppress(sqlite3.Error):
-            if self._new:
+            if self._new or self._told:
                 self._db.execute("BEGIN")
                 self._db.executemany("INSERT OR REPLACE INTO result VALUES (?, ?, ?)", self._new)
-                self._db.execute(
-                    "DELETE FROM result WHERE rowid <= (SELECT max(rowid) - ? FROM result)",
-                    (MAX_ROWS,),
-                )
+                self._db.executemany("INSERT OR REPLACE INTO look VALUES (?, ?)", self._told)
+                for table in ("result", "look"):
+                    self._db.execute(
+                        f"DELETE FROM {table} WHERE rowid <= (SELECT max(rowid) - ? FROM {table})", (MAX_ROWS,)
+                    )
                 self._db.execute("COMMIT")
             self._db.close()
 
@@ -136,26 +172,26 @@ def _finding(
     )
 
 
-def _salt(settings: Settings) -> bytes:
-    """Changes with the settings, the Python version and every change to Jumar itself."""
-    digest = hashlib.blake2b(digest_size=32)
+def _salt(settings: Settings, code: bytes) -> bytes:
+    """Changes with the settings and whatever the code's own hash changes with."""
+    digest = hashlib.blake2b(code, digest_size=32)
     # Sets come in another order in every process, so the text of the settings itself would never be the same.
-    wishes = json.dumps(dataclasses.asdict(settings), default=sorted, sort_keys=True)
-    digest.update(f"{sys.version_info[:3]} {wishes}".encode())
-    for part in _code():
-        digest.update(part.encode())
+    digest.update(json.dumps(dataclasses.asdict(settings), default=sorted, sort_keys=True).encode())
     for path in settings.rule_paths:
         with contextlib.suppress(OSError):
             digest.update(Path(path).read_bytes())
     return digest.digest()
 
 
-def _code() -> Iterator[str]:
+def _code() -> bytes:
+    """Changes with the Python version and every change to Jumar itself."""
     top = Path(__file__).parents[1]
+    digest = hashlib.blake2b(str(sys.version_info[:3]).encode(), digest_size=32)
     for part in ("core", "data", "tables", "migrate"):
         for place, folders, names in os.walk(top / part):
             folders.sort()
             for name in sorted(names):
                 if not name.endswith(".pyc"):
                     info = os.stat(os.path.join(place, name))
-                    yield f"{name} {info.st_size} {info.st_mtime_ns}\n"
+                    digest.update(f"{name} {info.st_size} {info.st_mtime_ns}\n".encode())
+    return digest.digest()

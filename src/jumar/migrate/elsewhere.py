@@ -15,11 +15,12 @@ from typing import NamedTuple, Optional
 from jumar.core.finding import Finding, State
 from jumar.core.source import Source, UnreadableError
 from jumar.migrate.document import Document
+from jumar.migrate.look import Text
 from jumar.migrate.pyfile import UNPARSABLE, parse
 from jumar.migrate.result import FileResult
 from jumar.migrate.rule import ELSEWHERE
 from jumar.migrate.settings import Settings
-from jumar.migrate.walk import Text, texts_at
+from jumar.migrate.walk import texts_at
 
 MAX_FILES = 200
 CONFIGS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini")

@@ -160,7 +160,7 @@ def python_findings(piece: Piece, outer: Source, settings: Settings) -> list[Fin
     if not active:
         return []
     inner = Source(outer.path, piece.text)
-    findings, _ = python.round_of_rules(inner, settings, active)
+    findings = python.round_of_rules(inner, settings, active).findings
     if any(finding.id == NOT_PYTHON.id for finding in findings):
         return None
     return [lift(finding, inner, outer, piece) for finding in findings]

@@ -9,17 +9,21 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import NamedTuple
 
 from jumar.core.edit import Claims, Edit, apply, map_back, ordered
 from jumar.core.finding import Finding, Level, Safety, State
 from jumar.core.source import Source
 from jumar.migrate import suppress
+from jumar.migrate.names import Index
 from jumar.migrate.rule import NewFile, Unit
 from jumar.migrate.settings import Settings
 
 MAX_ROUNDS = 8
 _WORD = re.compile(rb"\w+")
+_SMALL = bytes(code if _WORD.match(bytes([code])) else 32 for code in bytes(range(256)).lower())
+"""Turns letters into small ones and what is no part of a word into spaces."""
 
 
 class Round(NamedTuple):
@@ -27,6 +31,8 @@ class Round(NamedTuple):
 
     findings: list[Finding]
     chosen: list[Finding]
+    syntax: Index | None = None
+    """The syntax of a Python text."""
 
 
 class Outcome(NamedTuple):
@@ -37,30 +43,50 @@ class Outcome(NamedTuple):
     """Further files that the result needs."""
     history: tuple[list[Edit], ...] = ()
     """The edits that were made, round by round."""
+    syntax: Index | None = None
+    """The syntax of a Python text as the user wrote it."""
 
 
 def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]:
     """The rules that were asked for and can have something to say about this text."""
-    lowered = data.lower()
-    words: set[bytes] = set()
-    seen: dict[bytes, bool] = {}
-    active = []
-    for unit in found:
-        name = unit.chosen_as
-        if (settings.only and name not in settings.only) or name in settings.skip:
-            continue
-        if unit.words:
-            words = words or set(_WORD.findall(lowered))
-            if not unit.words.isdisjoint(words):
-                active.append(unit)
-                continue
-        for word in unit.keywords:
-            if word not in seen:
-                seen[word] = word in lowered
-            if seen[word]:
-                active.append(unit)
-                break
-    return active
+    chosen = settings.only or settings.skip
+    asked = [unit for unit in found if _is_asked(unit, settings)] if chosen else list(found)
+    if not asked:
+        return []
+    words = set(data.translate(_SMALL).split())
+    holds = _finder(data, b" ".join(words))
+    return [
+        unit
+        for unit in asked
+        if (not unit.words.isdisjoint(words) or any(map(holds, unit.keywords)))
+        and (not unit.beside or any(map(holds, unit.beside)))
+    ]
+
+
+def _is_asked(unit: Unit, settings: Settings) -> bool:
+    name = unit.chosen_as
+    return name not in settings.skip and (not settings.only or name in settings.only)
+
+
+def _finder(data: bytes, words: bytes) -> Callable[[bytes], bool]:
+    """Tells whether a text holds a keyword: the text itself, which is long, is searched only when its words do."""
+    lowered = cache(data.lower)
+
+    @cache
+    def holds(keyword: bytes) -> bool:
+        parts = _parts(keyword)
+        if not parts:
+            return keyword in words
+        return all(part in words for part in parts) and keyword in lowered()
+
+    return holds
+
+
+@cache
+def _parts(keyword: bytes) -> tuple[bytes, ...]:
+    """The words of a keyword that is more than one word."""
+    parts = tuple(_WORD.findall(keyword))
+    return () if parts == (keyword,) else parts or (b"",)
 
 
 def settled(source: Source, findings: Iterable[Finding], settings: Settings) -> Round:
@@ -85,10 +111,11 @@ def until_stable(source: Source, *runners: Callable[[Source], Round], rounds: in
     """
     findings: list[Finding] = []
     history: list[list[Edit]] = []
-    current = source
+    current, index = source, None
     for run_round in runners:
         for turn in range(rounds):
-            found, chosen = run_round(current)
+            found, chosen, tree = run_round(current)
+            index = tree if current is source and index is None else index
             made = {id(finding) for finding in chosen}
             if turn:
                 found = [finding for finding in found if id(finding) in made]
@@ -102,7 +129,7 @@ def until_stable(source: Source, *runners: Callable[[Source], Round], rounds: in
                 finding.edits and finding.state is State.REWRITTEN and id(finding) not in made for finding in found
             ):
                 break
-    return Outcome(distinct(findings), current.data, (), tuple(history))
+    return Outcome(distinct(findings), current.data, (), tuple(history), index)
 
 
 def with_data(source: Source, data: bytes) -> Source:

@@ -7,7 +7,7 @@ name for one (`accel = torch.cuda`). Anything else (a parameter, a loop variable
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jumar.core.compat import MatchAs, MatchMapping, MatchSingleton, MatchStar
 
@@ -76,39 +76,58 @@ class Index:
         self.module = Scope(tree, None)
         self.imports: list[ast.Import | ast.ImportFrom] = []
         self.classes: list[ast.ClassDef] = []
+        self.known: set[str] = set()
+        """Names that somewhere in the file stand for an import, or for another name: all others resolve to nothing."""
         self._resolved: dict[tuple[int, str], str | None] = {}
         self._walk(tree)
 
     def _walk(self, tree: ast.Module) -> None:
-        parent, nodes, own_scope = self.parent, self.nodes, self.scope
-        stack: list[tuple[ast.AST, Scope]] = [(tree, self.module)]
+        """Each node before its children, in the order of the text; a scope on the stack is that of what follows it."""
+        parent, own_scope, scope = self.parent, self.scope, self.module
+        plans = {kind: (self.nodes.get(kind), _BINDERS.get(kind), _CHILDREN[kind]) for kind in _CHILDREN}
+        name_type, store, enters = ast.Name, ast.Store, _INNER
+        stack: list[Any] = [tree]
+        push, pop = stack.append, stack.pop
         while stack:
-            node, scope = stack.pop()
+            node = pop()
             kind = type(node)
-            if kind in nodes:
-                nodes[kind].append(node)
-            binder = _BINDERS.get(kind)
+            if kind is Scope:
+                scope = node
+                continue
+            wanted, binder, fields = plans[kind]
+            if wanted is not None:
+                wanted.append(node)
             if binder is not None:
                 own_scope[node] = scope
-                binder(self, node, scope)
-            inner = scope
-            split = _INNER.get(kind)
-            if split is not None:
-                inner = Scope(node, scope)
-                own_scope[node] = inner if kind in _COMPREHENSION_TYPES else scope
-                if kind in _FUNCTION_TYPES:
-                    _bind_arguments(inner, node.args)  # type: ignore[attr-defined]
-            children: list[tuple[ast.AST, Scope]] = []
-            for field in _CHILDREN[kind]:
+                if kind is not name_type or type(node.ctx) is store:
+                    binder(self, node, scope)
+            if kind in enters:
+                self._enter(node, scope, stack)
+                continue
+            for field in fields:
                 value = getattr(node, field, None)
-                if value is None:
-                    continue
-                where = inner if split is None or field in split else scope
-                for child in value if isinstance(value, list) else (value,):
-                    if child is not None:
-                        parent[child] = node
-                        children.append((child, where))
+                if type(value) is list:
+                    for child in reversed(value):
+                        if child is not None:
+                            parent[child] = node
+                            push(child)
+                elif value is not None:
+                    parent[value] = node
+                    push(value)
+
+    def _enter(self, node: ast.AST, scope: Scope, stack: list[Any]) -> None:
+        """Put the children of a node with a scope of its own on the stack, each part behind the scope it is in."""
+        inner = Scope(node, scope)
+        self.scope[node] = inner if isinstance(node, COMPREHENSIONS) else scope
+        if isinstance(node, FUNCTIONS):
+            _bind_arguments(inner, node.args)
+        stack.append(scope)
+        for field in _CHILDREN[type(node)]:
+            value = getattr(node, field, None)
+            children = [child for child in (value if isinstance(value, list) else (value,)) if child is not None]
+            self.parent.update(dict.fromkeys(children, node))
             stack.extend(reversed(children))
+            stack.append(inner if field in _INNER[type(node)] else scope)
 
     def function_scope(self, node: ast.AST) -> ast.AST | None:
         """The innermost function, class or module node around `node`."""
@@ -155,7 +174,7 @@ class Index:
         while isinstance(node, ast.Attribute):
             attrs.append(node.attr)
             node = node.value
-        if not isinstance(node, ast.Name):
+        if not isinstance(node, ast.Name) or node.id not in self.known:
             return None
         base = self.resolve(node.id, self.scope[node])
         if base is None:
@@ -165,8 +184,6 @@ class Index:
 
 def _bind_name(index: Index, node: ast.AST, scope: Scope) -> None:
     assert isinstance(node, ast.Name)
-    if not isinstance(node.ctx, ast.Store):
-        return
     up = index.parent.get(node)
     value = None
     if (isinstance(up, ast.Assign) and len(up.targets) == 1 and up.targets[0] is node) or (
@@ -175,6 +192,8 @@ def _bind_name(index: Index, node: ast.AST, scope: Scope) -> None:
         value = up.value
         if isinstance(up, ast.AnnAssign) and value is None:
             return
+    if isinstance(value, (ast.Name, ast.Attribute)):
+        index.known.add(node.id)
     owner = scope
     if isinstance(up, ast.NamedExpr):
         while isinstance(owner.node, COMPREHENSIONS) and owner.parent is not None:
@@ -195,6 +214,7 @@ def _bind_import(index: Index, node: ast.AST, scope: Scope) -> None:
     assert isinstance(node, ast.Import)
     index.imports.append(node)
     for alias in node.names:
+        index.known.add(alias.asname or alias.name.split(".")[0])
         if alias.asname:
             _owner(scope, alias.asname).bind(alias.asname, alias.name, None, node)
         else:
@@ -208,6 +228,7 @@ def _bind_import_from(index: Index, node: ast.AST, scope: Scope) -> None:
     module = "." * node.level + (node.module or "")
     for alias in node.names:
         name = alias.asname or alias.name
+        index.known.add(name)
         _owner(scope, name).bind(
             name, f"{module}.{alias.name}" if module.strip(".") else f"{module}{alias.name}", None, node
         )
@@ -258,8 +279,6 @@ _BINDERS = {
     ast.Global: _declare,
     ast.Nonlocal: _declare,
 }
-_FUNCTION_TYPES = frozenset(FUNCTIONS)
-_COMPREHENSION_TYPES = frozenset(COMPREHENSIONS)
 # Fields that are evaluated inside the new scope; the others (decorators, defaults, bases) belong outside.
 _INNER: dict[type[ast.AST], tuple[str, ...]] = {
     ast.FunctionDef: ("body",),
@@ -273,8 +292,9 @@ _NOT_CHILDREN = {"ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment"
 _NOT_CHILDREN |= {"name", "asname", "rest", "kwd_attrs", "conversion", "simple"}
 _LEAVES = (ast.Constant, MatchSingleton, ast.Global, ast.Nonlocal, ast.alias, ast.TypeIgnore)
 
+# The last field comes first: that is the order in which they go on a stack.
 _CHILDREN: dict[type[ast.AST], tuple[str, ...]] = {
-    kind: () if issubclass(kind, _LEAVES) else tuple(field for field in kind._fields if field not in _NOT_CHILDREN)
+    kind: () if issubclass(kind, _LEAVES) else tuple(f for f in reversed(kind._fields) if f not in _NOT_CHILDREN)
     for kind in vars(ast).values()
     if isinstance(kind, type) and issubclass(kind, ast.AST)
 }

@@ -9,20 +9,19 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from jumar.core.compat import zip
 from jumar.core.errors import UserError
-from jumar.core.finding import Finding, Level, Where
+from jumar.core.finding import Finding, Level
 from jumar.core.source import Source, UnreadableError
-from jumar.migrate import elsewhere, languages, walk
-from jumar.migrate.cache import Cache
+from jumar.migrate import elsewhere, languages, noise, walk
+from jumar.migrate.cache import BATCH, Cache
 from jumar.migrate.document import about_file
+from jumar.migrate.look import Text
 from jumar.migrate.result import FileResult, ProjectResult
 from jumar.migrate.rule import ELSEWHERE, FAILED, UNREADABLE, passes
 from jumar.migrate.settings import Settings
-from jumar.migrate.walk import Text
 from jumar.runtime import variables
 
 POOL_FROM = 100
@@ -45,10 +44,14 @@ def migrate(
     started = time.perf_counter()
     texts = list(walk.texts(paths))
     count, lines = len(texts), sum(text.raw.count(b"\n") for text in texts)
+    store = Cache() if cache else None
+    if store is not None:
+        store.recall(texts)
     settings = _with_facts(paths, texts, settings)
-    supported = _supported(texts)
+    supported = tuple(where for one in passes() for where in one.supported(texts))
     beside = _beside(paths, texts, settings)
-    store = Cache(settings) if cache else None
+    if store is not None:
+        store.use(settings, texts)
     results: list[FileResult] = []
     with _without_collector():
         for done, result in enumerate(_results(texts, settings, store, jobs or os.cpu_count() or 1)):
@@ -66,8 +69,11 @@ def migrate(
     return ProjectResult(walk.root(paths), tuple(results), settings, count, lines, seconds, supports_ascend=supported)
 
 
-def migrate_bytes(name: str, raw: bytes, settings: Settings) -> FileResult | None:
-    """The result for one file's content, or None when Jumar has nothing to do with files of its kind."""
+def migrate_bytes(name: str, raw: bytes, settings: Settings, *, quiet: bool = False) -> FileResult | None:
+    """The result for one file's content, or None when Jumar has nothing to do with files of its kind.
+
+    With `quiet`, what tells nobody anything is benign, as it is in reports.
+    """
     language = languages.classify(name, raw[: walk.HEAD])
     if language is None:
         return None
@@ -82,7 +88,8 @@ def migrate_bytes(name: str, raw: bytes, settings: Settings) -> FileResult | Non
         after = source.encode(outcome.data) if outcome.data != source.data else raw
     except UnicodeEncodeError:
         return FileResult(name, raw, raw, (_left_out(name, f"the new text does not fit into `{source.encoding}`"),))
-    return FileResult(name, raw, after, tuple(outcome.findings), outcome.extra)
+    result = FileResult(name, raw, after, tuple(outcome.findings), outcome.extra)
+    return noise.quiet(result, outcome.syntax) if quiet else result
 
 
 def without_skipped(result: FileResult | None, settings: Settings) -> FileResult | None:
@@ -106,15 +113,9 @@ def _without_collector() -> Iterator[None]:
 
 def _with_facts(paths: Sequence[Path], texts: Sequence[Text], settings: Settings) -> Settings:
     facts = walk.facts(paths, [text.path for text in texts])
-    known = [(text.path, text.raw) for text in texts]
     for one in passes():
-        facts = one.prepare(facts, known)
+        facts = one.prepare(facts, texts)
     return dataclasses.replace(settings, facts=facts)
-
-
-def _supported(texts: Sequence[Text]) -> tuple[Where, ...]:
-    known = [(text.path, text.raw) for text in texts]
-    return tuple(where for one in passes() for where in one.supported(known))
 
 
 def _beside(paths: Sequence[Path], texts: Sequence[Text], settings: Settings) -> dict[str, list[Finding]]:
@@ -132,20 +133,14 @@ def _beside(paths: Sequence[Path], texts: Sequence[Text], settings: Settings) ->
 def _results(texts: list[Text], settings: Settings, store: Cache | None, jobs: int) -> Iterator[FileResult | None]:
     """The result of every file, those from the cache first; a text is let go when nothing wants it any more."""
     todo: list[Text] = []
-    keys: dict[str, bytes] = {}
-    texts.reverse()
     while texts:
-        text = texts.pop()
-        if store is not None and not text.problem:
-            keys[text.path] = store.key(text.path, text.raw)
-            known = store.get(keys[text.path], text.path, text.raw)
-            if known is not None:
-                yield known
-                continue
-        todo.append(text)
+        some, texts[:BATCH] = texts[:BATCH], []
+        known = store.results([text for text in some if not text.problem]) if store is not None else {}
+        yield from known.values()
+        todo += [text for text in some if text.path not in known]
     for text, result in _fresh(todo, settings, jobs):
-        if store is not None and result is not None and text.path in keys:
-            store.put(keys[text.path], result)
+        if store is not None and result is not None and not text.problem:
+            store.put(text, result)
         yield result
 
 
@@ -155,6 +150,8 @@ def _fresh(todo: list[Text], settings: Settings, jobs: int) -> Iterator[tuple[Te
         for text in todo:
             yield text, _one(text, settings)
         return
+    from concurrent.futures import ProcessPoolExecutor
+
     with ProcessPoolExecutor(jobs, initializer=_leave_interrupts) as pool:
         try:
             with _interrupts_later():
@@ -193,7 +190,7 @@ def _one(text: Text, settings: Settings) -> FileResult | None:
     if text.problem:
         return FileResult(text.path, b"", b"", (_left_out(text.path, text.problem),))
     try:
-        return migrate_bytes(text.path, text.raw, settings)
+        return migrate_bytes(text.path, text.raw, settings, quiet=True)
     except UserError:
         raise
     except Exception as error:

@@ -29,10 +29,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jumar.core import discover
-from jumar.core.compat import dataclass, entry_points
+from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Safety, Where
 from jumar.core.source import Source
+from jumar.migrate.look import Text
 from jumar.migrate.settings import Facts, Settings
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Rule:
     """The safety of the edits this rule makes; single findings may be stricter."""
     last: bool = False
     """Runs on what all other rules have written."""
+    beside: tuple[str, ...] = ()
+    """Lower-case words, one of which the file must hold as well."""
 
 
 NOT_PYTHON = Rule("PT001", "not-python", "a Python file that cannot be parsed", ())
@@ -119,8 +122,8 @@ class Pass:
     imports: Imports | None = None
     settle: Callable[[PyFile, list[Finding]], list[Finding]] = lambda file, found: found
     """What its rules said about a Python file, once it is decided what stays together."""
-    prepare: Callable[[Facts, Sequence[tuple[str, bytes]]], Facts] = lambda facts, texts: facts
-    """What it must know of the whole project, from the paths and texts of all files."""
+    prepare: Callable[[Facts, Sequence[Text]], Facts] = lambda facts, texts: facts
+    """What it must know of the whole project, from looks at all its files."""
     wrote: Callable[[Source], bool] = lambda source: False
     """Is this a file that the pass itself put into the project? Such a file is left alone."""
     files: Callable[[After], tuple[NewFile, ...]] = lambda after: ()
@@ -129,8 +132,8 @@ class Pass:
     """The first word in a text of another language that makes it worth a closer look."""
     more: Callable[[str], tuple[Unit, ...]] = lambda language: ()
     """Rules for a language that lie elsewhere, each with its own folder of pages."""
-    supported: Callable[[Sequence[tuple[str, bytes]]], tuple[Where, ...]] = lambda texts: ()
-    """Places that show that the project already supports NPUs, from the paths and texts of all files."""
+    supported: Callable[[Sequence[Text]], tuple[Where, ...]] = lambda texts: ()
+    """Places that show that the project already supports NPUs, from looks at all its files."""
 
 
 NO_PASS = Pass("")
@@ -146,6 +149,7 @@ class Unit:
     visitors: dict[str, Visitor] = field(default_factory=dict)
     keywords: tuple[bytes, ...] = ()
     words: frozenset[bytes] = frozenset()
+    beside: tuple[bytes, ...] = ()
     owner: Pass = NO_PASS
 
     @property
@@ -213,7 +217,7 @@ def _units(one: Pass, language: str, extra: tuple[str, ...]) -> tuple[Unit, ...]
     if importlib.util.find_spec(package) is not None:
         modules += discover.modules(package)
     if one.takes_plugins and language == "python":
-        modules += [point.load() for point in entry_points("jumar.rules")]
+        modules += [point.load() for point in discover.plugins("jumar.rules")]
         modules += [_load(path) for path in extra]
     own = (unit_of(module, one.area or language, one) for module in modules if hasattr(module, "RULE"))
     return (*own, *(dataclasses.replace(unit, owner=one) for unit in one.more(language)))
@@ -228,7 +232,8 @@ def unit_of(module: ModuleType, family: str, owner: Pass = NO_PASS) -> Unit:
     if hasattr(module, "finish"):
         visitors["finish"] = module.finish
     words = frozenset(word.encode() for word in rule.words)
-    return Unit(rule, family, visitors, tuple(word.encode() for word in rule.keywords), words, owner)
+    keywords, beside = (tuple(word.encode() for word in found) for found in (rule.keywords, rule.beside))
+    return Unit(rule, family, visitors, keywords, words, beside, owner)
 
 
 def _load(path: str) -> ModuleType:

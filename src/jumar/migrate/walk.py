@@ -6,11 +6,12 @@ import errno
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, overload
+from typing import overload
 
 from jumar.core import read
 from jumar.core.errors import UserError, meaning
 from jumar.migrate import languages
+from jumar.migrate.look import Text
 from jumar.migrate.settings import Facts
 
 HEAD = 200
@@ -21,15 +22,6 @@ SKIPPED_FOLDERS = {
     ".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "node_modules", ".tox", ".nox", ".eggs",
     ".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints",
 }  # fmt: skip
-
-
-class Text(NamedTuple):
-    """A file that a language claims, read once for everything that follows."""
-
-    path: str
-    raw: bytes
-    problem: str = ""
-    """Why it is left out: then `raw` is empty."""
 
 
 def texts(paths: Iterable[Path]) -> Iterator[Text]:

@@ -18,11 +18,13 @@ from jumar import __version__
 from jumar.core.compat import dataclass, zip
 from jumar.core.diff import Hunk, hunks
 from jumar.core.finding import Finding, State
+from jumar.report import proof as proofs
 from jumar.report.text import count
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from jumar.emulate.proof.result import Proof
     from jumar.migrate.result import FileResult, ProjectResult
     from jumar.migrate.rule import Unit
 
@@ -99,8 +101,8 @@ def environment() -> Environment:
     return made
 
 
-def render(result: ProjectResult, rules: Mapping[str, Unit]) -> str:
-    """The whole page as text."""
+def render(result: ProjectResult, rules: Mapping[str, Unit], proof: Proof | None = None) -> str:
+    """The whole page as text; `proof` is what running the project showed."""
     views, cut = _views(result)
     states = result.states()
     return (
@@ -117,6 +119,7 @@ def render(result: ProjectResult, rules: Mapping[str, Unit]) -> str:
             rules=_rules(result.findings(), rules),
             unfolded=sum(len(view.rows) for view in views) <= OPEN_ROWS,
             version=__version__,
+            proof=proofs.view(proof) if proof is not None else None,
         )
     )
 

@@ -42,6 +42,9 @@ _MOST = 10
 _TRACE = 4
 _LONGEST = 240
 """Characters of a reason."""
+_ON_PAGE = 100
+"""Cases of one verdict in the HTML report."""
+_WATCHED = "the system allows no sandbox; network and writes were only watched from inside"
 _TITLES = {
     Verdict.WORSE: "worse than before",
     Verdict.BROKEN: "already broken before the migration",
@@ -70,7 +73,7 @@ def lines(proof: Proof, *, show_all: bool = False) -> Iterator[str]:
     for note in proof.notes:
         yield f"  note: {note}"
     if not proof.caged:
-        yield "  note: the system allows no sandbox; network and writes were only watched from inside"
+        yield f"  note: {_WATCHED}"
 
 
 def verdict(proof: Proof) -> str:
@@ -84,6 +87,41 @@ def verdict(proof: Proof) -> str:
     if proof.verdict is Verdict.UNKNOWN:
         return f"proof: cannot tell; nothing got worse, but only {how} ({proof.seconds:.0f} s)"
     return f"proof: nothing got worse; {how} ({proof.seconds:.0f} s)"
+
+
+def view(proof: Proof) -> dict[str, Any]:
+    """What the HTML report shows of it."""
+    sides = {"modules": proof.modules, "tests": proof.tests}
+    found = {what: counts(cases) for what, cases in sides.items() if cases}
+    return {
+        "verdict": verdict(proof).removeprefix("proof: "),
+        "key": {Verdict.SAME: "rewritten", Verdict.WORSE: "unsupported"}.get(proof.verdict, "hand"),
+        "sides": list(found),
+        "rows": [(kind.value, numbers) for kind in Verdict if any(numbers := [one[kind] for one in found.values()])],
+        "groups": [group for kind in _TITLES if (group := _group(proof, kind))],
+        "missing": [_missing(one).strip() for one in proof.missing],
+        "install": " ".join(one.pip for one in proof.missing if one.pip and not one.note),
+        "notes": [*proof.notes, *([] if proof.caged else [_WATCHED])],
+    }
+
+
+def _group(proof: Proof, kind: Verdict) -> dict[str, Any] | None:
+    """The cases of one verdict; only as many as a page can bear."""
+    cases = [case for case in proof.cases if case.verdict is kind]
+    is_worse = kind is Verdict.WORSE
+    shown = [
+        {
+            "name": case.name,
+            "at": f"{case.after.site[0]}:{case.after.site[1]}" if is_worse and case.after.site else case.path,
+            "said": (case.after.error or case.after.end.value if is_worse else case.reason or case.before.error)[
+                :_LONGEST
+            ],
+            "trace": "\n".join(case.after.trace) if is_worse else "",
+        }
+        for case in cases[:_ON_PAGE]
+    ]
+    title = f"{_TITLES[kind]}: {len(cases):,}"
+    return {"title": title, "is_worse": is_worse, "cases": shown, "more": len(cases) - len(shown)} if cases else None
 
 
 def offer(paths: Sequence[str]) -> str:

@@ -7,14 +7,14 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jumar.core.compat import tomllib
+from jumar.core import tables
 
 
 @cache
 def table(name: str) -> dict[str, Any]:
     """The parsed content of `data/<name>`, a `.toml` kept by hand or a `.json` written by a tool."""
     raw = files("jumar.data").joinpath(name).read_bytes()
-    loaded: dict[str, Any] = json.loads(raw) if name.endswith(".json") else tomllib.loads(raw.decode())
+    loaded: dict[str, Any] = json.loads(raw) if name.endswith(".json") else tables.loads(raw)
     return loaded
 
 

@@ -24,9 +24,13 @@ from jumar.migrate.textfile import TextFile, visit
 
 
 def migrate(source: Source, settings: Settings) -> Outcome:
-    for_cells = embedded.rules(source.data, settings)
+    first = notebook.cells(source.data)
+    if not first:
+        return Outcome([], source.data)
+    text = _join(source.data, first)[0].text
+    for_cells = embedded.rules(text, settings)
     known = [unit for language in shell.RULES for unit in rule.active(language, settings)]
-    for_lines = engine.select(known, source.data, settings)
+    for_lines = engine.select(known, text, settings)
     if not for_cells and not for_lines:
         return Outcome([], source.data)
 
@@ -39,7 +43,7 @@ def migrate(source: Source, settings: Settings) -> Outcome:
         masked, lines, unread = notebook.mask(piece.text, starts)
         found = _python(Source(current.path, masked), settings, for_cells)
         found += _other(inner, settings, for_lines, lines, unread)
-        found, _ = engine.settled(inner, found, settings)
+        found = engine.settled(inner, found, settings).findings
         places = [_place(finding, inner, cells, starts) for finding in found]
         lifted = [
             embedded.lift(finding, inner, current, piece, place) for finding, place in zip(found, places, strict=True)
@@ -71,8 +75,7 @@ def _join(data: bytes, cells: list[Cell]) -> tuple[Piece, list[int]]:
 def _python(source: Source, settings: Settings, active: list[Unit]) -> list[Finding]:
     if not active:
         return []
-    findings, _ = python.round_of_rules(source, settings, active)
-    return findings
+    return python.round_of_rules(source, settings, active).findings
 
 
 def _other(

@@ -13,6 +13,7 @@ from jumar.core.source import Source
 from jumar.migrate import engine, imports, rule
 from jumar.migrate.document import Document
 from jumar.migrate.engine import Outcome, Round
+from jumar.migrate.names import Index
 from jumar.migrate.pyfile import UNPARSABLE, PyFile, parse
 from jumar.migrate.rule import NOT_PYTHON, After, Imports, NewFile, Unit
 from jumar.migrate.settings import Settings
@@ -28,6 +29,7 @@ def migrate(source: Source, settings: Settings) -> Outcome:
     findings: list[Finding] = []
     history: list[list[Edit]] = []
     extra: tuple[NewFile, ...] = ()
+    index: Index | None = None
     current = source
     for units, stage in ((first, _once), (rest, _together)):
         active = engine.select(units, current.data, settings)
@@ -35,10 +37,11 @@ def migrate(source: Source, settings: Settings) -> Outcome:
             continue
         outcome = stage(current, settings, active)
         findings += [engine.original(finding, source, current, history) for finding in outcome.findings]
+        index = outcome.syntax if current is source else index
         history += outcome.history
         extra = outcome.extra + extra
         current = engine.with_data(current, outcome.data)
-    return Outcome(engine.distinct(findings), current.data, extra)
+    return Outcome(engine.distinct(findings), current.data, extra, syntax=index)
 
 
 def round_of_rules(source: Source, settings: Settings, active: Sequence[Unit]) -> Round:
@@ -51,11 +54,11 @@ def round_of_rules(source: Source, settings: Settings, active: Sequence[Unit]) -
     said = list(run_rules(file, active))
     for owner in dict.fromkeys(unit.owner for unit in active):
         said = owner.settle(file, said)
-    found, chosen = engine.settled(source, said, settings)
+    found, chosen, _ = engine.settled(source, said, settings)
     for added in _imports(file, active, chosen):
         found.append(added)
         chosen.append(added)
-    return Round(found, chosen)
+    return Round(found, chosen, file.index)
 
 
 def _once(source: Source, settings: Settings, active: list[Unit]) -> Outcome:
@@ -72,8 +75,8 @@ def _together(source: Source, settings: Settings, active: list[Unit]) -> Outcome
     outcome = engine.until_stable(source, *turns)
     tree = cache(lambda: _tree(outcome.data, source.path))
     if outcome.data != source.data and tree() is None:
-        found, _ = round_of_rules(source, settings, active)
-        return Outcome([_withdrawn(finding) for finding in found], source.data)
+        found, _, index = round_of_rules(source, settings, active)
+        return Outcome([_withdrawn(finding) for finding in found], source.data, syntax=index)
     return _with_files(outcome, source, settings, tree, first=False)
 
 
@@ -101,6 +104,7 @@ def wanted_types(active: Sequence[Unit]) -> frozenset[type[ast.AST]]:
 def run_rules(file: PyFile, active: Sequence[Unit]) -> Iterator[Finding]:
     """Every finding of the active rules; `finish` functions come last and see what the others covered."""
     named: dict[str, list[Unit]] = {}
+    parents = file.index.parent
     for unit in active:
         for root in unit.rule.roots:
             named.setdefault(root, []).append(unit)
@@ -108,7 +112,7 @@ def run_rules(file: PyFile, active: Sequence[Unit]) -> Iterator[Finding]:
         visitors = [unit.visitors[key] for unit in active if (key := f"visit_{kind.__name__}") in unit.visitors]
         if visitors:
             for node in file.index.nodes[kind]:
-                if kind is ast.Constant and isinstance(file.index.parent.get(node), ast.JoinedStr):
+                if kind is ast.Constant and type(parents.get(node)) is ast.JoinedStr:
                     continue
                 for visitor in visitors:
                     yield from visitor(node, file)
@@ -123,7 +127,7 @@ def _visit_names(file: PyFile, named: dict[str, list[Unit]]) -> Iterator[Finding
     parents = file.index.parent
     for kind in (ast.Attribute, ast.Name):
         for node in file.index.nodes[kind]:
-            if isinstance(parents.get(node), ast.Attribute):
+            if type(parents.get(node)) is ast.Attribute:
                 continue
             name = file.index.qualified(node)
             if name is None:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from jumar.migrate.syntax.entry import ConfigEntry, Kind
 
-_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"|([{}\[\]:,])|(//[^\r\n]*|/\*.*?\*/)|([^\s{}\[\]:,"/]+|/)', re.S)
+# Long strings without escapes, such as pictures in notebooks, must not cost the matcher a step for each byte.
+_TOKEN = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"|([{}\[\]:,])|(//[^\r\n]*|/\*.*?\*/)|([^\s{}\[\]:,"/]+|/)', re.S)
 
 
 class Token(NamedTuple):

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _COMMENT = re.compile(rb"//[^\r\n]*|/\*.*?\*/|\"(?:[^\"\\\r\n]|\\.)*\"", re.S)
-_KERNEL = re.compile(rb"__global__\s+(?:[\w:<>,\s*&]|__\w+__\s*(?:\([^()]*\))?)*?\b(\w+)\s*\(")
+_KERNEL = re.compile(
+    rb"__global__\s+(?:[\w:<>,\s*&]|__\w+__\s*(?:\((?:[^()]|\([^()]*\))*\))?)*?\b(?!__\w+__\s*\()(\w+)\s*\("
+)
 _LAUNCH = re.compile(rb"\b(\w+)\s*(?:<[^<>;{}]*>)?\s*<<<")
 _BINDING = re.compile(rb"\b(?:PYBIND11_MODULE|TORCH_LIBRARY(?:_IMPL|_FRAGMENT)?)\s*\(\s*([\w:]+)")
 _DEFINED = re.compile(rb"\bm\s*\.\s*(?:def|impl)\s*\(\s*\"([\w:]+)")

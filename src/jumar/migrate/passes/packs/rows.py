@@ -18,7 +18,8 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any
 
-from jumar.core.compat import Traversable, dataclass, tomllib
+from jumar.core import tables
+from jumar.core.compat import Traversable, dataclass
 from jumar.core.finding import State
 
 FILE = "rows.toml"
@@ -69,7 +70,7 @@ def read(folder: Traversable) -> Pack | None:
     file = folder.joinpath(FILE)
     if not file.is_file():
         return None
-    raw = tomllib.loads(file.read_text(encoding="utf-8"))
+    raw = tables.loads(file.read_bytes())
     return Pack(
         folder.name, raw["id"], raw["name"], raw["summary"], tuple(raw.get("packages", ())),
         tuple(raw.get("keywords", ())), raw["sources"],

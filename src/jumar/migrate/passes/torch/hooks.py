@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jumar.core.source import Source
+from jumar.migrate.look import Text
 from jumar.migrate.passes.torch import kernels, markers, owners, words
 from jumar.migrate.passes.torch.python import torch_npu_import
 from jumar.migrate.passes.torch.styles import agnostic
@@ -22,9 +23,9 @@ IMPORTS = Imports(
 )
 
 
-def prepare(facts: Facts, texts: Sequence[tuple[str, bytes]]) -> Facts:
+def prepare(facts: Facts, texts: Sequence[Text]) -> Facts:
     """What must be known of the whole project."""
-    python = [raw for path, raw in texts if path.endswith(".py")]
+    python = [text for text in texts if text.path.endswith(".py")]
     facts = twins.prepare(kernels.prepare(owners.prepare(facts, python), python), python)
     return words.prepare(facts, texts)
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from jumar.core.finding import State
+from jumar.migrate.look import Text
 from jumar.migrate.passes.torch import shapes
 from jumar.migrate.passes.torch.units import reach
 from jumar.migrate.pyfile import PyFile
@@ -33,6 +34,8 @@ _ROOTS = frozenset(roots())
 _DEPTH = 3
 
 _BUILT = re.compile(rb"triton\.jit|@jit\b|cpp_extension|ext_module|_C\b|_ext\b|_cuda\b|get_plugin")
+_BUILT_WORDS = (b"jit", b"cpp_extension", b"ext_module", b"_C", b"_ext", b"_cuda", b"get_plugin")
+"""One of these is in every text that the pattern finds."""
 _DEFINITION = re.compile(rb"^(?:def|class) (\w+)[^\n]*\n((?:[ \t)][^\n]*\n|\r?\n|#[^\n]*\n)*)", re.M)
 _LAUNCH = re.compile(
     rb"\b\w+\[[^\]\n]*(?:grid|programs|blocks)[^\]\n]*\]\(|(?<![.\w])(?:_C|ext_module|_ext|\w+_cuda|_plugin)\.\w+\("
@@ -42,15 +45,20 @@ _CONFIG = re.compile(rb"^_C\s*=|(?:config|defaults|CfgNode)\w* import[^\n]*\b_C\
 _TESTED = re.compile(rb"\.is_cuda\b|device\.type|available|usable|fallback")
 
 
-def prepare(facts: Facts, texts: Iterable[bytes]) -> Facts:
-    """The functions and classes of the project that start a kernel, as one quick look over its texts tells."""
-    found: set[str] = set()
-    for raw in texts:
-        if _BUILT.search(raw) and not _CONFIG.search(raw):
-            for match in _DEFINITION.finditer(raw):
-                if _LAUNCH.search(match.group(2)) and not _TESTED.search(match.group(2)):
-                    found.add(match.group(1).decode())
+def prepare(facts: Facts, texts: Iterable[Text]) -> Facts:
+    """The functions and classes of the project that start a kernel."""
+    found = {name for text in texts for name in text.tells("kernels", _starting)}
     return dataclasses.replace(facts, kernels=frozenset(found))
+
+
+def _starting(raw: bytes) -> list[str]:
+    if not any(word in raw for word in _BUILT_WORDS) or not _BUILT.search(raw) or _CONFIG.search(raw):
+        return []
+    return [
+        match.group(1).decode()
+        for match in _DEFINITION.finditer(raw)
+        if _LAUNCH.search(match.group(2)) and not _TESTED.search(match.group(2))
+    ]
 
 
 def first(nodes: Iterable[ast.AST], file: PyFile, skip: Sequence[ast.AST] = (), depth: int = _DEPTH) -> str | None:

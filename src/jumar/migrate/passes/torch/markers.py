@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from jumar.core.finding import Where
+from jumar.migrate.look import Text
 
 WORDS = (
     "cuda", "nccl", "nvidia", "cudnn", "nvcc", "nvtx", "nvml", "nvlink", "cublas", "cupy", "cutlass", "tensorrt",
@@ -23,6 +24,8 @@ MARKER = re.compile(
 _STRONG = re.compile(r"cuda|nccl|nvidia|cudnn|nvcc|nvtx|nvml|cublas|(?<![a-z0-9])cu(?:9\d|1[0-3]\d)(?![a-z0-9])", re.I)
 
 _NPU = re.compile(rb"^[ \t]*(?:import|from) torch_npu\b|\bis_(?:torch_)?npu_available\(|\btorch\.npu\.\w", re.M)
+_NPU_WORDS = (b" torch_npu", b"npu_available(", b"torch.npu.")
+"""One of these is in every text that the pattern finds."""
 
 
 _ASCEND = re.compile(r"ascend|(?<![a-z])npu(?![a-z])", re.I)
@@ -34,14 +37,15 @@ def is_for_npus(text: str) -> bool:
     return bool(_ASCEND.search(name)) or folder.rpartition("/")[2].lower() in ("npu", "ascend")
 
 
-def supported(texts: Sequence[tuple[str, bytes]]) -> tuple[Where, ...]:
+def supported(texts: Sequence[Text]) -> tuple[Where, ...]:
     """Where the project's own code uses NPUs already: the first place of each file."""
-    found: list[Where] = []
-    for path, raw in texts:
-        match = _NPU.search(raw) if path.endswith(".py") and b"npu" in raw else None
-        if match is not None:
-            found.append(Where(path, raw.count(b"\n", 0, match.start()) + 1))
-    return tuple(found)
+    lines = [(text.path, text.tells("line for NPUs", _npu_line)) for text in texts if text.path.endswith(".py")]
+    return tuple(Where(path, line) for path, line in lines if line)
+
+
+def _npu_line(raw: bytes) -> int:
+    match = _NPU.search(raw) if any(word in raw for word in _NPU_WORDS) else None
+    return raw.count(b"\n", 0, match.start()) + 1 if match is not None else 0
 
 
 def found(text: str) -> str | None:

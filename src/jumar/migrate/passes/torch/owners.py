@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from enum import Enum, auto
 
+from jumar.migrate.look import Text
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.settings import Facts, Style
 
@@ -32,15 +33,19 @@ class Owner(Enum):
     UNKNOWN = auto()
 
 
-def prepare(facts: Facts, texts: Iterable[bytes]) -> Facts:
-    """The methods named like torch's own that classes of the project define, as one quick look over its texts tells."""
-    methods: set[str] = set()
-    movers: set[str] = set()
-    for raw in texts:
-        if b"def cuda" in raw or b"def npu" in raw or b"def is_cuda" in raw:
-            for match in _OWN_METHOD.finditer(raw):
-                (movers if _MOVES.search(match.group("body")) else methods).add(match.group("name").decode())
-    return dataclasses.replace(facts, own_methods=frozenset(methods), own_movers=frozenset(movers))
+def prepare(facts: Facts, texts: Iterable[Text]) -> Facts:
+    """The methods named like torch's own that classes of the project define."""
+    found = [method for text in texts for method in text.tells("own methods", _own_methods)]
+    methods, movers = (frozenset(name for name, moves in found if moves is kind) for kind in (False, True))
+    return dataclasses.replace(facts, own_methods=methods, own_movers=movers)
+
+
+def _own_methods(raw: bytes) -> list[tuple[str, bool]]:
+    """Names of methods, each with whether it moves its object."""
+    if not (b"def cuda" in raw or b"def npu" in raw or b"def is_cuda" in raw):
+        return []
+    matches = _OWN_METHOD.finditer(raw)
+    return [(match.group("name").decode(), bool(_MOVES.search(match.group("body")))) for match in matches]
 
 
 def of(file: PyFile, receiver: ast.expr, method: str, name: str | None) -> Owner:

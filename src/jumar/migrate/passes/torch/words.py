@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from jumar.core.compat import Match, MatchValue, zip
+from jumar.migrate.look import Text
 from jumar.migrate.passes.torch import shapes
 from jumar.migrate.passes.torch.units import reach
 from jumar.migrate.pyfile import PyFile
@@ -36,46 +37,62 @@ _QUOTED = re.compile(rb"""["']([\w.+:-]*)["']""")
 _CUDA = re.compile(rb"""["']cuda["']""")
 _SURE = re.compile(rb"(?:device\w*\s*(?:[=:!]=?|\bin\b)\s*|(?:\.to|\.device|device|autocast)\(\s*)\Z")
 """What stands before a string that is a device for sure, so that its name need not be judged."""
+_ACCELERATOR = re.compile(rb"""\baccelerator["']?\]?\s*[=!]=\s*["']cuda["']""")
+"""The program's own choice of a device, and not the argument of Lightning's Trainer."""
 _COMMON = {"name", "key", "type", "default", "value", "id", "tag", "label", "choices", "help", "dtype", "str", "return"}
 _NEAR = 160
 """As many bytes around a word are looked at."""
 
 
-def prepare(facts: Facts, texts: Iterable[tuple[str, bytes]]) -> Facts:
+def prepare(facts: Facts, texts: Sequence[Text]) -> Facts:
     """The names of the project that are given "cuda" or compared with it, sorted by what else they are given."""
-    files = list(texts)
-    names: dict[str, set[str]] = {}
-    for path, raw in files:
-        for match in _CUDA.finditer(raw) if path.endswith(".py") else ():
-            if _SURE.search(raw, max(match.start() - 40, 0), match.start()):
-                continue
-            near = raw[max(match.start() - _NEAR, 0) : match.end() + _NEAR]
-            for name, words in _ties(near):
-                if "cuda" in words and name not in _COMMON and not DEVICE_WORD.search(name):
-                    names.setdefault(name, set())
-    if names:
-        _complete(names, files)
-    own = {name for name, words in names.items() if is_vocabulary(words)}
-    return dataclasses.replace(facts, own_words=frozenset(own), device_names=frozenset(names.keys() - own))
+    python = [text for text in texts if text.path.endswith(".py")]
+    names = {name for text in python for name in text.tells("names given cuda", _given_cuda)}
+    own: set[str] = set()
+    for text in texts if names else ():
+        own |= _with_other_words(text, names)
+    return dataclasses.replace(facts, own_words=frozenset(own), device_names=frozenset(names - own))
 
 
-def _complete(names: dict[str, set[str]], files: Iterable[tuple[str, bytes]]) -> None:
-    """Every word that the given names meet anywhere in the project."""
-    for path, raw in files:
-        for name, words in names.items():
-            if is_vocabulary(words):
-                continue
-            for spelled in {name.encode(), name.replace("_", "-").encode(), name.upper().encode()}:
-                at = raw.find(spelled)
-                while at >= 0:
-                    near = raw[at : at + _NEAR]
-                    for found, more in _ties(near) if path.endswith(".py") else _settings(near):
-                        words |= more if found == name else set()
-                    at = raw.find(spelled, at + _NEAR // 2)
+def _given_cuda(raw: bytes) -> list[str]:
+    found: dict[str, None] = {}
+    for match in _CUDA.finditer(raw):
+        if _SURE.search(raw, max(match.start() - 40, 0), match.start()):
+            continue
+        near = raw[max(match.start() - _NEAR, 0) : match.end() + _NEAR]
+        for name, words in _ties(near):
+            if "cuda" in words and name not in _COMMON and not DEVICE_WORD.search(name):
+                found[name] = None
+    if b"lightning" not in raw and _ACCELERATOR.search(raw):
+        found["accelerator"] = None
+    return list(found)
+
+
+def _with_other_words(text: Text, names: Iterable[str]) -> set[str]:
+    """Those of the names that meet a word in this text which is no device."""
+    known: dict[str, bool] = text.told.setdefault("names with other words", {})
+    new = [name for name in names if name not in known]
+    ties = _ties if text.path.endswith(".py") else _settings
+    for name in new:
+        known[name] = _meets_other_word(text.raw, name, ties)
+        text.is_new = True
+    return {name for name in names if known[name]}
+
+
+def _meets_other_word(raw: bytes, name: str, ties: Callable[[bytes], Iterable[tuple[str, set[str]]]]) -> bool:
+    for spelled in {name.encode(), name.replace("_", "-").encode(), name.upper().encode()}:
+        at = raw.find(spelled)
+        while at >= 0:
+            if any(found == name and is_vocabulary(words) for found, words in ties(raw[at : at + _NEAR])):
+                return True
+            at = raw.find(spelled, at + _NEAR // 2)
+    return False
 
 
 def _ties(raw: bytes) -> Iterable[tuple[str, set[str]]]:
-    for pattern in (_TIE, _CHOICES):
+    if b'"' not in raw and b"'" not in raw:
+        return
+    for pattern in (_TIE, _CHOICES) if b"choices" in raw else (_TIE,):
         for match in pattern.finditer(raw):
             yield _key(match.group("name").decode()), {word.decode() for word in _QUOTED.findall(match.group("words"))}
 

@@ -16,6 +16,7 @@ RULE = Rule(
     name="call-on-append",
     summary="a method called on the result of append",
     keywords=("append",),
+    beside=("mindspore",),
 )
 _METHODS = ("set_comm_fusion", "recompute", "shard", "set_train", "set_grad", "to_float")
 _NAMES = ("cell", "new_cell", "appended_cell")

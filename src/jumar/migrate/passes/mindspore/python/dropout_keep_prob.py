@@ -15,6 +15,7 @@ RULE = Rule(
     name="dropout-keep-prob",
     summary="keep_prob of nn.Dropout, which is 1 - p",
     keywords=("dropout",),
+    beside=("mindspore",),
 )
 
 

@@ -17,6 +17,7 @@ RULE = Rule(
     name="cuda-by-name",
     summary="a CUDA attribute looked up by name",
     keywords=("getattr", "hasattr", "setattr", "delattr", "methodcaller", "attrgetter"),
+    beside=("cuda", '"cu"', "'cu'"),
 )
 _LOOKUPS = {"getattr", "hasattr"}
 _OTHERS = {"setattr", "delattr", "methodcaller", "attrgetter"}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
 from jumar.migrate.document import Change
-from jumar.migrate.passes.torch import context, targets
+from jumar.migrate.passes.torch import context, kernels, shapes, targets
 from jumar.migrate.passes.torch.styles.change import Use
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
@@ -21,6 +21,8 @@ RULE = Rule(
 )
 _PLAIN = re.compile(r"cuda(:\d*)?")
 _PATTERN = re.compile(r"cuda:?(%[dsi]|\{\w*(:d)?\})")
+_REGISTERED = {"custom_op", "register_kernel", "triton_op", "impl"}
+"""Decorators that make a function the implementation of an operator."""
 _FIX = 'write "npu" here if it means the device'
 
 
@@ -53,6 +55,11 @@ def _site(
 ) -> Iterator[Finding]:
     use, reason = context.device_use(file, whole)
     text = file.text(node) if node not in file.lost else "of an f-string"
+    kernel = _implemented(node, file) if use is not None else None
+    if kernel is not None:
+        message = f"this operator's implementation for {text} starts `{kernel}`"
+        yield file.report(RULE, node, State.HAND, message, "register one for `npu` that NPUs can run")
+        return
     if use is None:
         if reason == "unsure":
             yield file.report(RULE, node, State.HAND, f"`{text}` may name a device", _FIX)
@@ -60,6 +67,18 @@ def _site(
             yield file.report(RULE, node, State.BENIGN, f"`{text}` is {reason}, not a device")
         return
     yield file.rewrite(RULE, node, f"device string `{text}`", _change(file, node, whole, index, use), otherwise=_FIX)
+
+
+def _implemented(node: ast.expr, file: PyFile) -> str | None:
+    """The kernel that an operator of the program starts on this device: `@custom_op(…, device_types="cuda")`."""
+    below: ast.AST = node
+    for up in file.ancestors(node):
+        if isinstance(up, ast.stmt):
+            is_function = isinstance(up, (ast.FunctionDef, ast.AsyncFunctionDef)) and below in up.decorator_list
+            is_operator = is_function and isinstance(below, ast.Call) and shapes.last_word(below.func) in _REGISTERED
+            return kernels.first(up.body, file) if is_operator else None  # type: ignore[attr-defined]
+        below = up
+    return None
 
 
 def _change(

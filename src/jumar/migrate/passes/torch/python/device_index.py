@@ -15,6 +15,7 @@ RULE = Rule(
     name="device-index",
     summary="a card given by its bare number",
     keywords=("device", ".to("),
+    beside=("torch",),
 )
 
 

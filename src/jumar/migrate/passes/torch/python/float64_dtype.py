@@ -1,7 +1,9 @@
 """`float64` on the device: NPUs have few kernels for it, and HCCL adds nothing up in it.
 
 torch_npu 2.13.0: `HCCL allreduce: Unsupported data type at::kDouble`, also for `reduce` and `reduce_scatter`; the
-collectives that only copy (`broadcast`, `all_gather`, …) take it.
+collectives that only copy (`broadcast`, `all_gather`, …) take it. `x.npu().double()` and `model.npu().to(torch.double)`
+are float32 (`Device do not support double dtype now, dtype cast replace with float`), while tensors that are made on
+the card as float64, or moved to it, keep their type.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ RULE = Rule(
 )
 _NAMES = {"torch.float64", "torch.double", "torch.complex128", "torch.cdouble", "torch.DoubleTensor"}
 _MESSAGE = "`{}` has few NPU kernels: missing ones run slowly on the control cores or on the CPU, or fail"
+_CAST = "a cast to `{}` on the card gives float32, and torch_npu only warns: mixed with float64 it fails"
+_CASTS = {"double", "to", "type"}
 _FIX = "use float32 on the device, and keep float64 for work on the CPU"
 _ADDING = {"all_reduce", "reduce", "reduce_scatter", "reduce_scatter_tensor", "_reduce_scatter_base"}
 _ADDING |= {"all_reduce_coalesced", "all_reduce_multigpu", "reduce_scatter_tensor_coalesced"}
@@ -47,7 +51,18 @@ def _finding(node: ast.expr, shown: str, subject: str, file: PyFile) -> Finding:
         message = f"`{shown}` in `{collective}`: HCCL adds up no float64, the call fails"
         fix = "make the tensor float32, or add up on the CPU with a `gloo` group"
         return file.report(RULE, node, State.UNSUPPORTED, message, fix, subject=subject)
-    return file.report(RULE, node, State.FALLBACK, _MESSAGE.format(shown), _FIX, subject=subject)
+    message = _CAST if _is_cast(node) or _is_argument_of_cast(node, file) else _MESSAGE
+    return file.report(RULE, node, State.FALLBACK, message.format(shown), _FIX, subject=subject)
+
+
+def _is_cast(node: ast.AST | None) -> bool:
+    """`x.double()`, `x.to(torch.float64)`, `x.type(torch.float64)`."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CASTS
+
+
+def _is_argument_of_cast(node: ast.expr, file: PyFile) -> bool:
+    up = file.parent(node)
+    return _is_cast(file.parent(up) if isinstance(up, ast.keyword) else up)
 
 
 def _collective(node: ast.expr, file: PyFile) -> str:

@@ -19,6 +19,7 @@ RULE = Rule(
     name="lightning-accelerator",
     summary="a Lightning Trainer or Fabric that asks for GPUs",
     keywords=("lightning", "trainer", "fabric"),
+    beside=("accelerator", "gpus"),
     safety=Safety.ASK,
 )
 _CLASSES = {"Trainer", "Fabric", "LightningCLI"}

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, Safety, State
-from jumar.migrate.passes.torch import targets
+from jumar.migrate.passes.torch import shapes, targets
 from jumar.migrate.passes.torch.python.default_tensor_type import is_default_type
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
@@ -20,6 +20,8 @@ RULE = Rule(
     keywords=("cuda", "autocast_gpu"),
     roots=("torch",),
 )
+_PATCHERS = {"object", "setattr", "delattr"}
+"""`mock.patch.object`, `monkeypatch.setattr`, and Python's own."""
 OTHER_RULES = ("torch.cuda.nvtx",)
 """Modules that have a rule of their own."""
 
@@ -41,7 +43,11 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
         return
     row = targets.row_for(name, file)
     new = targets.new_name(row, file)
-    if new is None:
+    patched = _patched(node, name, file)
+    if patched is not None:
+        fix = "patch what the migrated code calls, once it is decided"
+        yield file.report(RULE, node, State.HAND, f"`{patched}`, which is replaced here, stays", fix, patched)
+    elif new is None:
         yield _left(node, name, file)
     elif new == name and file.settings.to is not Style.IMPORT:
         yield file.report(RULE, node, State.BENIGN, f"`{name}` works unchanged with torch {file.settings.torch}")
@@ -50,6 +56,21 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
         yield file.rewrite(
             RULE, node, what, targets.rename(file, node, new), otherwise=f"write `{new}` here", subject=name
         )
+
+
+def _patched(node: ast.expr, name: str, file: PyFile) -> str | None:
+    """The name that a test replaces, when code that calls it stays: `patch.object(torch.cuda, "get_arch_list")`."""
+    call = file.parent(node)
+    if file.settings.to is Style.IMPORT or not isinstance(call, ast.Call) or call.args[:1] != [node]:
+        return None
+    word = call.args[1] if len(call.args) > 1 else None
+    if shapes.last_word(call.func) not in _PATCHERS or not isinstance(word, ast.Constant):
+        return None
+    if not isinstance(word.value, str):
+        return None
+    full = f"{name}.{word.value}"
+    new = targets.new_name(targets.row_for(full, file), file)
+    return full if new is None or new.rpartition(".")[2] != word.value else None
 
 
 def _left(node: ast.expr, name: str, file: PyFile) -> Finding:

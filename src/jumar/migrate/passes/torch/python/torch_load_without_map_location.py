@@ -14,6 +14,7 @@ RULE = Rule(
     name="torch-load-without-map-location",
     summary="torch.load that restores tensors to the device they were saved from",
     keywords=("torch.load", "torch.jit.load", "import load", "t.load("),
+    beside=("torch",),
 )
 
 

@@ -36,6 +36,7 @@ def visit_instruction(instruction: Instruction, file: TextFile) -> Iterator[Find
 
 def finish(file: TextFile) -> Iterator[Finding]:
     """Other instructions (`LABEL`, `COPY`, `ENTRYPOINT`): what they say of CUDA is shown."""
+    stages: set[str] = set()
     for instruction in file.instructions:
         span = (instruction.start, instruction.end)
         marker = markers.found(file.text(span))
@@ -43,8 +44,20 @@ def finish(file: TextFile) -> Iterator[Finding]:
         if instruction.name == "RUN" and flags.startswith(b"--") and markers.found(flags.decode("utf-8", "replace")):
             at = (instruction.start, instruction.start + len(flags))
             yield file.report(RULE, at, State.BENIGN, "`RUN` mounts a file of the project")
+        if instruction.name == "FROM" and _is_stage(file.text(span), stages):
+            continue
         if instruction.name in ("RUN", "ENV", "ARG", "CMD", "ENTRYPOINT", "SHELL", "HEALTHCHECK"):
             continue
         if marker and not file.is_covered(*span):
             state = State.BENIGN if instruction.name in ("LABEL", "MAINTAINER", "COPY", "ADD") else State.HAND
             yield file.report(RULE, span, state, f"`{instruction.name}` with `{marker}`")
+
+
+def _is_stage(text: str, stages: set[str]) -> bool:
+    """Does `FROM` speak of CUDA in the names of stages only? The name that it gives is added to the known ones."""
+    words = [word.lower() for word in text.split() if not word.startswith("--")]
+    image = words[0] if words else ""
+    is_own = image in stages or not markers.found(image)
+    if words[1:2] == ["as"]:
+        stages.update(words[2:3])
+    return is_own

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from jumar.core.compat import Match, zip
+from jumar.migrate.look import Text
 from jumar.migrate.passes.torch import shapes
 from jumar.migrate.passes.torch.units.reach import DEFINITIONS, block_of, exits
 from jumar.migrate.pyfile import PyFile
@@ -29,15 +30,18 @@ OTHERS = re.compile(f"{NPU.pattern}|{_ROCM.pattern}", re.I)
 _CUDA = re.compile(r"(?<![A-Za-z])(?:cuda|gpus?|nccl)(?![A-Za-z])|is_?cuda", re.I)
 
 
-def prepare(facts: Facts, texts: Iterable[bytes]) -> Facts:
+def prepare(facts: Facts, texts: Iterable[Text]) -> Facts:
     """The names for CUDA or GPUs that the project also defines for NPUs."""
-    found: set[str] = set()
-    for raw in texts:
-        if b"npu" in raw or b"NPU" in raw:
-            for match in _DEFINED.finditer(raw):
-                name = match.group(1).decode()
-                found |= {name.replace("npu", word).replace("NPU", word.upper()) for word in ("cuda", "gpu")}
+    names = {name for text in texts for name in text.tells("names for NPUs", _defined)}
+    found = {name.replace("npu", word).replace("NPU", word.upper()) for name in names for word in ("cuda", "gpu")}
     return dataclasses.replace(facts, npu_twins=frozenset(found - {"cuda", "gpu"}))
+
+
+def _defined(raw: bytes) -> list[str]:
+    if b"npu" not in raw and b"NPU" not in raw:
+        return []
+    lines = [line for line in raw.split(b"\n") if b"npu" in line or b"NPU" in line]
+    return [match.group(1).decode() for match in _DEFINED.finditer(b"\n".join(lines))]
 
 
 def for_cuda_only(file: PyFile) -> Iterator[tuple[ast.expr, bool]]:

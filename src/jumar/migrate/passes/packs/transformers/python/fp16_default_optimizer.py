@@ -19,6 +19,7 @@ RULE = Rule(
     name="fp16-default-optimizer",
     summary="fp16 training with the fused default optimizer of the Trainer",
     keywords=("fp16",),
+    beside=("transformers", "trl"),
 )
 _ARGUMENTS = ("transformers.TrainingArguments", "transformers.Seq2SeqTrainingArguments")
 _TRL = ("SFTConfig", "DPOConfig", "GRPOConfig", "RewardConfig", "ORPOConfig", "KTOConfig", "PPOConfig")
