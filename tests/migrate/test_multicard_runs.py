@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from jumar.migrate.passes.multicard import hooks
-from jumar.migrate.project import migrate_bytes
+from jumar.migrate.project import migrate, migrate_bytes
 from jumar.migrate.settings import Settings, Style
 
 SCRIPTS = Path(__file__).parent / "multicard"
@@ -30,7 +30,10 @@ NAMES = [
     "imagenet_like",
     "language_model",
     "loader_elsewhere",
+    "mechanisms",
 ]
+FILES = Path(__file__).parent / "programs" / "many_files"
+"""A program of several files; its main file has the name of the folder."""
 BATCH = 16
 # The plain CPU, also where torch_npu and the emulator are installed.
 CPU = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "JUMAR_EMULATE": "0", "OMP_NUM_THREADS": "1"}
@@ -45,6 +48,14 @@ def convert(name: str, style: Style = Style.AGNOSTIC) -> bytes:
     return result.after
 
 
+def convert_files(folder: Path, settings: Settings) -> dict[str, bytes]:
+    """Every file of a program by its name, as `jumar migrate` writes it."""
+    files = {path.name: path.read_bytes() for path in folder.glob("*.py")}
+    result = migrate([folder], settings, cache=False)
+    assert {name for one in result.files for name, _ in one.extra} <= {hooks.LAUNCHER, "jumar_device.py"}
+    return {**files, **{Path(one.path).name: one.after for one in result.files}}
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs every script alone and as two processes, in one Python that has loaded torch once."""
@@ -56,7 +67,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for world in (1, 2):
             (folder / f"{name}.{world}").mkdir()
     (folder / "its_loaders.py").write_bytes((SCRIPTS / "its_loaders.py").read_bytes())
-    command = [sys.executable, str(DRIVER), str(folder), str(BATCH), *NAMES]
+    for path, after in convert_files(FILES, Settings(to=Style.AGNOSTIC, multi_card=True)).items():
+        (folder / path).write_bytes(after)
+    for world in (1, 2):
+        (folder / f"{FILES.name}.{world}").mkdir()
+    command = [sys.executable, str(DRIVER), str(folder), str(BATCH), *NAMES, FILES.name]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False, env=CPU)
     (folder / "codes").write_text(done.stdout)
     assert done.returncode == 0, done.stderr
@@ -77,7 +92,7 @@ def results(folder: Path, name: str, world: int, rank: int = 0) -> list[float]:
     return [float(number) for line in lines for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", line)]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, FILES.name])
 def test_two_processes_come_to_the_numbers_of_one(runs: Path, name: str) -> None:
     codes = [line.split()[1:] for line in (runs / "codes").read_text().splitlines() if line.split()[0] == name]
     logs = {path.name: path.read_text()[-2000:] for path in runs.glob(f"{name}.*.log")}
@@ -87,7 +102,7 @@ def test_two_processes_come_to_the_numbers_of_one(runs: Path, name: str) -> None
     assert together == pytest.approx(alone, rel=2e-4, abs=2e-5)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, FILES.name])
 def test_only_the_first_process_talks(runs: Path, name: str) -> None:
     assert "RESULT" not in (runs / f"{name}.2.1.log").read_text()
 
@@ -142,6 +157,48 @@ def test_npu_style_differs_from_the_tested_one_only_in_spelling(name: str) -> No
     agnostic = re.sub(r"CARD = torch\.accel.*\n", "", agnostic)
     npu, agnostic = (re.sub(r"(?m)^ *(INIT|SET)$", r"\1", text) for text in (npu, agnostic))
     assert npu == agnostic
+
+
+def test_the_model_is_followed_into_other_files() -> None:
+    after = convert_files(FILES, Settings(multi_card=True))
+    assert b"unwrapped(net).width" in after["evaluate.py"]
+    assert b"self.model = DistributedDataParallel(self.model" in after["trainer.py"]
+    assert b"unwrapped(self.model).state_dict()" in after["trainer.py"]
+    assert b"self.loader = split_over_cards(self.loader)" in after["trainer.py"]
+    assert after["loaders.py"] == (FILES / "loaders.py").read_bytes(), "it makes the loader of the tests too"
+    assert b'init_process_group("hccl")' in after["many_files.py"]
+    assert not any(b"init_process_group" in after[name] for name in after if name != "many_files.py")
+
+
+def test_a_sharded_program_keeps_attributes_and_gathers_states() -> None:
+    after = convert_files(FILES, Settings(multi_card=True, sharded=True))
+    assert after["evaluate.py"].count(b"unwrapped") == 0 and b"net.width" in after["evaluate.py"]
+    assert b"    shard_over_cards(self.model)\n" in after["trainer.py"]
+    assert b'save_from_all({"state": full_state_dict(self.model)' in after["trainer.py"]
+
+
+def test_a_second_run_over_several_files_changes_nothing(tmp_path: Path) -> None:
+    for name, data in convert_files(FILES, Settings(multi_card=True)).items():
+        (tmp_path / name).write_bytes(data)
+    again = migrate([tmp_path], Settings(multi_card=True), cache=False)
+    assert not [one.path for one in again.files if one.changed]
+
+
+def test_only_the_main_file_gets_a_launch_script() -> None:
+    result = migrate([FILES], Settings(multi_card=True), cache=False)
+    assert [Path(one.path).name for one in result.files if one.extra] == ["many_files.py"]
+
+
+def test_parameters_are_searched_only_with_a_reason() -> None:
+    raw = (SCRIPTS / "mechanisms.py").read_bytes()
+    result = migrate_bytes("mechanisms.py", raw, Settings(multi_card=True))
+    assert result is not None and b"find_unused_parameters=True" in result.after
+    said = [finding.message for finding in result.findings if finding.id == "PT304"]
+    assert said == [
+        "`model` is wrapped in `DistributedDataParallel`, which looks for unused parameters: "
+        "`forward` of `Net` uses `self.extra` only in a branch"
+    ]
+    assert not any(b"find_unused" in convert(name) for name in NAMES if name != "mechanisms")
 
 
 def test_a_distributed_script_is_left_alone() -> None:

@@ -108,7 +108,8 @@ def _with_facts(paths: Sequence[Path], texts: Sequence[Text], settings: Settings
     facts = walk.facts(paths, [text.path for text in texts])
     known = [(text.path, text.raw) for text in texts]
     for one in passes():
-        facts = one.prepare(facts, known)
+        if one.is_wanted(settings) or not one.goes_first:
+            facts = one.prepare(facts, known)
     return dataclasses.replace(settings, facts=facts)
 
 

@@ -16,7 +16,7 @@ RULE = Rule(
     id="PT301",
     name="fixed-card-index",
     summary="a card chosen by its number",
-    keywords=("backward",),
+    keywords=("import",),
 )
 _DEVICE = re.compile(r"(cuda|npu):(\d+)")
 _SETTERS = frozenset({"torch.cuda.set_device", "torch.npu.set_device", "torch.accelerator.set_device_index"})
@@ -38,9 +38,9 @@ def finish(file: PyFile) -> Iterator[Finding]:
     for string in file.index.nodes[ast.JoinedStr]:
         if isinstance(string, ast.JoinedStr) and _is_indexed(string):
             yield file.report(RULE, string, State.HAND, "every process would take the same card", _FIX)
-    for call in script.flow.calls:
+    for call in script.calls_in(file):
         yield from _call(file, call)
-    for number in _numbers(script):
+    for number in _numbers(script, file):
         yield file.rewrite(RULE, number, "this card number becomes this process's", file.replace(number, "LOCAL_RANK"))
     for node in strings:
         if node.value in _VISIBLE and _is_set(file, node):
@@ -48,7 +48,7 @@ def finish(file: PyFile) -> Iterator[Finding]:
             yield file.report(RULE, node, State.HAND, message, "remove it; choose cards when you start the processes")
 
 
-def _numbers(script: scripts.Script) -> list[ast.Constant]:
+def _numbers(script: scripts.Script, file: PyFile) -> list[ast.Constant]:
     """Numbers given a name and then used as a device: `device = 0` … `x.to(device)`."""
     found: dict[ast.Constant, None] = {}
     for call in script.flow.calls:
@@ -56,7 +56,7 @@ def _numbers(script: scripts.Script) -> list[ast.Constant]:
             for origin in script.flow.origins(call.args[0]):
                 if isinstance(origin, ast.Constant) and type(origin.value) is int and origin.value == 0:
                     found.setdefault(origin)
-    return list(found)
+    return [one for one in found if script.here(file, one)]
 
 
 def _string(file: PyFile, node: ast.Constant, several: bool) -> Finding:
