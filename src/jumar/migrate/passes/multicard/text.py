@@ -229,10 +229,3 @@ def shard(model: str, methods: Iterable[str] = ()) -> list[str]:
 
 def sampler(dataset: str, shuffle: str) -> str:
     return f"DistributedSampler({dataset}, num_replicas=WORLD_SIZE, rank=RANK, shuffle={shuffle})"
-
-
-def to_this_card(file: PyFile) -> str:
-    """The argument with which a file saved on the first card is loaded to this process's."""
-    if file.settings.to is Style.AGNOSTIC:
-        return 'map_location={f"{CARD.type}:0": f"{CARD.type}:{LOCAL_RANK}"}'
-    return 'map_location={"npu:0": f"npu:{LOCAL_RANK}"}'

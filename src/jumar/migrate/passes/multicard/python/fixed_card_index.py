@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
+from jumar.migrate import lines
 from jumar.migrate.passes.multicard import script as scripts
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
@@ -40,12 +41,35 @@ def finish(file: PyFile) -> Iterator[Finding]:
             yield file.report(RULE, string, State.HAND, "every process would take the same card", _FIX)
     for call in script.calls_in(file):
         yield from _call(file, call)
+        if file.name(call.func) == "torch.load" and _is_unplaced(file, call) and _is_state(script, call):
+            message = "every process would load this to the card it was saved from: it comes through the CPU"
+            edit = lines.add_argument(file, call, 'map_location="cpu"')
+            yield file.rewrite(RULE, call, message, edit, otherwise='give it `map_location="cpu"`')
     for number in _numbers(script, file):
         yield file.rewrite(RULE, number, "this card number becomes this process's", file.replace(number, "LOCAL_RANK"))
     for node in strings:
         if node.value in _VISIBLE and _is_set(file, node):
             message = f"`{node.value}` is set here for every process"
             yield file.report(RULE, node, State.HAND, message, "remove it; choose cards when you start the processes")
+
+
+def _is_unplaced(file: PyFile, call: ast.Call) -> bool:
+    return len(call.args) < 2 and file.keyword(call, "map_location") is None and not file.has_stars(call)
+
+
+def _is_state(script: scripts.Script, call: ast.Call) -> bool:
+    """Does what is loaded go into `load_state_dict`, which copies it to where the parameters are?"""
+    places: list[ast.AST] = [call]
+    statement = script.file.statement(call)
+    for target in statement.targets if isinstance(statement, ast.Assign) else ():
+        var = script.flow.var(target)
+        for alias in script.flow.aliases(var) if var is not None else ():
+            places += script.flow.uses.get(alias, ())
+    return any(
+        isinstance(up, ast.Call) and isinstance(up.func, ast.Attribute) and up.func.attr == "load_state_dict"
+        for place in places
+        for up in script.file.ancestors(place)
+    )
 
 
 def _numbers(script: scripts.Script, file: PyFile) -> list[ast.Constant]:
