@@ -201,6 +201,12 @@ def test_only_the_main_file_gets_a_launch_script() -> None:
     assert [Path(one.path).name for one in result.files if one.extra] == ["many_files.py"]
 
 
+def test_a_program_that_joins_its_group_in_another_file_is_left_alone() -> None:
+    folder = FILES.with_name("joined_elsewhere")
+    result = migrate([folder], Settings(multi_card=True, only=MULTI_CARD), cache=False)
+    assert not [one.path for one in result.files if one.changed]
+
+
 def test_parameters_are_searched_only_with_a_reason() -> None:
     raw = (SCRIPTS / "mechanisms.py").read_bytes()
     result = migrate_bytes("mechanisms.py", raw, Settings(multi_card=True))

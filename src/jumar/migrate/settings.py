@@ -37,7 +37,9 @@ class Facts:
     packages: frozenset[str] = frozenset()
     """Folders that hold an `__init__.py`, as paths of the same kind as those of the files."""
     programs: tuple[tuple[tuple[str, str], ...], ...] = ()
-    """For `--multi-card`: the programs that train, the paths and texts (as Latin-1) of each, its main file first."""
+    """For `--multi-card`: the programs for one card, paths and texts (as Latin-1) of each, its main file first."""
+    distributed: frozenset[str] = frozenset()
+    """For `--multi-card`: the files of programs that run on several cards already."""
 
 
 class Place(NamedTuple):

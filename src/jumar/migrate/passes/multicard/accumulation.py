@@ -7,6 +7,7 @@ over micro-batches with the step behind it.
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import NamedTuple
 
 from jumar.migrate.flow import own_nodes
@@ -26,6 +27,7 @@ class Accumulation(NamedTuple):
     reason: str = ""
 
 
+@lru_cache(maxsize=16)
 def find(script: Script) -> list[Accumulation]:
     found = []
     for call in script.backwards:

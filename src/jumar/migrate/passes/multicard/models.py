@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import NamedTuple
 
 from jumar.migrate.flow import MOVES, SAME_OBJECT, Var, own_nodes
@@ -60,6 +61,7 @@ def _earlier(script: Training, var: Var, seen: set[Var]) -> set[Var]:
     return seen
 
 
+@lru_cache(maxsize=16)
 def optimizers(script: Training) -> list[ast.Call]:
     """The calls that make an optimizer."""
     found = []

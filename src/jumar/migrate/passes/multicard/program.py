@@ -21,6 +21,9 @@ from jumar.migrate.settings import Facts, Settings
 MAX_FILES = 80
 """A program of more files is not followed beyond its first one."""
 
+DISTRIBUTED = (b"init_process_group", b"DistributedDataParallel")
+"""Words of programs that run on several cards already; they need not be followed."""
+
 Text = tuple[str, bytes]
 
 
@@ -29,14 +32,17 @@ def prepare(facts: Facts, texts: Sequence[Text]) -> Facts:
     known = {path: raw for path, raw in texts if path.endswith(".py")}
     imports = {path: _imports(path, raw, known) for path, raw in known.items()}
     imported = {other for path, others in imports.items() for other in others if other != path}
-    programs = []
+    programs, distributed = [], set()
     for path, raw in sorted(known.items()):
         if path in imported and b"__main__" not in raw:
             continue
         members = _closure(path, imports)
-        if len(members) <= MAX_FILES and any(b"backward" in known[one] for one in members):
+        if any(word in known[one] for one in members for word in DISTRIBUTED):
+            distributed.update(members)
+        elif len(members) <= MAX_FILES and any(b"backward" in known[one] for one in members):
             programs.append(tuple((one, known[one].decode("latin-1")) for one in members))
-    return dataclasses.replace(facts, programs=tuple(programs))
+    own = {path for texts in programs for path, _ in texts}
+    return dataclasses.replace(facts, programs=tuple(programs), distributed=frozenset(distributed - own))
 
 
 def _closure(path: str, imports: dict[str, tuple[str, ...]]) -> list[str]:

@@ -56,6 +56,7 @@ def of(file: PyFile) -> Script:
         script = _whole_program(file)
         if script is None:
             script = Script(Program([file]), file.settings.sharded)
+            script.is_part_of_distributed = file.source.path in file.settings.facts.distributed
         else:
             _adopt(file, script.file.files[file.source.path])
         _scripts[file] = script
@@ -87,21 +88,30 @@ def _whole_program(file: PyFile) -> Script | None:
     return found[0] if found else None
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _linked(texts: tuple[tuple[str, str], ...], sharded: bool) -> Script | None:
     found = program.read(texts, Settings())
     return Script(found, sharded) if found is not None else None
 
 
 class Script(Training):
+    is_part_of_distributed = False
+    """Does another file of its program make it distributed?"""
+
     def here(self, file: PyFile, node: ast.AST) -> bool:
         """Does a node stand in this file of the program?"""
         return self.file.file_of(node).source.path == file.source.path
 
     def calls_in(self, file: PyFile) -> list[ast.Call]:
         """The calls in a file of the program that its main file comes to, in order."""
-        found = [call for call in self.flow.calls if self.here(file, call) and self.is_reached(call)]
-        return sorted(found, key=lambda call: (call.lineno, call.col_offset))
+        return self._calls.get(file.source.path, [])
+
+    @cached_property
+    def _calls(self) -> dict[str, list[ast.Call]]:
+        found: dict[str, list[ast.Call]] = {}
+        for call in filter(self.is_reached, self.flow.calls):
+            found.setdefault(self.file.file_of(call).source.path, []).append(call)
+        return {path: sorted(calls, key=lambda call: (call.lineno, call.col_offset)) for path, calls in found.items()}
 
     def is_main(self, file: PyFile) -> bool:
         return self.file.main.source.path == file.source.path
@@ -132,6 +142,8 @@ class Script(Training):
     @property
     def ready(self) -> bool:
         """Can the script be turned into a distributed one?"""
+        if self.is_part_of_distributed:
+            return False
         return bool(self.backwards) and self.distributed is None and self.obstacle is None
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import NamedTuple
 
 from jumar.migrate.flow import SAME_OBJECT, Var, own_nodes
@@ -15,6 +16,8 @@ CARRIED = SAME_OBJECT | {"parameters", "buffers", "zero_grad", "training", "forw
 COPIES = frozenset({"copy.deepcopy", "copy.copy", "torch.optim.swa_utils.AveragedModel"})
 """Copies of a model, such as a moving average of it, are made of the model itself."""
 TAKES_MODEL = COPIES | {"torch.onnx.export", "torch.jit.trace", "torch.jit.script", "torch.save"}
+LOOKS = frozenset({"torchsummary.summary", "torchinfo.summary", "thop.profile", "wandb.watch"})
+"""They run or walk through the model by themselves."""
 TAKES_LAST = frozenset({"ModelEma", "ModelEmaV2", "ModelEmaV3", "ModelEMA", "ExponentialMovingAverage", "EMA"})
 """Classes of other packages that do the same, by the last part of their names."""
 BUILTINS = frozenset({"isinstance", "len", "type"})
@@ -30,6 +33,7 @@ class Use(NamedTuple):
     reason: str | None = None
 
 
+@lru_cache(maxsize=16)
 def find(script: Script) -> list[Use]:
     """Every such place, in order."""
     found: dict[ast.expr, Use] = {}
@@ -114,6 +118,7 @@ def methods_past(script: Script, model: Model) -> list[str]:
     return list(found)
 
 
+@lru_cache(maxsize=16)
 def optimizer_states(script: Script) -> list[Use]:
     """`optimizer.state_dict()` and `optimizer.load_state_dict(…)` of a sharded model."""
     found = []
@@ -237,7 +242,8 @@ def _taker(script: Script, node: ast.expr) -> ast.Call | None:
                 return None
             name = script.file.name(at.func) or ""
             is_copy = name.rpartition(".")[2] in TAKES_LAST and not script.flow.callees(at)
-            return at if name in TAKES_MODEL or is_copy else None
+            is_graph = isinstance(at.func, ast.Attribute) and at.func.attr == "add_graph"
+            return at if name in TAKES_MODEL or name in LOOKS or is_copy or is_graph else None
         if isinstance(at, ast.stmt):
             return None
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import NamedTuple
 
 from jumar.migrate.flow import own_nodes
@@ -23,6 +24,7 @@ class Write(NamedTuple):
     """The `torch.save` whose value all processes of a sharded model must make together."""
 
 
+@lru_cache(maxsize=16)
 def find(script: Script) -> list[Write]:
     """The statements that write files and do not stand under a test of the rank yet."""
     found: dict[ast.stmt, Write] = {}

@@ -22,10 +22,7 @@ def finish(file: PyFile) -> Iterator[Finding]:
     script = scripts.of(file)
     if not script.ready:
         return
-    found = uses.find(script)
-    if script.sharded:
-        found += uses.optimizer_states(script)
-    for use in found:
+    for use in [*uses.find(script), *(uses.optimizer_states(script) if script.sharded else ())]:
         if not script.here(file, use.node):
             continue
         if use.reason is None:

@@ -32,6 +32,8 @@ def finish(file: PyFile) -> Iterator[Finding]:
         if script.here(file, node):
             yield file.report(RULE, node, State.HAND if own else State.BENIGN, message, subject=name)
         return
+    if script.is_part_of_distributed:
+        return
     if script.obstacle is not None:
         reason, fix = script.obstacle
         place = script.backwards[0] if script.here(file, script.backwards[0]) else file.tree.body[-1]
