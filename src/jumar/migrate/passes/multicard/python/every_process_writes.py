@@ -42,6 +42,8 @@ def finish(file: PyFile) -> Iterator[Finding]:
             yield _argument(file, call, "only the first process reports to wandb", edit, extra)
         elif name in ("os.makedirs", "os.mkdir") and not script.is_first_only(call):
             yield from _folder(file, call, name)
+        elif name is None and _is_mkdir(call) and not script.is_first_only(call):
+            yield from _path_folder(file, call)
         elif name in scripts.rows("writers"):
             yield from _writer(script, file, call)
     yield from _loads(script, file)
@@ -77,6 +79,23 @@ def _folder(file: PyFile, call: ast.Call, name: str) -> Iterator[Finding]:
     rename = file.rename_attr(call.func, "makedirs") if name == "os.mkdir" else None
     edits = [edit, rename] if rename is not None else [edit]
     yield file.rewrite(RULE, call, f"`{name}` may run on several processes at once", *edits)
+
+
+def _is_mkdir(call: ast.Call) -> bool:
+    """Is this `path.mkdir(parents=True)`?"""
+    words = {keyword.arg for keyword in call.keywords}
+    is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "mkdir"
+    return is_method and not call.args and words <= {"parents", "exist_ok", "mode"}
+
+
+def _path_folder(file: PyFile, call: ast.Call) -> Iterator[Finding]:
+    given = file.keyword(call, "exist_ok")
+    if given is not None and isinstance(given.value, ast.Constant) and given.value.value is True:
+        return
+    edit = lines.add_argument(file, call, "exist_ok=True")
+    if given is not None:
+        edit = file.replace(given.value, f"{file.text(given.value)} or WORLD_SIZE > 1")
+    yield file.rewrite(RULE, call, "`mkdir` may run on several processes at once", edit)
 
 
 def _writer(script: Script, file: PyFile, call: ast.Call) -> Iterator[Finding]:
