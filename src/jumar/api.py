@@ -39,7 +39,7 @@ def migrate(
     to: str | None = None,
     torch: str | None = None,
     chip: str | None = None,
-    multi_card: bool = False,
+    multi_card: bool | str = False,
     unsafe: bool = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
@@ -57,9 +57,10 @@ def migrate(
 ) -> MigrateResult:
     """Find what must change below each path; nothing is written unless `write` or `out` says so.
 
-    `to` is `npu`, `agnostic` or `import`. `only` and `skip` take ids or names of rules. `write` edits in place, `out`
-    names a folder for a migrated copy. `prove` imports every module before and after on the emulator, `tests` also runs
-    the project's tests; `limit` is the number of seconds for one of them, `total_limit` for all of one side.
+    `to` is `npu`, `agnostic` or `import`, `multi_card` is `ddp` (or True) or `fsdp`. `only` and `skip` take ids or
+    names of rules. `write` edits in place, `out` names a folder for a migrated copy. `prove` imports every module
+    before and after on the emulator, `tests` also runs the project's tests; `limit` is the number of seconds for one
+    of them, `total_limit` for all of one side.
     `baseline` is a file of known findings: `checked.new` are the others. What is not given is read from the nearest
     `jumar.toml`. `progress` is called with the number of files done and of all.
     """
@@ -82,7 +83,7 @@ def analyze(
     to: str | None = None,
     torch: str | None = None,
     chip: str | None = None,
-    multi_card: bool = False,
+    multi_card: bool | str = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     baseline: AnyPath | None = None,

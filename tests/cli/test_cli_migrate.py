@@ -292,3 +292,11 @@ def test_skip_leaves_out_files_that_cannot_be_read(jumar: Run, tmp_path: Path, w
 
 def test_a_pattern_that_means_no_rule_is_a_mistake(jumar: Run, tmp_path: Path) -> None:
     assert jumar("analyze", tmp_path, "--skip", "ZZ*").err.startswith("error: `--skip`: no such rule: `ZZ*`\n\nhint: ")
+
+
+def test_multi_card_stands_alone_or_takes_a_style(jumar: Run, project: Path) -> None:
+    for words, sharded in ((["--multi-card"], False), (["--multi-card", "ddp"], False), (["--multi-card=fsdp"], True)):
+        done = jumar("migrate", *words, "project", "--json")
+        chosen = json.loads(done.out)["settings"]
+        assert (chosen["multi_card"], chosen["sharded"]) == (True, sharded)
+    assert json.loads(jumar("migrate", "project", "--json").out)["settings"]["multi_card"] is False

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from jumar.emulate import env
-from jumar.migrate.project import migrate_bytes
+from jumar.migrate.project import migrate, migrate_bytes
 from jumar.migrate.settings import Settings, Style
 
 SCRIPTS = Path(__file__).parents[1] / "migrate" / "multicard"
@@ -70,6 +70,19 @@ def run(folder: Path, name: str, cards: int) -> list[float]:
         assert "RESULT" not in (work / "logs" / f"rank_{rank}.log").read_text(), "only the first rank talks"
     lines = [line for line in (work / "logs" / "rank_0.log").read_text().splitlines() if line.startswith("RESULT")]
     return [float(number) for line in lines for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", line)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sharded", [False, True])
+def test_a_program_of_several_files_computes_the_same_on_two_emulated_cards(tmp_path: Path, sharded: bool) -> None:
+    folder = SCRIPTS.with_name("programs") / "many_files"
+    for path in folder.glob("*.py"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    for file in migrate([folder], Settings(multi_card=True, sharded=sharded), cache=False).files:
+        (tmp_path / Path(file.path).name).write_bytes(file.after)
+    alone, together = run(tmp_path, "many_files", 1), run(tmp_path, "many_files", 2)
+    assert len(alone) == 4
+    assert together == pytest.approx(alone, rel=5e-4, abs=5e-5)
 
 
 @pytest.mark.parametrize("name", NAMES)

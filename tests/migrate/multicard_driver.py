@@ -36,6 +36,7 @@ def script(folder: str, name: str, batch: int, world: int, rank: int) -> int:
     if world > 1:
         os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world))
     os.chdir(f"{folder}/{name}.{world}")
+    sys.path.insert(0, os.path.dirname(f"{folder}/{name}.py"))
     sys.argv = [name, "--batch-size", str(batch // world), "--save-model", f"{folder}/{name}.{world}/model.pt"]
     try:
         runpy.run_path(f"{folder}/{name}.py", run_name="__main__")

@@ -105,3 +105,30 @@ def test_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "jumar.toml").write_bytes(b"\xff")
     with pytest.raises(UserError, match="is not valid TOML"):
         config.load(tmp_path / "jumar.toml")
+
+
+def test_the_styles_of_many_cards(tmp_path: Path) -> None:
+    assert not _load(tmp_path, "").multi_card
+    plain = _load(tmp_path, "[migrate]\nmulti_card = true\n")
+    assert (plain.multi_card, plain.sharded) == (True, False)
+    sharded = _load(tmp_path, "[migrate]\nmulti_card = true\nsharded = true\n")
+    assert (sharded.multi_card, sharded.sharded) == (True, True)
+    given = _load(tmp_path, "[migrate]\nsharded = true\n", multi_card="ddp")
+    assert (given.multi_card, given.sharded) == (True, False)
+    assert _load(tmp_path, "", multi_card="fsdp", torch="2.6").sharded
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"multi_card": "fsp"}, "`--multi-card`: no such style: `fsp`"),
+        (
+            {"multi_card": "fsdp", "torch": "2.5.1"},
+            "`--multi-card`: `fully_shard` (FSDP2) needs torch 2.6 or newer, the target has 2.5.1",
+        ),
+    ],
+)
+def test_cards_that_cannot_be_had(tmp_path: Path, given: dict[str, str], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        _load(tmp_path, "", **given)
+    assert caught.value.message == message

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from jumar.migrate.passes.multicard import hooks
-from jumar.migrate.project import migrate_bytes
+from jumar.migrate.project import migrate, migrate_bytes
 from jumar.migrate.settings import Settings, Style
 
 SCRIPTS = Path(__file__).parent / "multicard"
@@ -30,7 +30,12 @@ NAMES = [
     "imagenet_like",
     "language_model",
     "loader_elsewhere",
+    "mechanisms",
 ]
+FILES = Path(__file__).parent / "programs" / "many_files"
+"""A program of several files; its main file has the name of the folder."""
+PROGRAMS = {FILES.name: False, f"sharded/{FILES.name}": True}
+"""Its two styles: copied to each card, and split over them."""
 BATCH = 16
 # The plain CPU, also where torch_npu and the emulator are installed.
 CPU = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "JUMAR_EMULATE": "0", "OMP_NUM_THREADS": "1"}
@@ -45,6 +50,13 @@ def convert(name: str, style: Style = Style.AGNOSTIC) -> bytes:
     return result.after
 
 
+def convert_files(folder: Path, settings: Settings) -> dict[str, bytes]:
+    """Every file of a program by its name, as `jumar migrate` writes it."""
+    files = {path.name: path.read_bytes() for path in folder.glob("*.py")}
+    result = migrate([folder], settings, cache=False)
+    return {**files, **{Path(one.path).name: one.after for one in result.files}}
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs every script alone and as two processes, in one Python that has loaded torch once."""
@@ -56,7 +68,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for world in (1, 2):
             (folder / f"{name}.{world}").mkdir()
     (folder / "its_loaders.py").write_bytes((SCRIPTS / "its_loaders.py").read_bytes())
-    command = [sys.executable, str(DRIVER), str(folder), str(BATCH), *NAMES]
+    for name, sharded in PROGRAMS.items():
+        settings = Settings(to=Style.AGNOSTIC, multi_card=True, sharded=sharded, only=MULTI_CARD)
+        for world in (1, 2):
+            (folder / f"{name}.{world}").mkdir(parents=True)
+        for path, after in convert_files(FILES, settings).items():
+            (folder / name).with_name(path).write_bytes(after)
+    command = [sys.executable, str(DRIVER), str(folder), str(BATCH), *NAMES, *PROGRAMS]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False, env=CPU)
     (folder / "codes").write_text(done.stdout)
     assert done.returncode == 0, done.stderr
@@ -77,7 +95,7 @@ def results(folder: Path, name: str, world: int, rank: int = 0) -> list[float]:
     return [float(number) for line in lines for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", line)]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *PROGRAMS])
 def test_two_processes_come_to_the_numbers_of_one(runs: Path, name: str) -> None:
     codes = [line.split()[1:] for line in (runs / "codes").read_text().splitlines() if line.split()[0] == name]
     logs = {path.name: path.read_text()[-2000:] for path in runs.glob(f"{name}.*.log")}
@@ -87,7 +105,7 @@ def test_two_processes_come_to_the_numbers_of_one(runs: Path, name: str) -> None
     assert together == pytest.approx(alone, rel=2e-4, abs=2e-5)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *PROGRAMS])
 def test_only_the_first_process_talks(runs: Path, name: str) -> None:
     assert "RESULT" not in (runs / f"{name}.2.1.log").read_text()
 
@@ -101,6 +119,15 @@ def test_saved_keys_have_no_prefix(runs: Path, name: str, cpu_torch: Any) -> Non
     assert list(state) == list(other)
     for key, value in other.items():
         torch.testing.assert_close(state[key], value, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_of_several_files_saves_what_one_card_saves(runs: Path, name: str, cpu_torch: Any) -> None:
+    torch = cpu_torch
+    alone, together = (torch.load(runs / f"{name}.{world}" / "model.pt", weights_only=True) for world in (1, 2))
+    assert list(together["state"]) == list(alone["state"]) and together["width"] == 8
+    for key, value in alone["state"].items():
+        torch.testing.assert_close(together["state"][key], value, rtol=1e-3, atol=1e-4)
 
 
 def test_trainer_saves_the_attribute_of_the_unwrapped_model(runs: Path, cpu_torch: Any) -> None:
@@ -142,6 +169,54 @@ def test_npu_style_differs_from_the_tested_one_only_in_spelling(name: str) -> No
     agnostic = re.sub(r"CARD = torch\.accel.*\n", "", agnostic)
     npu, agnostic = (re.sub(r"(?m)^ *(INIT|SET)$", r"\1", text) for text in (npu, agnostic))
     assert npu == agnostic
+
+
+def test_the_model_is_followed_into_other_files() -> None:
+    after = convert_files(FILES, Settings(multi_card=True))
+    assert b"unwrapped(net).width" in after["evaluate.py"]
+    assert b"self.model = DistributedDataParallel(self.model" in after["trainer.py"]
+    assert b"unwrapped(self.model).state_dict()" in after["trainer.py"]
+    assert b"self.loader = split_over_cards(self.loader)" in after["trainer.py"]
+    assert after["loaders.py"] == (FILES / "loaders.py").read_bytes(), "it makes the loader of the tests too"
+    assert b'init_process_group("hccl")' in after["many_files.py"]
+    assert not any(b"init_process_group" in after[name] for name in after if name != "many_files.py")
+
+
+def test_a_sharded_program_keeps_attributes_and_gathers_states() -> None:
+    after = convert_files(FILES, Settings(multi_card=True, sharded=True))
+    assert after["evaluate.py"].count(b"unwrapped") == 0 and b"net.width" in after["evaluate.py"]
+    assert b"    shard_over_cards(self.model)\n" in after["trainer.py"]
+    assert b'save_from_all({"state": full_state_dict(self.model)' in after["trainer.py"]
+
+
+def test_a_second_run_over_several_files_changes_nothing(tmp_path: Path) -> None:
+    for name, data in convert_files(FILES, Settings(multi_card=True)).items():
+        (tmp_path / name).write_bytes(data)
+    again = migrate([tmp_path], Settings(multi_card=True), cache=False)
+    assert not [one.path for one in again.files if one.changed]
+
+
+def test_only_the_main_file_gets_a_launch_script() -> None:
+    result = migrate([FILES], Settings(multi_card=True), cache=False)
+    assert [Path(one.path).name for one in result.files if one.extra] == ["many_files.py"]
+
+
+def test_a_program_that_joins_its_group_in_another_file_is_left_alone() -> None:
+    folder = FILES.with_name("joined_elsewhere")
+    result = migrate([folder], Settings(multi_card=True, only=MULTI_CARD), cache=False)
+    assert not [one.path for one in result.files if one.changed]
+
+
+def test_parameters_are_searched_only_with_a_reason() -> None:
+    raw = (SCRIPTS / "mechanisms.py").read_bytes()
+    result = migrate_bytes("mechanisms.py", raw, Settings(multi_card=True))
+    assert result is not None and b"find_unused_parameters=True" in result.after
+    said = [finding.message for finding in result.findings if finding.id == "PT304"]
+    assert said == [
+        "`model` is wrapped in `DistributedDataParallel`, which looks for unused parameters: "
+        "`forward` of `Net` uses `self.extra` only in a branch"
+    ]
+    assert not any(b"find_unused" in convert(name) for name in NAMES if name != "mechanisms")
 
 
 def test_a_distributed_script_is_left_alone() -> None:

@@ -29,7 +29,8 @@ class MigrateRequest:
     to: str | None = None
     torch: str | None = None
     chip: str | None = None
-    multi_card: bool = False
+    multi_card: bool | str = False
+    """`ddp` (or True) for a copy of the model on each card, `fsdp` for its parameters split over them."""
     unsafe: bool = False
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jumar.app.migrate import MigrateResult
 
 
-@click.command("analyze", short_help="Report what ties a code base to CUDA, without changing it")
+@click.command("analyze", cls=common.Verb, short_help="Report what ties a code base to CUDA, without changing it")
 @common.shared
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Report every place below each PATH that depends on CUDA, and what would happen to it.

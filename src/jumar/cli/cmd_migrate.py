@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jumar.app.migrate import MigrateResult
 
 
-class WithCommand(click.Command):
+class WithCommand(common.Verb):
     """With `--verify`, the words after `--` are a command and not paths."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -53,7 +53,9 @@ _SHARED = (
                  help="Explicit NPU code (the default), code for any device, or the run-time import."),
     click.option("--torch", metavar="VERSION", help="torch on the target, such as 2.7; the tested release by default."),
     chip("chip", "Chip of the target, such as 910B3 (the default) or 310P3."),
-    click.option("--multi-card", is_flag=True, help="Also turn a one-card training script into one for many cards."),
+    click.option("--multi-card", is_flag=False, flag_value="ddp", default=None, metavar="[ddp|fsdp]",
+                 help="Also turn a one-card training script into one for many cards: a copy of the model on each "
+                 "(`ddp`, the default), or its parameters split over them (`fsdp`)."),
     click.option("--only", multiple=True, metavar="ID", help="Use only this rule; repeatable."),
     click.option("--skip", multiple=True, metavar="ID", help="Skip this rule; repeatable."),
     click.option("--list", "list_rules", is_flag=True, help="List the rules and stop."),
@@ -74,6 +76,24 @@ _SHARED = (
                  help="File name for `-`; its suffix sets the language."),
     click.option("-q", "--quiet", is_flag=True, help="No summary, no progress."),
 )  # fmt: skip
+
+
+class Verb(click.Command):
+    """`--multi-card` may stand alone: the word behind it is its value only if it is one of its styles."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        spelled: list[str] = []
+        for word in args:
+            if spelled and spelled[-1] == "--multi-card" and "--" not in spelled:
+                if word in STYLES_OF_CARDS:
+                    spelled[-1] = f"--multi-card={word}"
+                    continue
+                spelled[-1] = "--multi-card=ddp"
+            spelled.append(word)
+        return super().parse_args(ctx, spelled)
+
+
+STYLES_OF_CARDS = ("ddp", "fsdp")
 
 
 def shared(function: Decorated) -> Decorated:

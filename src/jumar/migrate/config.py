@@ -12,7 +12,7 @@ from jumar.core.nearest import did_you_mean
 from jumar.migrate.rule import all_rules, units
 from jumar.migrate.settings import Settings, Style
 from jumar.runtime import settings as settings_file
-from jumar.tables import chips, pages, torch_releases
+from jumar.tables import apis, chips, pages, torch_releases
 from jumar.tables.load import table_names
 
 KEYS: dict[str, tuple[type, str]] = {
@@ -21,12 +21,16 @@ KEYS: dict[str, tuple[type, str]] = {
     "chip": (str, "chip of the target"),
     "unsafe": (bool, "also make changes that need a review"),
     "multi_card": (bool, "also turn a one-card training script into one for many cards"),
+    "sharded": (bool, "with `multi_card`: split the model over the cards (FSDP) instead of copying it to each"),
     "only": (list, "ids or names of the only rules to use"),
     "skip": (list, "ids or names of rules to leave out"),
     "rules": (list, "Python files with rules of your own, relative to this file"),
     "rows": (dict, "rows of your own, a table for each of Jumar's tables"),
     "jobs": (int, "processes to use"),
 }
+CARDS = ("ddp", "fsdp")
+SHARDS_FROM = (2, 6)
+"""The torch release from which `torch.distributed.fsdp.fully_shard` is public."""
 _WORDS = {str: "a string", bool: "`true` or `false`", list: "a list of strings", dict: "a table", int: "a number"}
 
 
@@ -54,12 +58,15 @@ def settings(config: Config, given: Mapping[str, Any]) -> Settings:
     plain = Settings()
     folder = config.path.parent if config.path else Path()
     own = tuple(str(folder / name) for name in config.values.get("rules", ()))
+    cards = given.get("multi_card")
+    sharded = cards == "fsdp" if cards else bool(config.values.get("sharded", False))
     return Settings(
         to=_style(*pick("to", plain.to)),
-        torch=_torch(*pick("torch", plain.torch)),
+        torch=(torch := _torch(*pick("torch", plain.torch))),
         chip=_chip(*pick("chip", plain.chip)),
         unsafe=bool(pick("unsafe", False)[0]),
-        multi_card=bool(pick("multi_card", False)[0]),
+        multi_card=_cards(*pick("multi_card", False), sharded, torch),
+        sharded=sharded,
         only=_ids(*pick("only", ()), own),
         skip=_ids(*pick("skip", ()), own),
         rows=config.values.get("rows", {}),
@@ -122,6 +129,17 @@ def _chip(value: str, origin: str) -> str:
         hint = did_you_mean(value.lower().removeprefix("ascend"), chips.chips(), "name a chip such as `910B3`")
         raise UserError(f"{origin}no such chip: `{value}`", hint)
     return found
+
+
+def _cards(value: bool | str, origin: str, sharded: bool, torch: str) -> bool:
+    if isinstance(value, str) and value not in CARDS:
+        raise UserError(f"{origin}no such style: `{value}`", did_you_mean(value, CARDS, "known styles: `ddp`, `fsdp`"))
+    if value and sharded and apis.version(torch) < SHARDS_FROM:
+        raise UserError(
+            f"{origin}`fully_shard` (FSDP2) needs torch 2.6 or newer, the target has {torch}",
+            "use `--multi-card ddp`, or name a newer release with `--torch`",
+        )
+    return bool(value)
 
 
 def _ids(values: Iterable[str], origin: str, own: tuple[str, ...]) -> frozenset[str]:

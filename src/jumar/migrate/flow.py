@@ -52,8 +52,12 @@ class Flow:
             for target in self.callees(call):
                 self.sites.setdefault(target, []).append(call)
 
+    def every_node(self) -> list[ast.AST]:
+        """The nodes that are looked at."""
+        return list(ast.walk(self.file.tree))
+
     def _walk(self) -> None:
-        self.nodes = list(ast.walk(self.file.tree))
+        self.nodes = self.every_node()
         for node in self.nodes:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self.functions.append(node)

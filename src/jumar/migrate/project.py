@@ -114,7 +114,8 @@ def _without_collector() -> Iterator[None]:
 def _with_facts(paths: Sequence[Path], texts: Sequence[Text], settings: Settings) -> Settings:
     facts = walk.facts(paths, [text.path for text in texts])
     for one in passes():
-        facts = one.prepare(facts, texts)
+        if one.is_wanted(settings) or not one.goes_first:
+            facts = one.prepare(facts, texts)
     return dataclasses.replace(settings, facts=facts)
 
 

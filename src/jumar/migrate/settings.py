@@ -36,6 +36,10 @@ class Facts:
     """Names for CUDA that the project also has for NPUs (`is_cuda_available`, `MULTI_GPU`): they keep their meaning."""
     packages: frozenset[str] = frozenset()
     """Folders that hold an `__init__.py`, as paths of the same kind as those of the files."""
+    programs: tuple[tuple[tuple[str, str], ...], ...] = ()
+    """For `--multi-card`: the programs for one card, paths and texts (as Latin-1) of each, its main file first."""
+    distributed: frozenset[str] = frozenset()
+    """For `--multi-card`: the files of programs that run on several cards already."""
 
 
 class Place(NamedTuple):
@@ -78,6 +82,8 @@ class Settings:
     chip: str = "910B3"
     unsafe: bool = False
     multi_card: bool = False
+    sharded: bool = False
+    """With `multi_card`: is the model split over the cards (FSDP) instead of copied to each (DDP)?"""
     only: frozenset[str] = frozenset()
     skip: frozenset[str] = frozenset()
     facts: Facts = Facts()

@@ -27,6 +27,7 @@ FIELDS = {
     "settings.chip": "chip of the target",
     "settings.unsafe": "whether changes that need a review were included",
     "settings.multi_card": "whether the script was turned into one for many cards",
+    "settings.sharded": "whether that splits the model over the cards (FSDP) instead of copying it to each",
     "settings.only": "ids of the only rules that were used; empty for all",
     "settings.skip": "ids of rules that were left out",
     "summary.scanned": "files read",
@@ -129,6 +130,7 @@ def settings(result: ProjectResult) -> dict[str, Any]:
         "chip": chosen.chip,
         "unsafe": chosen.unsafe,
         "multi_card": chosen.multi_card,
+        "sharded": chosen.sharded,
         "only": sorted(chosen.only),
         "skip": sorted(chosen.skip),
     }

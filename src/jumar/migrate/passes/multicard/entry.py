@@ -9,6 +9,7 @@ from jumar.migrate import lines
 from jumar.migrate.flow import own_nodes
 from jumar.migrate.passes.multicard.models import Model
 from jumar.migrate.passes.multicard.training import Training
+from jumar.migrate.pyfile import PyFile
 
 
 class ScriptEntry(NamedTuple):
@@ -31,15 +32,15 @@ def find(script: Training, models: list[Model]) -> ScriptEntry | None:
     return _in_function(script, owners - {tree}, tree in owners)
 
 
-def end_of_imports(script: Training) -> ast.stmt | None:
+def end_of_imports(file: PyFile) -> ast.stmt | None:
     """The last statement of the imports at the head of the file."""
     last: ast.stmt | None = None
-    for node in script.file.tree.body:
+    for node in file.tree.body:
         if isinstance(node, (ast.Import, ast.ImportFrom)) or _is_guarded_import(node):
             last = node
-        elif not isinstance(node, (ast.Expr, ast.Assign)) or _uses_torch(script, node):
+        elif not isinstance(node, (ast.Expr, ast.Assign)) or _uses_torch(file, node):
             break
-    return last if last is not None and lines.ends_line(script.file, last) else None
+    return last if last is not None and lines.ends_line(file, last) else None
 
 
 def guard_of(script: Training, node: ast.AST) -> ast.If | None:
@@ -62,8 +63,9 @@ def _in_function(script: Training, wanted: set[ast.AST], in_guard: bool) -> Scri
         for target in script.flow.callees(call):
             inside = reach(script, target)
             reached |= inside
-            if wanted <= inside and not in_guard and isinstance(target, ast.FunctionDef):
-                return _entry(script, target.body, call, target)
+            is_here = isinstance(target, ast.FunctionDef) and script.file.file_of(target) is script.file.main
+            if wanted <= inside and not in_guard and is_here:
+                return _entry(script, target.body, call, target)  # type: ignore[arg-type]
     if not wanted <= reached:
         return None
     if guard is not None:
@@ -118,7 +120,5 @@ def _is_guarded_import(node: ast.stmt) -> bool:
     return isinstance(node, ast.Try) and all(isinstance(one, (ast.Import, ast.ImportFrom)) for one in node.body)
 
 
-def _uses_torch(script: Training, node: ast.stmt) -> bool:
-    return any(
-        isinstance(inner, ast.Name) and (script.file.name(inner) or "").startswith("torch") for inner in ast.walk(node)
-    )
+def _uses_torch(file: PyFile, node: ast.stmt) -> bool:
+    return any(isinstance(inner, ast.Name) and (file.name(inner) or "").startswith("torch") for inner in ast.walk(node))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files as resources
 
+from jumar.migrate.passes.multicard import program
 from jumar.migrate.passes.multicard.python import single_process_main
 from jumar.migrate.passes.torch import hooks as torch
 from jumar.migrate.rule import After, NewFile, Pass
@@ -17,8 +18,11 @@ def launcher() -> NewFile:
 
 
 def files(after: After) -> tuple[NewFile, ...]:
-    """The launch script beside a distributed training script."""
-    return (launcher(),) if after.is_edited else ()
+    """The launch script beside a distributed training script; other files of its program need none."""
+    path = after.source.path
+    programs = [texts for texts in after.settings.facts.programs if any(path == one for one, _ in texts)]
+    is_member = bool(programs) and all(texts[0][0] != path for texts in programs)
+    return (launcher(),) if after.is_edited and not is_member else ()
 
 
 PASS = Pass(
@@ -27,5 +31,6 @@ PASS = Pass(
     goes_first=True,
     chosen_as=single_process_main.RULE.id,
     imports=torch.IMPORTS,
+    prepare=program.prepare,
     files=files,
 )

@@ -11,6 +11,7 @@ from jumar.migrate import lines
 from jumar.migrate.flow import Var
 from jumar.migrate.passes.multicard import text
 from jumar.migrate.passes.multicard.script import Script
+from jumar.migrate.pyfile import PyFile
 
 
 class Split(NamedTuple):
@@ -19,19 +20,24 @@ class Split(NamedTuple):
     edits: tuple[Edit, ...] = ()
     reason: str = ""
     fix: str = ""
+    is_told_epochs: bool = True
+    """Does its sampler want to hear the epoch?"""
 
 
 def split(script: Script, call: ast.Call) -> Split:
-    file = script.file
+    file = script.file.file_of(call)
     dataset = file.argument(call, 0, "dataset")
     if dataset is None or any(isinstance(arg, ast.Starred) for arg in call.args):
         return Split((), "its dataset is hidden in `*` or `**`", _FIX.format("dataset"))
     empty = file.keyword(call, "sampler")
-    own = empty if empty is not None and not _is_none(empty.value) else file.keyword(call, "batch_sampler")
-    if own is not None or len(call.args) > 3:
+    own = empty if empty is not None and not _is_none(empty.value) else None
+    if file.keyword(call, "batch_sampler") is not None or len(call.args) > 3:
         return Split((), "it has its own sampler", _OWN_SAMPLER)
+    if own is not None:
+        return _part_of_sampler(file, own.value)
     if _is_iterable(script, dataset):
-        return Split((), "its dataset is iterable and cannot be indexed", _ITERABLE)
+        start, end = file.source.span(dataset)
+        return Split((Edit(start, start, b"PartOfItems("), Edit(end, end, b")")), is_told_epochs=False)
     name, edits = _named(script, dataset)
     if name is None:
         return Split((), "its dataset is made inside another expression", _FIX.format("dataset"))
@@ -63,13 +69,25 @@ def split(script: Script, call: ast.Call) -> Split:
     return Split((*edits, added)) if added else Split((), "arguments cannot be added to it", _FIX.format(name))
 
 
+def _part_of_sampler(file: PyFile, own: ast.expr) -> Split:
+    """A sampler of the script's own: each process takes every `WORLD_SIZE`-th of its indices."""
+    start, end = file.source.span(own)
+    if isinstance(own, ast.IfExp):  # `sampler=MySampler() if balanced else None`
+        if not _is_none(own.orelse) and not _is_none(own.body):
+            return Split((Edit(start, start, b"PartOfSampler("), Edit(end, end, b")")), is_told_epochs=False)
+        return Split((), "it may have a sampler of its own", _OWN_SAMPLER)
+    if isinstance(own, ast.Name) and "Distributed" in own.id:
+        return Split((), "it has its own sampler", _OWN_SAMPLER)
+    return Split((Edit(start, start, b"PartOfSampler("), Edit(end, end, b")")), is_told_epochs=False)
+
+
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
 def _named(script: Script, dataset: ast.expr) -> tuple[str | None, tuple[Edit, ...]]:
     """The dataset's spelling; one that is made in place gets a name there."""
-    file = script.file
+    file = script.file.file_of(dataset)
     at: ast.AST = dataset
     while isinstance(at, (ast.Attribute, ast.Subscript)):
         at = at.value
@@ -171,7 +189,6 @@ _OWN_SAMPLER = (
     "let the sampler give each process its part: `DistributedSampler(dataset, num_replicas=WORLD_SIZE, rank=RANK)`, "
     "or take every `WORLD_SIZE`-th index from `RANK` on in your sampler"
 )
-_ITERABLE = "in its `__iter__` yield each process's part: `yield from itertools.islice(items, RANK, None, WORLD_SIZE)`"
 _STARS = (
     "write `sampler=DistributedSampler({0}, num_replicas=WORLD_SIZE, rank=RANK, shuffle=True), "
     '**{{**{1}, "shuffle": False}}`'

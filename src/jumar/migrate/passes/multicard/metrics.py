@@ -8,6 +8,7 @@ over the cards makes sure that all processes go on with the same number.
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import NamedTuple
 
 from jumar.migrate.flow import own_nodes
@@ -24,6 +25,7 @@ class Total(NamedTuple):
     reason: str = ""
 
 
+@lru_cache(maxsize=16)
 def find(script: Script) -> list[Total]:
     found: list[Total] = []
     for loop in script.flow.loops:

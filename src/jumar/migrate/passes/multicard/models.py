@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import NamedTuple
 
-from jumar.migrate.flow import MOVES, Var, own_nodes
+from jumar.migrate.flow import MOVES, SAME_OBJECT, Var, own_nodes
 from jumar.migrate.passes.multicard.training import Training
 
 PARAMETERS = frozenset({"parameters", "named_parameters"})
@@ -24,23 +25,43 @@ class Model(NamedTuple):
 
 def trained(script: Training) -> list[Model]:
     """The models whose parameters an optimizer gets; without one, those whose parameters are asked for at all."""
-    roots = _roots(script, optimizers(script))
+    made = optimizers(script)
+    roots = [*_roots(script, made), *_through_methods(script, made)]
     if not roots:
         roots = _roots(script, [script.file.tree])
     homes: dict[Var, None] = {}
     for root in roots:
-        for made in script.flow.homes(root):
-            homes.setdefault(made)
+        for one in script.flow.homes(root):
+            homes.setdefault(one)
     found = []
     for first in homes:
         home = _moved(script, first)
         behind = _complete(script, home) if home is not None else None
         if home is None or behind is None:
             return []
-        found.append(Model(home, home.name, behind, frozenset(script.flow.aliases(home))))
+        names = script.flow.aliases(home)
+        if script.sharded:  # the object itself changes, whatever it was called before
+            names |= {alias for one in _earlier(script, home, {home}) for alias in script.flow.aliases(one)}
+        found.append(Model(home, home.name, behind, frozenset(names)))
     return found
 
 
+def _earlier(script: Training, var: Var, seen: set[Var]) -> set[Var]:
+    """The variables that held the object before: `model` of the caller, for a trainer's `self.model`."""
+    values = [bound.value for bound in script.flow.bounds.get(var, ())]
+    if script.flow.parameter(var) is not None:
+        values += script.flow.arguments(var)
+    for value in values:
+        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in SAME_OBJECT:
+            value = value.func.value
+        before = script.flow.var(value) if value is not None else None
+        if before is not None and before not in seen:
+            seen.add(before)
+            _earlier(script, before, seen)
+    return seen
+
+
+@lru_cache(maxsize=16)
 def optimizers(script: Training) -> list[ast.Call]:
     """The calls that make an optimizer."""
     found = []
@@ -48,16 +69,28 @@ def optimizers(script: Training) -> list[ast.Call]:
         name = script.file.name(call.func) or ""
         last = name.rpartition(".")[2] or (call.func.attr if isinstance(call.func, ast.Attribute) else "")
         is_class = name.startswith("torch.optim.") and ".lr_scheduler" not in name and last[:1].isupper()
-        if is_class or (not name.startswith("torch.optim.") and last.endswith(("Adam", "AdamW", "SGD", "Optimizer"))):
+        is_other = not name.startswith("torch.optim.") and last.endswith(("Adam", "AdamW", "SGD", "Optimizer"))
+        if (is_class or is_other) and script.is_reached(call):
             found.append(call)
     return found
+
+
+def optimizer_line(script: Training, owner: ast.AST) -> int:
+    """The first line of a function (or of the module) that makes an optimizer: sharding must come before it."""
+    made = optimizers(script)
+    makers = {script.flow.owner(call) for call in made}
+    found = [call.lineno for call in made if script.flow.owner(call) is owner]
+    for node in own_nodes(owner):
+        if isinstance(node, ast.Call) and any(target in makers for target in script.flow.callees(node)):
+            found.append(node.lineno)
+    return min(found, default=1 << 30)
 
 
 def root_of(script: Training, node: ast.AST) -> Var | None:
     """The variable at the start of `model.backbone.fc`; None for an `nn.Module` that speaks of itself."""
     while isinstance(node, ast.Attribute):
         var = script.flow.var(node)
-        if var is not None:
+        if var is not None and not _is_module_part(script, var):
             return var
         node = node.value
     if isinstance(node, ast.Name) and script.flow.method_of_self(node) is None:
@@ -83,6 +116,20 @@ def _roots(script: Training, under: list[ast.Call] | list[ast.Module]) -> list[V
     return list(found)
 
 
+def _through_methods(script: Training, made: list[ast.Call]) -> list[Var]:
+    """Models that make their optimizer themselves: `optimizer = model.configure_optimizers(config)`."""
+    found: dict[Var, None] = {}
+    for call in made:
+        method = script.flow.owner(call)
+        asks = any(isinstance(one, ast.Attribute) and one.attr in PARAMETERS for one in ast.walk(method))
+        if asks and isinstance(script.file.parent(method), ast.ClassDef):
+            for site in script.flow.callers(method):
+                var = root_of(script, site.func.value) if isinstance(site.func, ast.Attribute) else None
+                if var is not None:
+                    found.setdefault(var)
+    return list(found)
+
+
 def _is_module_part(script: Training, var: Var) -> bool:
     """Is this `self.layer` of a network rather than `self.model` of a trainer?"""
     return isinstance(var.owner, ast.ClassDef) and any(
@@ -95,11 +142,26 @@ def _moved(script: Training, home: Var) -> Var | None:
     if any(_is_move(script, use, {home}) for use in script.flow.uses.get(home, ())) or _made_there(script, home):
         return home
     aliases = script.flow.aliases(home)
+    made = [var for var in aliases if var in script.flow.bounds and _is_moved_into(script, var, aliases)]
+    if len(made) == 1:
+        return made[0]
     later = [var for var in aliases if any(_is_move(script, use, aliases) for use in script.flow.uses.get(var, ()))]
     targets: set[Var] = set()
     for var in later:
         targets |= {one for one in script.flow.aliases(var) if one in script.flow.bounds and one != home} or {var}
     return home if not targets else targets.pop() if len(targets) == 1 else None
+
+
+def _is_moved_into(script: Training, var: Var, aliases: set[Var]) -> bool:
+    """Is there `var = model.to(device)`?"""
+    values = [bound.value for bound in script.flow.bounds[var]]
+    return any(
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr in MOVES
+        and script.flow.var(value.func.value) in aliases
+        for value in values
+    )
 
 
 def on_card(script: Training, home: Var) -> bool:
@@ -129,6 +191,8 @@ def _complete(script: Training, home: Var) -> ast.stmt | None:
     bounds = sorted(script.flow.bounds[home], key=lambda bound: bound.statement.lineno)
     owner = script.flow.owner(bounds[0].statement)
     limit = script.training_line(owner)
+    if script.sharded:
+        limit = min(limit, optimizer_line(script, owner))
     early = [b.statement for b in bounds if b.statement.lineno < limit and script.flow.owner(b.statement) is owner]
     if not early or any(isinstance(one, ast.For) for one in early):
         return None

@@ -1,4 +1,4 @@
-"""The block of constants and small functions after the imports of a distributed script."""
+"""The block of constants and small functions after the imports of a file of a distributed program."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import ast
 
 from jumar.core.edit import Edit
 from jumar.migrate import lines
-from jumar.migrate.passes.multicard import metrics, text, uses
+from jumar.migrate.passes.multicard import text
 from jumar.migrate.passes.multicard.script import Script
+from jumar.migrate.pyfile import PyFile
 from jumar.migrate.settings import Style
 
+RANKS = frozenset({"RANK", "LOCAL_RANK", "WORLD_SIZE", "CARD"})
 
-def edit(script: Script, behind: ast.stmt) -> Edit:
-    """The edit that puts the block behind the imports."""
-    source = script.file.source
+
+def edit(script: Script, file: PyFile, behind: ast.stmt, written: set[str]) -> Edit:
+    """The edit that puts the block behind the imports; `written` are the names in the rewritten lines."""
+    source = file.source
     assert behind.end_lineno is not None
     at = source.starts[behind.end_lineno - 1] + len(source.line_text(behind.end_lineno))
-    body = [*_imports(script, behind), "", *block(script)]
+    inner = block(script, file, written)
+    body = [*_imports(script, file, behind, written | text.words(inner)), "", *inner]
     following = source.data[at:].lstrip(b"\r\n")
     gap = len(source.data[at:]) - len(following)
-    step = lines.unit(script.file)
+    step = lines.unit(file)
     spelled = [step * ((len(line) - len(line.lstrip(" "))) // 4) + line.lstrip(" ").encode() for line in body]
     new = b"".join(source.newline + line for line in spelled)
     if following and gap <= len(source.newline):
@@ -27,59 +31,67 @@ def edit(script: Script, behind: ast.stmt) -> Edit:
     return Edit(at, at, new)
 
 
-def block(script: Script) -> list[str]:
+def block(script: Script, file: PyFile, written: set[str]) -> list[str]:
     """The lines of the block: constants, then the functions that the rewritten lines call."""
-    file = script.file
-    found = list(text.CONSTANTS)
-    entry = script.entry
-    totals = metrics.find(script)
-    if file.settings.to is Style.AGNOSTIC or totals:
+    functions = text.functions(written)
+    used = written | {word for body in functions.values() for word in text.words(body)}
+    is_main = script.is_main(file)
+    found = list(text.CONSTANTS) if is_main else text.CONSTANTS[1:] if used & RANKS else []
+    if "CARD" in used or (is_main and file.settings.to is Style.AGNOSTIC):
         found += text.card(file)
-    if entry is not None and entry.first is None:
-        found += text.start(file)
-    logging = logging_name(script)
-    if _prints(script) or logging is not None:
-        found += ["", "if RANK != 0:"]
-        found += [f"    {logging}.disable({logging}.WARNING)"] if logging is not None else []
-        found += text.QUIET_PRINT if _prints(script) else []
-    for wanted, function in (
-        (any(use.reason is None for use in uses.find(script)), text.UNWRAPPED),
-        (bool(totals), text.SUM),
-        (any(total.how != "sum" for total in totals), text.MEAN),
-        (bool(script.foreign_loaders), text.SPLIT),
-    ):
-        if wanted:
-            found += ["", "", *function]
+    if is_main:
+        assert script.entry is not None
+        found += text.start(file) if script.entry.first is None else []
+        found += _quiet(script)
+    for body in functions.values():
+        found += ["", "", *body] if found else body
+    return found
+
+
+def _quiet(script: Script) -> list[str]:
+    """What the other processes do not say."""
+    printing, logging = _printing(script), logging_name(script)
+    if not printing and logging is None:
+        return []
+    found = ["", "if RANK != 0:"]
+    found += [f"    {logging}.disable({logging}.WARNING)"] if logging is not None else []
+    if printing:
+        found += text.QUIET_PRINT if printing == {script.file.main} else text.QUIET_PRINTS
     return found
 
 
 def logging_name(script: Script) -> str | None:
-    """How the script spells the `logging` module, when it logs with it."""
-    for node in script.file.tree.body:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
+    """How the main file spells the `logging` module, when the program logs with it."""
+    names = {}
+    for file in script.file.files.values():
+        for node in file.tree.body:
+            for alias in node.names if isinstance(node, ast.Import) else ():
                 if alias.name == "logging":
-                    return alias.asname or "logging"
-    return None
+                    names[file] = alias.asname or "logging"
+    return names.get(script.file.main, "logging") if names else None
 
 
-def _imports(script: Script, behind: ast.stmt) -> list[str]:
+def _imports(script: Script, file: PyFile, behind: ast.stmt, used: set[str]) -> list[str]:
     have = {
         (alias.asname or alias.name.split(".")[0])
-        for node in script.file.tree.body
+        for node in file.tree.body
         if isinstance(node, ast.Import) and node.lineno <= behind.lineno
         for alias in node.names
         if alias.asname in (None, alias.name)
     }
-    later = logging_name(script)
-    found = [f"import {name}" for name in ("os", "torch") if name not in have]
-    if later == "logging" and "logging" not in have:
-        found.append("import logging")
-    known = script.file.source.data
-    return found + [line for line in (text.DDP, text.SAMPLER) if line.encode() not in known]
+    plain = [name for name in ("builtins", "logging", "os", "torch") if name in used and name not in have]
+    found = [f"import {name}" for name in sorted(plain, key=lambda name: name not in ("os", "torch"))]
+    known = file.source.data
+    rest = [line for name, line in text.IMPORTS.items() if name in used and line.encode() not in known]
+    return found + [line for line in rest if not (line == "import contextlib" and "contextlib" in have)]
 
 
-def _prints(script: Script) -> bool:
-    return any(isinstance(call.func, ast.Name) and call.func.id == "print" for call in script.flow.calls) and (
-        "print" not in script.file.index.module.bindings
-    )
+def _printing(script: Script) -> set[PyFile]:
+    """The files whose calls of `print` are the builtin's."""
+    found = set()
+    for call in script.flow.calls:
+        if isinstance(call.func, ast.Name) and call.func.id == "print" and script.is_reached(call):
+            file = script.file.file_of(call)
+            if "print" not in file.index.module.bindings:
+                found.add(file)
+    return found

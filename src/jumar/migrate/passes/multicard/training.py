@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from functools import cached_property
 from typing import NamedTuple
 
-from jumar.migrate.flow import Flow, Var, own_nodes
-from jumar.migrate.pyfile import PyFile
+from jumar.migrate.flow import Var, own_nodes
+from jumar.migrate.passes.multicard.feeding import Feeding
 from jumar.tables.load import table
-
-LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
-_LOADER = re.compile(r"loader|_dl$")
 
 
 class Loop(NamedTuple):
@@ -21,7 +17,7 @@ class Loop(NamedTuple):
     A loader that a function of another file made is known by the variables that take it (`foreign`).
     """
 
-    node: ast.For
+    node: ast.For | ast.While
     iterated: ast.expr
     loaders: tuple[ast.Call, ...]
     foreign: tuple[Var, ...]
@@ -34,16 +30,36 @@ class Epochs(NamedTuple):
     loader: str | None
 
 
-class Training:
-    def __init__(self, file: PyFile) -> None:
-        self.file = file
-        self.flow = Flow(file)
+class Training(Feeding):
+    @cached_property
+    def reached(self) -> set[ast.AST]:
+        """The functions that the main program can come to; all of its own count."""
+        found: set[ast.AST] = set(self.file.trees)
+        todo: list[ast.AST] = [self.file.tree]
+        while todo:
+            for node in ast.walk(todo.pop()):
+                targets = self.flow.callees(node) if isinstance(node, ast.Call) else ()
+                named = self.flow.named(node) if isinstance(node, ast.Name) else ()
+                for target in (*targets, *named):
+                    if target not in found:
+                        found.add(target)
+                        todo.append(target)
+        return found
+
+    def is_reached(self, node: ast.AST) -> bool:
+        """Does the main program come to this place?"""
+        if self.file.file_of(node) is self.file.main:
+            return True
+        around = [up for up in self.file.ancestors(node) if isinstance(up, (ast.FunctionDef, ast.ClassDef))]
+        return not around or any(up in self.reached for up in around)
 
     @cached_property
     def backwards(self) -> list[ast.Call]:
         """The `.backward()` calls, in order; none when no parameters are updated."""
         found = [
-            call for call in self.flow.calls if isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
+            call
+            for call in self.flow.calls
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and self.is_reached(call)
         ]
         steps = {call.func.attr for call in self.flow.calls if isinstance(call.func, ast.Attribute)}
         return sorted(found, key=lambda call: call.lineno) if steps & {"step", "zero_grad"} else []
@@ -86,8 +102,9 @@ class Training:
 
     def _climb(self, node: ast.AST, seen: frozenset[ast.AST]) -> list[Loop]:
         for up in self.file.ancestors(node):
-            if isinstance(up, ast.For):
-                iterated = self.iterated(up.iter)
+            if isinstance(up, (ast.For, ast.While)):
+                iterated = self.iterated(up.iter) if isinstance(up, ast.For) else None
+                iterated = iterated if iterated is not None else self._drawn(up)
                 if iterated is not None:
                     return [Loop(up, iterated, tuple(self.loaders_of(iterated)), tuple(self.foreign_of(iterated)))]
             if isinstance(up, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -96,44 +113,17 @@ class Training:
                 return [loop for call in self.flow.callers(up) for loop in self._climb(call, seen | {up})]
         return []
 
-    def iterated(self, node: ast.expr) -> ast.expr | None:
-        """The loader in `loader`, `enumerate(loader, 1)`, `tqdm(loader)`, `zip(loader, …)`."""
-        if self.loaders_of(node) or self.foreign_of(node):
-            return node
-        if isinstance(node, ast.Call) and not self.flow.callees(node):
-            for arg in node.args:
-                found = self.iterated(arg)
-                if found is not None:
-                    return found
-            iterable = self.file.keyword(node, "iterable")
-            return self.iterated(iterable.value) if iterable is not None else None
+    def _drawn(self, loop: ast.For | ast.While) -> ast.expr | None:
+        """The loader of a loop that takes its batches with `next(iter(loader))`."""
+        for node in own_nodes(loop):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "next" and node.args:
+                for origin in self.flow.origins(node.args[0]):
+                    is_iter = isinstance(origin, ast.Call) and isinstance(origin.func, ast.Name)
+                    if is_iter and origin.func.id == "iter" and origin.args:  # type: ignore[attr-defined]
+                        found = self.iterated(origin.args[0])  # type: ignore[attr-defined]
+                        if found is not None:
+                            return found
         return None
-
-    def loaders_of(self, node: ast.expr) -> list[ast.Call]:
-        if self.flow.var(node) is None:
-            return [node] if self.is_loader(node) else []  # type: ignore[list-item]
-        found = self.flow.origins(node)
-        return [origin for origin in dict.fromkeys(found) if isinstance(origin, ast.Call) and self.is_loader(origin)]
-
-    def foreign_of(self, node: ast.expr) -> list[Var]:
-        """The variables that take a loader from a function of another file; their names must say `loader`."""
-        var = self.flow.var(node)
-        homes = self.flow.homes(var) if var is not None else []
-        found = []
-        for home in homes:
-            bounds = self.flow.bounds[home]
-            value = bounds[0].value
-            if len(bounds) != 1 or not isinstance(value, ast.Call) or self.flow.callees(value):
-                return []
-            name = self.file.name(value.func)
-            is_function = name is not None and name.rpartition(".")[2][:1].islower()
-            if not is_function or str(name).startswith("torch.") or not _LOADER.search(home.name.lower()):
-                return []
-            found.append(home)
-        return found
-
-    def is_loader(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Call) and self.file.name(node.func) in LOADERS
 
     @cached_property
     def training_loaders(self) -> list[ast.Call]:
@@ -218,7 +208,8 @@ class Training:
     def calls_named(self, rows: str) -> list[tuple[ast.Call, str]]:
         """The calls whose full name is in a section of the table."""
         known = table("multicard.toml")[rows]
-        return [(call, name) for call in self.flow.calls if (name := self.file.name(call.func)) in known and name]
+        named = [(call, self.file.name(call.func)) for call in self.flow.calls if self.is_reached(call)]
+        return [(call, name) for call, name in named if name is not None and name in known]
 
     def is_first_only(self, node: ast.AST) -> bool:
         """Does the code stand under a test of the rank already?"""

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import NamedTuple
 
 from jumar.migrate.flow import SAME_OBJECT, Var, own_nodes
+from jumar.migrate.passes.multicard import models
 from jumar.migrate.passes.multicard.models import Model
 from jumar.migrate.passes.multicard.script import Script
 
 CARRIED = SAME_OBJECT | {"parameters", "buffers", "zero_grad", "training", "forward", "no_sync", "register_comm_hook"}
 """Attributes that mean the same on the wrapper."""
-TAKES_MODEL = frozenset(
-    {"copy.deepcopy", "copy.copy", "torch.onnx.export", "torch.jit.trace", "torch.jit.script", "torch.save"}
-)
+COPIES = frozenset({"copy.deepcopy", "copy.copy", "torch.optim.swa_utils.AveragedModel"})
+"""Copies of a model, such as a moving average of it, are made of the model itself."""
+TAKES_MODEL = COPIES | {"torch.onnx.export", "torch.jit.trace", "torch.jit.script", "torch.save"}
+LOOKS = frozenset({"torchsummary.summary", "torchinfo.summary", "thop.profile", "wandb.watch"})
+"""They run or walk through the model by themselves."""
+TAKES_LAST = frozenset({"ModelEma", "ModelEmaV2", "ModelEmaV3", "ModelEMA", "ExponentialMovingAverage", "EMA"})
+"""Classes of other packages that do the same, by the last part of their names."""
 BUILTINS = frozenset({"isinstance", "len", "type"})
 COMPUTES = ("forward", "encode", "decode", "loss", "compute", "step", "sample", "log_prob", "predict", "generate")
 
@@ -27,13 +33,15 @@ class Use(NamedTuple):
     reason: str | None = None
 
 
+@lru_cache(maxsize=16)
 def find(script: Script) -> list[Use]:
     """Every such place, in order."""
     found: dict[ast.expr, Use] = {}
+    of = _use if not script.sharded else _use_of_shards
     for model in script.models:
         for var in model.aliases:
             for node in script.flow.uses.get(var, ()):
-                use = _use(script, model, var, node)
+                use = of(script, model, var, node)
                 if use is not None:
                     found[use.node] = use
     return sorted(found.values(), key=lambda use: (use.node.lineno, use.node.col_offset))
@@ -70,6 +78,89 @@ def _use(script: Script, model: Model, var: Var, node: ast.expr) -> Use | None:
         return Use(node, f"unwrapped({text})", f"`{text}[…]`")
     call = _taker(script, node)
     return Use(node, f"unwrapped({text})", f"`{text}` in `{script.file.text(call.func)}`") if call else None
+
+
+def _use_of_shards(script: Script, model: Model, var: Var, node: ast.expr) -> Use | None:
+    """A sharded model keeps its attributes; only its state is in parts, and copies of it cannot be made."""
+    if not isinstance(getattr(node, "ctx", None), ast.Load) or _is_early(script, model, var, node):
+        return None
+    text, up = script.file.text(node), script.file.parent(node)
+    if node in script.file.lost:
+        return None
+    if isinstance(up, ast.Attribute):
+        if up.attr == "module":
+            return Use(up, text, f"`{text}.module`")
+        call = script.file.parent(up)
+        is_call = isinstance(call, ast.Call) and call.func is up
+        if up.attr == "state_dict" and is_call:
+            return Use(call, f"full_state_dict({text})", f"`{text}.state_dict()`")  # type: ignore[arg-type]
+        if up.attr == "load_state_dict" and is_call:
+            given = ", ".join(script.file.text(arg) for arg in [*call.args, *call.keywords])  # type: ignore[union-attr]
+            return Use(call, f"load_full_state_dict({text}, {given})", f"`{text}.load_state_dict()`")  # type: ignore[arg-type]
+        if up.attr == "cpu":
+            return Use(node, text, f"`{text}.cpu()`", "it moves the model after sharding")
+        return None
+    call = _taker(script, node)
+    if call is None or (isinstance(call.func, ast.Name) and call.func.id in BUILTINS):
+        return None
+    reason = "a sharded model cannot be copied or saved as an object"
+    return Use(node, text, f"`{text}` in `{script.file.text(call.func)}`", reason)
+
+
+def methods_past(script: Script, model: Model) -> list[str]:
+    """Methods of a model that a training step calls beside `forward` and that compute with its layers."""
+    found: dict[str, None] = {}
+    for var in model.aliases:
+        for node in script.flow.uses.get(var, ()):
+            up = script.file.parent(node)
+            if isinstance(up, ast.Attribute) and up.attr not in CARRIED and _runs_past(script, model, node, up.attr):
+                found.setdefault(up.attr)
+    return list(found)
+
+
+@lru_cache(maxsize=16)
+def optimizer_states(script: Script) -> list[Use]:
+    """`optimizer.state_dict()` and `optimizer.load_state_dict(…)` of a sharded model."""
+    found = []
+    made = {var for call in models.optimizers(script) for var in _holders(script, call)}
+    for var in made:
+        for node in script.flow.uses.get(var, ()):
+            up = script.file.parent(node)
+            call = script.file.parent(up) if isinstance(up, ast.Attribute) else None
+            if not isinstance(up, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not up:
+                continue
+            use = _optimizer_state(script, node, up.attr, call)
+            if use is not None:
+                found.append(use)
+    return found
+
+
+def _holders(script: Script, call: ast.Call) -> set[Var]:
+    up = script.file.parent(call)
+    targets = up.targets if isinstance(up, ast.Assign) and up.value is call else []
+    homes = [var for target in targets if (var := script.flow.var(target)) is not None]
+    return {alias for home in homes for alias in script.flow.aliases(home)}
+
+
+def _optimizer_state(script: Script, node: ast.expr, attr: str, call: ast.Call) -> Use | None:
+    if attr not in ("state_dict", "load_state_dict"):
+        return None
+    text = script.file.text(node)
+    owner = script.flow.owner(node)
+    near = {
+        script.file.text(use)
+        for model in script.models
+        for var in model.aliases
+        for use in script.flow.uses.get(var, ())
+        if script.flow.owner(use) is owner
+    }
+    if len(near) != 1:
+        return Use(node, text, f"`{text}.{attr}`", "it is unclear which model it belongs to here")
+    model = near.pop()
+    if attr == "state_dict":
+        return Use(call, f"full_optimizer_state_dict({model}, {text})", f"`{text}.state_dict()`")
+    given = script.file.text(call.args[0]) if call.args else ""
+    return Use(call, f"load_full_optimizer_state_dict({model}, {text}, {given})", f"`{text}.load_state_dict()`")
 
 
 def _is_early(script: Script, model: Model, var: Var, node: ast.expr) -> bool:
@@ -149,7 +240,10 @@ def _taker(script: Script, node: ast.expr) -> ast.Call | None:
         if isinstance(at, ast.Call):
             if at.func is node or is_forward(script, at):
                 return None
-            return at if script.file.name(at.func) in TAKES_MODEL else None
+            name = script.file.name(at.func) or ""
+            is_copy = name.rpartition(".")[2] in TAKES_LAST and not script.flow.callees(at)
+            is_graph = isinstance(at.func, ast.Attribute) and at.func.attr == "add_graph"
+            return at if name in TAKES_MODEL or name in LOOKS or is_copy or is_graph else None
         if isinstance(at, ast.stmt):
             return None
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import NamedTuple
 
 from jumar.migrate.flow import own_nodes
@@ -19,19 +20,32 @@ class Write(NamedTuple):
     statements: list[ast.stmt]
     what: str
     reason: str = ""
+    gathers: ast.expr | None = None
+    """The `torch.save` whose value all processes of a sharded model must make together."""
 
 
+@lru_cache(maxsize=16)
 def find(script: Script) -> list[Write]:
     """The statements that write files and do not stand under a test of the rank yet."""
     found: dict[ast.stmt, Write] = {}
     for call, what in [*script.calls_named("writes"), *_methods(script), *_opens(script)]:
         statement = _statement(script, call)
-        if script.is_first_only(statement) or statement in found:
+        if script.is_first_only(statement) or statement in found or not script.is_reached(call):
             continue
-        found[statement] = Write([statement], what, _reason(script, statement))
+        reason = _reason(script, statement)
+        gathers = call.func if script.sharded and what == "torch.save" and _has_state(script, call) else None
+        if script.sharded and gathers is None and _has_state(script, statement):
+            reason = "it gathers the state of the sharded model, which all processes must do together"
+        found[statement] = Write([statement], what, reason, gathers)
     inner = {node for statement in found for node in own_nodes(statement)}
     ordered = sorted((w for s, w in found.items() if s not in inner), key=lambda write: write.statements[0].lineno)
     return grouped(script, ordered)
+
+
+def _has_state(script: Script, node: ast.AST) -> bool:
+    """Is the state of the model or of its optimizer asked for here?"""
+    states = {use.node for use in [*uses.find(script), *uses.optimizer_states(script)] if use.reason is None}
+    return any(inner in states for inner in ast.walk(node))
 
 
 def _statement(script: Script, call: ast.Call) -> ast.stmt:
@@ -63,7 +77,7 @@ def grouped(script: Script, writes: list[Write]) -> list[Write]:
     found: list[Write] = []
     for write in writes:
         last = found[-1] if found else None
-        alike = last is not None and not last.reason and not write.reason
+        alike = last is not None and not (last.reason or write.reason or last.gathers or write.gathers)
         if last is not None and alike and _is_next(script, last.statements[-1], write.statements[0]):
             last.statements.append(write.statements[0])
             continue

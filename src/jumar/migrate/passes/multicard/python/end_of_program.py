@@ -16,13 +16,13 @@ RULE = Rule(
     id="PT310",
     name="end-of-program",
     summary="the end of a training program that joined a process group",
-    keywords=("backward",),
+    keywords=("import",),
 )
 
 
 def finish(file: PyFile) -> Iterator[Finding]:
     script = scripts.of(file)
-    if not script.ready or script.entry is None:
+    if not script.ready or script.entry is None or not script.is_main(file):
         return
     last = script.entry.last
     _, end = file.source.span(last)

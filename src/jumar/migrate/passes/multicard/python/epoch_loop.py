@@ -16,16 +16,21 @@ RULE = Rule(
     id="PT303",
     name="epoch-loop",
     summary="the loop over epochs around a split training loader",
-    keywords=("backward",),
+    keywords=("import",),
 )
 _COUNTS = frozenset({"range", "trange", "count", "enumerate"})
 
 
 def finish(file: PyFile) -> Iterator[Finding]:
     script = scripts.of(file)
-    if not script.ready or not all(loaders.split(script, call).edits for call in script.training_loaders):
+    if not script.ready:
+        return
+    plans = [loaders.split(script, call) for call in script.training_loaders]
+    if not plans or not all(plan.edits and plan.is_told_epochs for plan in plans):
         return
     for epochs in script.epochs:
+        if not script.here(file, epochs.node):
+            continue
         number = _number(epochs.node)
         line = f"{epochs.loader or 'train_loader'}.sampler.set_epoch({number or 'epoch'})"
         body = epochs.node.body
@@ -37,6 +42,8 @@ def finish(file: PyFile) -> Iterator[Finding]:
         else:
             yield file.rewrite(RULE, at, "the sampler gets the epoch", edit)
     for loop in script.loops:
+        if not script.here(file, loop.node):
+            continue
         around = next((up for up in file.ancestors(loop.node) if isinstance(up, (ast.For, ast.While))), None)
         if isinstance(around, ast.While):
             line = f"{file.text(loop.iterated)}.sampler.set_epoch(epoch)"

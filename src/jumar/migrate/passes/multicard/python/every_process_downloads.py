@@ -17,7 +17,7 @@ RULE = Rule(
     id="PT308",
     name="every-process-downloads",
     summary="a download that every process would do at the same time",
-    keywords=("backward",),
+    keywords=("import",),
 )
 
 
@@ -28,15 +28,15 @@ def finish(file: PyFile) -> Iterator[Finding]:
     seen: set[ast.stmt] = set()
     for call in sorted(_downloads(script), key=lambda call: (call.lineno, call.col_offset)):
         statement = _with_around(script, call)
-        if statement in seen or script.is_first_only(call):
+        if statement in seen or script.is_first_only(call) or not script.here(file, call):
             continue
         seen.add(statement)
-        yield _first_goes_first(script, statement)
+        yield _first_goes_first(script, file, statement)
 
 
 def _downloads(script: Script) -> list[ast.Call]:
-    found = [call for call, _ in script.calls_named("downloads")]
-    for call in script.flow.calls:
+    found = [call for call, _ in script.calls_named("downloads") if script.is_reached(call)]
+    for call in filter(script.is_reached, script.flow.calls):
         given = script.file.keyword(call, "download")
         if given is not None and isinstance(given.value, ast.Constant) and given.value.value is True:
             found.append(call)
@@ -50,8 +50,7 @@ def _with_around(script: Script, call: ast.Call) -> ast.stmt:
     return statement
 
 
-def _first_goes_first(script: Script, statement: ast.stmt) -> Finding:
-    file = script.file
+def _first_goes_first(script: Script, file: PyFile, statement: ast.stmt) -> Finding:
     start, end = lines.before(file, statement, text.BARRIER_BEFORE), lines.after(file, statement, text.BARRIER_AFTER)
     fix = "download before you start the processes, or let `LOCAL_RANK == 0` do it and wait with a barrier"
     if start is None or end is None or isinstance(statement, ast.Return) or not _in_group(script, statement):

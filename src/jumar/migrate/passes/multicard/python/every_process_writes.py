@@ -18,7 +18,7 @@ RULE = Rule(
     id="PT307",
     name="every-process-writes",
     summary="work that only one process should do: save, log, show progress",
-    keywords=("backward",),
+    keywords=("import",),
 )
 
 
@@ -27,12 +27,14 @@ def finish(file: PyFile) -> Iterator[Finding]:
     if not script.ready:
         return
     for write in writes.find(script):
-        yield _guard(file, write)
-    for call, _ in script.calls_named("progress"):
-        if file.keyword(call, "disable") is None:
+        if script.here(file, write.statements[0]):
+            yield _guard(file, write)
+    calls = script.calls_in(file)
+    for call in calls:
+        if file.name(call.func) in scripts.rows("progress") and file.keyword(call, "disable") is None:
             edit = lines.add_argument(file, call, "disable=RANK != 0")
             yield _argument(file, call, "only the first process shows this bar", edit, "disable=RANK != 0")
-    for call in script.flow.calls:
+    for call in calls:
         name = file.name(call.func)
         if name == "wandb.init":
             extra = 'mode="online" if RANK == 0 else "disabled"'
@@ -40,13 +42,18 @@ def finish(file: PyFile) -> Iterator[Finding]:
             yield _argument(file, call, "only the first process reports to wandb", edit, extra)
         elif name in ("os.makedirs", "os.mkdir") and not script.is_first_only(call):
             yield from _folder(file, call, name)
-    for call, _ in script.calls_named("writers"):
-        yield from _writer(script, call)
-    yield from _loads(script)
+        elif name is None and _is_mkdir(call) and not script.is_first_only(call):
+            yield from _path_folder(file, call)
+        elif name in scripts.rows("writers"):
+            yield from _writer(script, file, call)
+    yield from _loads(script, file)
 
 
 def _guard(file: PyFile, write: writes.Write) -> Finding:
     first = write.statements[0]
+    if write.gathers is not None and not write.reason:
+        message = "all processes gather the value of `torch.save`, the first one writes it"
+        return file.rewrite(RULE, first, message, file.replace(write.gathers, "save_from_all"))
     edits = None if write.reason else lines.under(file, write.statements, text.IS_FIRST)
     if edits is None:
         reason = write.reason or "the line holds other code too"
@@ -74,9 +81,25 @@ def _folder(file: PyFile, call: ast.Call, name: str) -> Iterator[Finding]:
     yield file.rewrite(RULE, call, f"`{name}` may run on several processes at once", *edits)
 
 
-def _writer(script: Script, call: ast.Call) -> Iterator[Finding]:
+def _is_mkdir(call: ast.Call) -> bool:
+    """Is this `path.mkdir(parents=True)`?"""
+    words = {keyword.arg for keyword in call.keywords}
+    is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "mkdir"
+    return is_method and not call.args and words <= {"parents", "exist_ok", "mode"}
+
+
+def _path_folder(file: PyFile, call: ast.Call) -> Iterator[Finding]:
+    given = file.keyword(call, "exist_ok")
+    if given is not None and isinstance(given.value, ast.Constant) and given.value.value is True:
+        return
+    edit = lines.add_argument(file, call, "exist_ok=True")
+    if given is not None:
+        edit = file.replace(given.value, f"{file.text(given.value)} or WORLD_SIZE > 1")
+    yield file.rewrite(RULE, call, "`mkdir` may run on several processes at once", edit)
+
+
+def _writer(script: Script, file: PyFile, call: ast.Call) -> Iterator[Finding]:
     """A `SummaryWriter`: made on the first process, and so are the calls of its methods."""
-    file = script.file
     statement = file.statement(call)
     var = script.flow.var(statement.targets[0]) if isinstance(statement, ast.Assign) else None
     fix = "make it under `if RANK == 0:` and call its methods only there"
@@ -86,10 +109,11 @@ def _writer(script: Script, call: ast.Call) -> Iterator[Finding]:
     statements: set[ast.stmt] = set()
     for alias in script.flow.aliases(var):
         for use in script.flow.uses.get(alias, ()):
-            one = file.statement(use)
+            one = script.file.statement(use)
             if isinstance(getattr(use, "ctx", None), ast.Store) or script.is_first_only(use) or _is_handed(script, use):
                 continue
-            if not isinstance(file.parent(use), ast.Attribute) or not isinstance(one, ast.Expr):
+            alike = isinstance(script.file.parent(use), ast.Attribute) and script.here(file, use)
+            if not alike or not isinstance(one, ast.Expr):
                 yield file.report(RULE, call, State.HAND, f"every process writes event files (line {one.lineno})", fix)
                 return
             statements.add(one)
@@ -113,12 +137,11 @@ def _is_handed(script: Script, use: ast.expr) -> bool:
     return isinstance(call, ast.Call) and use is not call.func and bool(script.flow.callees(call))
 
 
-def _loads(script: Script) -> Iterator[Finding]:
+def _loads(script: Script, file: PyFile) -> Iterator[Finding]:
     """A file loaded behind the training loop: the first process must have written it."""
-    file = script.file
     for epochs in script.epochs:
         owner = script.flow.owner(epochs.node)
-        for call in script.flow.calls:
+        for call in script.calls_in(file):
             behind = call.lineno > (epochs.node.end_lineno or 0) and script.flow.owner(call) is owner
             if behind and file.name(call.func) == "torch.load":
                 statement = _outermost_with(script, call)

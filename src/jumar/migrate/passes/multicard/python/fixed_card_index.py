@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
+from jumar.migrate import lines
 from jumar.migrate.passes.multicard import script as scripts
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
@@ -16,7 +17,7 @@ RULE = Rule(
     id="PT301",
     name="fixed-card-index",
     summary="a card chosen by its number",
-    keywords=("backward",),
+    keywords=("import",),
 )
 _DEVICE = re.compile(r"(cuda|npu):(\d+)")
 _SETTERS = frozenset({"torch.cuda.set_device", "torch.npu.set_device", "torch.accelerator.set_device_index"})
@@ -38,9 +39,13 @@ def finish(file: PyFile) -> Iterator[Finding]:
     for string in file.index.nodes[ast.JoinedStr]:
         if isinstance(string, ast.JoinedStr) and _is_indexed(string):
             yield file.report(RULE, string, State.HAND, "every process would take the same card", _FIX)
-    for call in script.flow.calls:
+    for call in script.calls_in(file):
         yield from _call(file, call)
-    for number in _numbers(script):
+        if file.name(call.func) == "torch.load" and _is_unplaced(file, call) and _is_state(script, call):
+            message = "every process would load this to the card it was saved from: it comes through the CPU"
+            edit = lines.add_argument(file, call, 'map_location="cpu"')
+            yield file.rewrite(RULE, call, message, edit, otherwise='give it `map_location="cpu"`')
+    for number in _numbers(script, file):
         yield file.rewrite(RULE, number, "this card number becomes this process's", file.replace(number, "LOCAL_RANK"))
     for node in strings:
         if node.value in _VISIBLE and _is_set(file, node):
@@ -48,7 +53,26 @@ def finish(file: PyFile) -> Iterator[Finding]:
             yield file.report(RULE, node, State.HAND, message, "remove it; choose cards when you start the processes")
 
 
-def _numbers(script: scripts.Script) -> list[ast.Constant]:
+def _is_unplaced(file: PyFile, call: ast.Call) -> bool:
+    return len(call.args) < 2 and file.keyword(call, "map_location") is None and not file.has_stars(call)
+
+
+def _is_state(script: scripts.Script, call: ast.Call) -> bool:
+    """Does what is loaded go into `load_state_dict`, which copies it to where the parameters are?"""
+    places: list[ast.AST] = [call]
+    statement = script.file.statement(call)
+    for target in statement.targets if isinstance(statement, ast.Assign) else ():
+        var = script.flow.var(target)
+        for alias in script.flow.aliases(var) if var is not None else ():
+            places += script.flow.uses.get(alias, ())
+    return any(
+        isinstance(up, ast.Call) and isinstance(up.func, ast.Attribute) and up.func.attr == "load_state_dict"
+        for place in places
+        for up in script.file.ancestors(place)
+    )
+
+
+def _numbers(script: scripts.Script, file: PyFile) -> list[ast.Constant]:
     """Numbers given a name and then used as a device: `device = 0` … `x.to(device)`."""
     found: dict[ast.Constant, None] = {}
     for call in script.flow.calls:
@@ -56,7 +80,7 @@ def _numbers(script: scripts.Script) -> list[ast.Constant]:
             for origin in script.flow.origins(call.args[0]):
                 if isinstance(origin, ast.Constant) and type(origin.value) is int and origin.value == 0:
                     found.setdefault(origin)
-    return list(found)
+    return [one for one in found if script.here(file, one)]
 
 
 def _string(file: PyFile, node: ast.Constant, several: bool) -> Finding:

@@ -15,7 +15,7 @@ RULE = Rule(
     id="PT306",
     name="loss-sum",
     summary="a loss or count added up over the batches of a loop",
-    keywords=("backward",),
+    keywords=("import",),
 )
 
 
@@ -24,6 +24,8 @@ def finish(file: PyFile) -> Iterator[Finding]:
     if not script.ready:
         return
     for total in metrics.find(script):
+        if not script.here(file, total.loop):
+            continue
         _, end = file.source.span(total.loop)
         line = f"{total.name} = {total.how or 'mean'}_over_cards({total.name})"
         edit = lines.after(file, total.loop, [line]) if total.how else None

@@ -14,7 +14,7 @@ RULE = Rule(
     id="PT305",
     name="model-attribute",
     summary="an attribute of the trained model that its wrapper does not have",
-    keywords=("backward",),
+    keywords=("import",),
 )
 
 
@@ -22,12 +22,23 @@ def finish(file: PyFile) -> Iterator[Finding]:
     script = scripts.of(file)
     if not script.ready:
         return
-    for use in uses.find(script):
+    for use in [*uses.find(script), *(uses.optimizer_states(script) if script.sharded else ())]:
+        if not script.here(file, use.node):
+            continue
         if use.reason is None:
-            message = f"{use.what} goes through the unwrapped model"
+            way = "takes or gives the whole state" if script.sharded else "goes through the unwrapped model"
+            message = f"{use.what} {way}"
             yield file.rewrite(RULE, use.node, message, file.replace(use.node, use.spelling))
         else:
             fix = "move the method's work into `forward` and call the model itself"
+            if "sharded" in use.reason or "unclear" in use.reason:
+                fix = _FIX_SHARDS
             if use.what.endswith(".cpu()`"):
                 fix = f"keep `{use.spelling}` on its card; move a copy of its `state_dict()` instead"
             yield file.report(RULE, use.node, State.HAND, f"{use.what}: {use.reason}", fix)
+
+
+_FIX_SHARDS = (
+    "use the whole states: `full_state_dict(model)`, `full_optimizer_state_dict(model, optimizer)`; make copies before "
+    "the model is sharded"
+)

@@ -15,7 +15,7 @@ RULE = Rule(
     id="PT302",
     name="training-loader",
     summary="the loader of the training data",
-    keywords=("backward",),
+    keywords=("import",),
 )
 
 
@@ -24,6 +24,8 @@ def finish(file: PyFile) -> Iterator[Finding]:
     if not script.ready:
         return
     for call in script.training_loaders:
+        if not script.here(file, call):
+            continue
         plan = loaders.split(script, call)
         if plan.edits:
             message = "the training data is split over the cards; `batch_size` counts per card"
@@ -32,6 +34,8 @@ def finish(file: PyFile) -> Iterator[Finding]:
             yield file.report(RULE, call, State.HAND, f"the training data is not split: {plan.reason}", plan.fix)
     for home in script.foreign_loaders:
         statement = script.flow.bounds[home][0].statement
+        if not script.here(file, statement):
+            continue
         edit = lines.after(file, statement, [f"{home.name} = split_over_cards({home.name})"])
         message = f"the data of `{home.name}` is split over the cards; its batch size counts per card"
         assert edit is not None
