@@ -32,7 +32,7 @@ def run(path: str, log: str, done: list[str], memory: int, fork: bool = False) -
     os.dup2(output, 1)
     os.dup2(output, 2)
     sys.argv = [path]
-    warnings.simplefilter("ignore")
+    warnings.simplefilter("default")  # as a runner of unittest has it: some tests count warnings
     with tempfile.TemporaryDirectory() as scratch, open(log, "a", encoding="utf-8", buffering=1) as lines:
         os.chdir(scratch)  # some tests write files beside themselves
         result = Result(lines, Path(f"{log}.out"))
