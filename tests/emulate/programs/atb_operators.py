@@ -38,8 +38,9 @@ for kind, steps in ((4, distance.float()), (5, distance.clamp(min=0).sqrt())):
     bias = (-slopes.view(-1, 1, 1) * steps).masked_fill(distance < 0, float("-inf"))
     expected = torch.cat([written_out(q[p], k[p], v[p], bias[:, :n, :n]) for p, n in zip(parts, lengths)])
     words = {"mask_type": kind, "scale_value": SCALE, "num_heads": HEADS, "num_kv_heads": FEWER}
-    compressed = torch.zeros(256, 256).half().npu()
-    torch_npu.atb._npu_flash_attention_v2(*card, lengths, mask=compressed, slopes=slopes.npu(), **words, out=out)
+    far = torch.arange(256.0).unsqueeze(1) - torch.arange(256.0)
+    compressed = (far.abs().sqrt() if kind == 5 else far).half().npu()
+    torch_npu.atb._npu_flash_attention_v2(*card, lengths, mask=compressed, slopes=-slopes.npu(), **words, out=out)
     torch.testing.assert_close(out.cpu().float(), expected, **CLOSE)
 
 # A cache in pages of eight rows, filled by slots, read back and attended to.

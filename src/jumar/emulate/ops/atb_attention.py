@@ -97,7 +97,10 @@ def _distance(piece: Piece) -> Tensor:
 
 
 def _compressed(mask: Mask, piece: Piece) -> Tensor:
-    """A bias that only depends on the distance: by slopes, or by the first column of a mask per head."""
+    """A bias that only depends on the distance: slopes times the distance, or the first column of a mask per head.
+
+    The 256 x 256 mask beside slopes holds the distances as the kernel wants them, with their sign.
+    """
     distance = _distance(piece)
     back = distance.clamp(min=0)
     if mask.values is not None and mask.values.dim() == 3:
@@ -107,7 +110,8 @@ def _compressed(mask: Mask, piece: Piece) -> Tensor:
         if mask.slopes is None:
             raise RuntimeError("slopes are needed for a compressed alibi mask of 256 x 256")
         steps = back.sqrt() if mask.kind == ALIBI_SQRT else back.float()
-        bias = -wide(mask.slopes).reshape(-1, 1, 1) * steps
+        negative = mask.values is not None and bool(mask.values[-1, 0] < 0)
+        bias = wide(mask.slopes).reshape(-1, 1, 1) * (-steps if negative else steps)
     return bias.masked_fill(distance < 0, float("-inf"))
 
 
