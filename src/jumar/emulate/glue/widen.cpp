@@ -10,7 +10,7 @@ namespace {
 bool is_narrow(const at::Tensor& tensor, bool random) {
   if (!tensor.defined()) return false;
   const at::ScalarType type = tensor.scalar_type();
-  return type == at::kHalf || type == at::kBFloat16 || (random && c10::isIntegralType(type, false));
+  return type == at::kHalf || type == at::kBFloat16 || (random && c10::isIntegralType(type, true));
 }
 
 std::optional<at::ScalarType> narrow_type(const c10::IValue& value, Kind kind, bool random) {
