@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import json
 import os
+import re
 import resource
 import sys
 import tempfile
@@ -15,9 +16,14 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import conformance_alone
+
+_RANK_DIED = re.compile(r"^Process \S+:\nTraceback", re.M)
+
 
 def run(path: str, log: str, done: list[str], memory: int, fork: bool = False) -> None:
     """Runs `path` without the cases in `done`, in at most `memory` bytes; never returns."""
+    conformance_alone.have_own_network()
     if fork:
         _start_by_fork()
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
@@ -26,10 +32,11 @@ def run(path: str, log: str, done: list[str], memory: int, fork: bool = False) -
     os.dup2(output, 1)
     os.dup2(output, 2)
     sys.argv = [path]
-    warnings.simplefilter("ignore")
+    warnings.simplefilter("default")  # as a runner of unittest has it: some tests count warnings
     with tempfile.TemporaryDirectory() as scratch, open(log, "a", encoding="utf-8", buffering=1) as lines:
         os.chdir(scratch)  # some tests write files beside themselves
-        result = Result(lines)
+        result = Result(lines, Path(f"{log}.out"))
+        conformance_alone.end_when_ranks_have(lambda: os.path.getsize(log))
         try:
             suite = _load(Path(path))
         except unittest.SkipTest as reason:
@@ -60,19 +67,26 @@ def _start_by_fork() -> None:
 class Result(unittest.TestResult):
     """What starts and how it ends, written at once so that a crash loses nothing."""
 
-    def __init__(self, lines: Any) -> None:
+    def __init__(self, lines: Any, output: Path) -> None:
         super().__init__()
         self._lines = lines
+        self._output = output
+        self._written = 0
         self._failed = False
 
     def startTest(self, test: Any) -> None:
         super().startTest(test)
         self._failed = False
+        self._written = self._output.stat().st_size
         self.write(_name(test), "started", "")
 
     def addSuccess(self, test: Any) -> None:
-        if not self._failed:
-            self.write(_name(test), "passed", "")
+        if self._failed:
+            return
+        # Some tests do not look whether their ranks came to an end.
+        text = self._output.read_bytes()[self._written :].decode(errors="replace")
+        died = _RANK_DIED.search(text)
+        self.write(_name(test), "failed" if died else "passed", text[died.start() :] if died else "")
 
     def addSkip(self, test: Any, reason: str) -> None:
         if not self._failed:

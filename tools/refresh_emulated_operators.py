@@ -55,9 +55,9 @@ def states() -> dict[str, list[str]]:
             elif state == "reference":
                 found.setdefault("reference" if _has_formula(f"aten::{name}") else "refused", set()).add(name)
             elif state == "npu-own":
-                found.setdefault("npu_own", set()).add(f"npu::{name}")
+                found.setdefault("npu_own", set()).add(_full(name))
             elif state == "npu":
-                found.setdefault("npu_only" if _has_formula(name) else "refused", set()).add(f"npu::{name}")
+                found.setdefault("npu_only" if _has_formula(name) else "refused", set()).add(_full(name))
     known = json.loads((_DATA / "torch_npu.json").read_text(encoding="utf-8"))
     found["fallback"] = set(known["aten_cpu_without_npu_kernel"])
     if "npu" not in listed:
@@ -65,6 +65,10 @@ def states() -> dict[str, list[str]]:
             f"npu::{name.removeprefix('npu::')}" for name in known["npu_operators"]
         )
     return {state: sorted(names) for state, names in sorted(found.items()) if names}
+
+
+def _full(name: str) -> str:
+    return name if "::" in name else f"npu::{name}"
 
 
 def _has_formula(name: str) -> bool:

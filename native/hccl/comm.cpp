@@ -189,6 +189,15 @@ void Comm::submit(const std::shared_ptr<Comm>& comm, Queue& queue, std::function
   queue.submit({[comm, ticket, body = std::move(body)] { return comm->in_turn(ticket, body); }, nullptr, {}});
 }
 
+Failure Comm::run(const std::shared_ptr<Comm>& comm, const std::function<void(Comm&)>& body) {
+  uint64_t ticket;
+  {
+    std::lock_guard<std::mutex> guard(comm->submit_mutex_);
+    ticket = comm->tickets_++;
+  }
+  return comm->in_turn(ticket, body);
+}
+
 Failure Comm::in_turn(uint64_t ticket, const std::function<void(Comm&)>& body) {
   {
     std::unique_lock<std::mutex> lock(mutex_);

@@ -58,6 +58,8 @@ class Comm {
   // Queues `body` on the stream; it runs when all collectives called before on this communicator are done, too,
   // whatever their streams.
   static void submit(const std::shared_ptr<Comm>& comm, Queue& queue, std::function<void(Comm&)> body);
+  // The same on the calling thread, for a collective inside an operator: done when the call returns.
+  static Failure run(const std::shared_ptr<Comm>& comm, const std::function<void(Comm&)>& body);
   // Gives what is under way a moment to end, then breaks it.
   void finish();
 
@@ -102,5 +104,7 @@ Failure as_failure(const Broken& broken);
 
 // The communicator of a handle; nullptr after an error was noted.
 std::shared_ptr<Comm> find_comm(const char* function, void* handle);
+// By its name, as operators know it; with several of this process, the one of the current device.
+std::shared_ptr<Comm> find_named(const char* function, const char* name);
 
 }  // namespace jumar::hccl

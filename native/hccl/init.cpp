@@ -1,4 +1,6 @@
 // HcclGetRootInfo, HcclCommInit…, HcclCommDestroy and what a communicator says about itself.
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -97,6 +99,18 @@ std::shared_ptr<Comm> find_comm(const char* function, void* handle) {
   if (found != kept().comms.end()) return found->second;
   fail_with(Fault::kArgument, "%s: not a communicator, or one that was destroyed", function);
   return nullptr;
+}
+
+std::shared_ptr<Comm> find_named(const char* function, const char* name) {
+  std::lock_guard<std::mutex> guard(kept().mutex);
+  const int32_t card = current_device() >= 0 ? card_of(current_device()) : -1;
+  std::shared_ptr<Comm> found;
+  for (const auto& [handle, comm] : kept().comms) {
+    if (comm->name != name || comm->owner != getpid()) continue;
+    if (found == nullptr || comm->memory.slot(comm->rank).card == card) found = comm;
+  }
+  if (found == nullptr) fail_with(Fault::kArgument, "%s: this process has no communicator `%s`", function, name);
+  return found;
 }
 
 }  // namespace jumar::hccl

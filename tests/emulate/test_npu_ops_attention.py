@@ -47,3 +47,8 @@ def test_wrong_arguments_are_refused_in_the_words_of_torch_npu(run: Run) -> None
         "head_num must > 0, but got 0",
         "The input_layout should be BSH/SBH/BNSD/BSND/TND(case-insensitive), but got XYZ",
     ]
+
+
+def test_keys_that_an_index_chose_are_attended_to(run: Run) -> None:
+    program = program_text(__file__, "selected_keys")
+    run(program)

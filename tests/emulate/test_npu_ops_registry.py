@@ -21,7 +21,7 @@ def test_an_unknown_operator_refuses_by_name_and_host_tensors_stay_refused(run: 
         "npu::npu_fused_attention_layernorm_qkv_fwd is not implemented by the emulator; "
         "`jumar emulate coverage` lists what is"
     )
-    assert second.startswith("npu::_npu_distribute_barrier exchanges data with other cards inside one kernel")
+    assert second.startswith("npu::npu_quant_matmul_all_to_all exchanges data with other cards inside one kernel")
     assert third == "True"
 
 

@@ -12,7 +12,7 @@ from jumar.core.compat import dataclass
 from jumar.tables.load import table
 
 CARRIED = ("torch_npu", "reference", "softmax", "python", "refused")
-SPACES = ("aten", "npu")
+SPACES = ("aten", "atb", "npu")
 CHIPS = ("older", "910B", "950")
 """Groups of chips that torch_npu's code tells apart: those before the 910B, those from it on, the 950 and its kin."""
 TYPES = ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32", "complex64",

@@ -15,3 +15,9 @@ for function, *shapes in cases:
         function(*inputs).sum().backward()
     for ours, theirs in zip(host, card, strict=True):
         assert torch.equal(ours.grad, theirs.grad.cpu()), function
+# The gradient of repeats is added up in one kernel and rounded once.
+counts, x = torch.tensor([300, 0, 500]), torch.randn(3, 4).half()
+leaf, weights = x.npu().requires_grad_(), torch.randn(800, 4).half()
+torch.repeat_interleave(leaf, counts.npu(), 0).backward(weights.npu())
+sums = torch.stack([part.float().sum(0) for part in weights.split(counts.tolist())])
+torch.testing.assert_close(leaf.grad.cpu(), sums.half(), rtol=1e-3, atol=1e-3)

@@ -4,6 +4,8 @@ x = torch.ones(8, device="npu")
 before = torch.get_rng_state()
 draws = [
     lambda: torch.randn(8, device="npu"),
+    lambda: torch.randn(8, dtype=torch.int32, device="npu"),
+    lambda: torch.randn(8, dtype=torch.bool, device="npu"),
     lambda: torch.randint(0, 99, (8,), device="npu"),
     lambda: torch.randperm(9, device="npu"),
     lambda: torch.bernoulli(x / 2),

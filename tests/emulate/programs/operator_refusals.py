@@ -4,7 +4,7 @@ import torch_npu
 x = torch.randn(4, 4).npu()
 for call in (
     lambda: torch_npu.npu_fused_attention_layernorm_qkv_fwd(x, x, x, x, x, x),
-    lambda: torch.ops.npu._npu_distribute_barrier(x, "group", 2),
+    lambda: torch.ops.npu.npu_quant_matmul_all_to_all(x, x, "group", 2),
 ):
     try:
         call()

@@ -22,3 +22,18 @@ torch.testing.assert_close(
 )
 exact = torch_npu.npu_trans_quant_param(torch.tensor([2.0, 0.5]).npu())
 assert exact.dtype == torch.int64 and exact.cpu()[0].item() & 0xFFFFFFFF == 0x40000000
+
+# Four-bit weights of two experts, a row of scales per half of the inner elements, a gate, eight bits per token.
+x, w = torch.randint(-100, 100, (5, 64), dtype=torch.int8), torch.randint(-8, 8, (2, 64, 32))
+scales, tokens, ends = torch.rand(2, 2, 32) * 0.01, torch.rand(5), torch.tensor([2, 5])
+halves = w.float().view(2, 2, 32, 32)
+assist = 8 * (halves.sum(2) * scales).sum(1)
+packed = torch.stack([torch_npu.npu_convert_weight_to_int4pack(t.int().npu()) for t in w])
+out, out_scale = torch_npu.npu_grouped_matmul_swiglu_quant_v2(
+    x.npu(), [packed], [scales.npu()], tokens.npu(), ends.npu(), weight_assist_matrix=[assist.npu()], dequant_mode=1
+)
+expert = torch.tensor([0, 0, 1, 1, 1])
+y = torch.einsum("tgk,tgkn,tgn->tn", x.float().view(5, 2, 32), halves[expert], scales[expert]) * tokens.unsqueeze(1)
+gate, up = y.chunk(2, -1)
+expected = torch.nn.functional.silu(gate) * up
+assert ((out.cpu().float() * out_scale.cpu().unsqueeze(1) - expected).abs() <= out_scale.cpu().unsqueeze(1)).all()

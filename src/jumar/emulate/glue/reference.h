@@ -1,4 +1,4 @@
-// Operators without a CPU kernel (npu:: and a few of aten::): the boxed kernel that finds its reference implementation
+// Operators without a CPU kernel (npu::, atb:: and a few of aten::): the boxed kernel that finds its reference implementation
 // (jumar.emulate.ops) on first use.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace jumar {
 
-// Defines the operator `jumar_npu::NAME` (or `jumar_aten::NAME`) with a CPU kernel: 0, or -1 with the
-// reason.
+// Defines the operator `jumar_npu::NAME` (`jumar_SPACE::NAME` for one of another namespace) with a CPU kernel: 0, or -1
+// with the reason.
 using LoadReference = int (*)(const char* name, char* message, size_t room);
 
 class Reference final : public c10::OperatorKernel {
@@ -28,7 +28,8 @@ class Reference final : public c10::OperatorKernel {
   std::atomic<const c10::OperatorHandle*> target_{nullptr};
 };
 
-// Takes over torch_npu's own operators; "npu NAME" or "npu-own NAME" per operator is added to `report`.
+// Takes over torch_npu's own operators, those of ATB included; "npu NAME" or "npu-own NAME" per operator is added to
+// `report`, with the namespace when it is not npu.
 void take_over_npu(LoadReference load, std::string& report);
 
 }  // namespace jumar

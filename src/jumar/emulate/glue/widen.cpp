@@ -6,15 +6,19 @@
 namespace jumar {
 namespace {
 
-bool is_half(const at::Tensor& tensor) {
-  return tensor.defined() && (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16);
+// The device draws integers from distributions of real numbers, too: rounded towards zero.
+bool is_narrow(const at::Tensor& tensor, bool random) {
+  if (!tensor.defined()) return false;
+  const at::ScalarType type = tensor.scalar_type();
+  return type == at::kHalf || type == at::kBFloat16 || (random && c10::isIntegralType(type, true));
 }
 
-std::optional<at::ScalarType> half_type(const c10::IValue& value, Kind kind) {
-  if (kind == Kind::kTensor && value.isTensor() && is_half(value.toTensor())) return value.toTensor().scalar_type();
+std::optional<at::ScalarType> narrow_type(const c10::IValue& value, Kind kind, bool random) {
+  if (kind == Kind::kTensor && value.isTensor() && is_narrow(value.toTensor(), random))
+    return value.toTensor().scalar_type();
   if (kind == Kind::kTensors && value.isTensorList())
     for (const at::Tensor& tensor : value.toTensorVector())
-      if (is_half(tensor)) return tensor.scalar_type();
+      if (is_narrow(tensor, random)) return tensor.scalar_type();
   return std::nullopt;
 }
 
@@ -23,8 +27,8 @@ struct Pair {
   bool written;
 };
 
-at::Tensor widened(const at::Tensor& tensor, bool written, std::vector<Pair>& pairs) {
-  if (!is_half(tensor)) return tensor;
+at::Tensor widened(const at::Tensor& tensor, bool random, bool written, std::vector<Pair>& pairs) {
+  if (!is_narrow(tensor, random)) return tensor;
   for (const Pair& pair : pairs)
     if (pair.narrow.is_same(tensor)) return pair.wide;
   pairs.push_back({tensor, tensor.to(at::kFloat), written});
@@ -42,7 +46,8 @@ at::Tensor narrowed(const at::Tensor& tensor, at::ScalarType type, const std::ve
 
 Wider::Wider(const Plan& plan, const torch::jit::Stack& stack) : plan_(plan) {
   const size_t count = plan.arguments.size(), first = stack.size() - count;
-  for (size_t i = 0; i < count && !narrow_.has_value(); ++i) narrow_ = half_type(stack[first + i], plan.arguments[i]);
+  for (size_t i = 0; i < count && !narrow_.has_value(); ++i)
+    narrow_ = narrow_type(stack[first + i], plan.arguments[i], plan.random);
   if (narrow_.has_value()) arguments_.assign(stack.end() - static_cast<ptrdiff_t>(count), stack.end());
 }
 
@@ -52,10 +57,11 @@ void Wider::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const c10::IValue& value = arguments_[i];
     if (plan_.arguments[i] == Kind::kTensor && value.isTensor()) {
-      call.emplace_back(widened(value.toTensor(), plan_.written[i], pairs));
+      call.emplace_back(widened(value.toTensor(), plan_.random, plan_.written[i], pairs));
     } else if (plan_.arguments[i] == Kind::kTensors && value.isTensorList()) {
       c10::List<at::Tensor> list;
-      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(widened(tensor, plan_.written[i], pairs));
+      for (const at::Tensor& tensor : value.toTensorVector())
+        list.push_back(widened(tensor, plan_.random, plan_.written[i], pairs));
       call.emplace_back(std::move(list));
     } else if (value.isInt() && op.schema().arguments()[i].name() == "dtype" &&
                value.toInt() == static_cast<int64_t>(*narrow_)) {

@@ -1,4 +1,5 @@
-// Data types that a device kernel has and the CPU kernel has not: half precision is computed in float32.
+// Data types that a device kernel has and the CPU kernel has not: half precision is computed in float32, and so are
+// integers that are drawn.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -8,7 +9,7 @@
 
 namespace jumar {
 
-// The arguments of a call that has half-precision tensors, kept until it is known that the CPU kernel takes them.
+// The arguments of a call that has such tensors, kept until it is known that the CPU kernel takes them.
 class Wider {
  public:
   Wider(const Plan& plan, const torch::jit::Stack& stack);
@@ -19,7 +20,7 @@ class Wider {
     return (computing.wide_float16 && narrow_ == at::kHalf) || (computing.wide_bfloat16 && narrow_ == at::kBFloat16);
   }
 
-  // True when there are half-precision tensors, so that the CPU may have a kernel for wider ones.
+  // True when there are such tensors, so that the CPU may have a kernel for wider ones.
   bool may_help() const { return narrow_.has_value(); }
 
   // The same call in float32, at `keys`; results and changed arguments are rounded once, at the end.

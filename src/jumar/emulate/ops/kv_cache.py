@@ -201,3 +201,42 @@ def npu_scatter_pa_cache(
         raise not_emulated("npu_scatter_pa_cache", "with `compress_lens`")
     _scatter_rows(key, key_cache, slot_mapping.reshape(-1).long(), None)
     return key_cache
+
+
+@operator()
+def npu_gather_pa_kv_cache(
+    key_cache: Tensor,
+    value_cache: Tensor,
+    block_tables: Tensor,
+    seq_lens: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    seq_offset: Tensor | None = None,
+    is_seq_lens_cumsum: bool = False,
+) -> None:
+    lengths = torch.diff(seq_lens.long()) if is_seq_lens_cumsum else seq_lens.long()
+    for cache, target in ((key_cache, key), (value_cache, value)):
+        size = cache.shape[1]
+        starts = torch.zeros_like(lengths) if seq_offset is None else seq_offset.long() // size
+        parts = [
+            cache[row[start:].long()[: -(-length // size)]].flatten(0, 1)[:length]
+            for row, start, length in zip(block_tables, starts.tolist(), lengths.tolist())
+        ]
+        rows = torch.cat(parts)
+        target[: len(rows)] = rows.reshape(-1, *target.shape[1:])
+
+
+@operator()
+def npu_gather_pa_kv_cache_functional(
+    key_cache: Tensor,
+    value_cache: Tensor,
+    block_tables: Tensor,
+    seq_lens: Tensor,
+    key: Tensor,
+    value: Tensor,
+    **others: Any,
+) -> tuple[Tensor, Tensor]:
+    targets = key.clone(), value.clone()
+    npu_gather_pa_kv_cache(key_cache, value_cache, block_tables, seq_lens, *targets, **others)
+    return targets

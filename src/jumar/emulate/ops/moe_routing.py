@@ -338,3 +338,30 @@ def npu_moe_re_routing(
     if expert_token_num_type == 0:
         totals = totals.cumsum(0)
     return tokens[order], scales, index.int(), totals.to(expert_token_num_per_rank.dtype)
+
+
+@operator()
+def npu_moe_update_expert(
+    expert_ids: Tensor,
+    eplb_table: Tensor,
+    *,
+    expert_scales: Tensor | None = None,
+    pruning_threshold: Tensor | None = None,
+    active_mask: Tensor | None = None,
+    local_rank_id: int = -1,
+    world_size: int = -1,
+    balance_mode: int = 0,
+) -> tuple[Tensor, Tensor]:
+    """From logical experts to one of their copies, by the rank or by the token; weak choices are left out."""
+    rows = eplb_table.long()[expert_ids.long()]
+    copies = rows[..., 0]
+    if balance_mode == 0:
+        place = local_rank_id // torch.div(world_size + copies - 1, copies, rounding_mode="floor")
+    else:
+        place = torch.arange(expert_ids.shape[0]).unsqueeze(-1) % copies
+    ids = rows.gather(-1, (place + 1).unsqueeze(-1)).squeeze(-1).to(expert_ids.dtype)
+    if expert_scales is None or pruning_threshold is None:
+        return ids, torch.ones(expert_ids.shape, dtype=torch.bool)
+    weights = wide(expert_scales)
+    kept = weights >= weights.sum(-1, keepdim=True) * pruning_threshold.reshape(1, -1)
+    return ids, kept if active_mask is None else kept & active_mask.unsqueeze(-1)

@@ -8,9 +8,9 @@ from torch.nn import functional as F
 
 from jumar.emulate.ops.formula import wide
 from jumar.emulate.ops.grouped_matmul import group_ends
-from jumar.emulate.ops.integers import largest, plain_type, product, to_integers, unpack_scale
+from jumar.emulate.ops.integers import largest, plain_type, to_integers
 from jumar.emulate.ops.norm import rms_norm
-from jumar.emulate.ops.registry import not_emulated, operator
+from jumar.emulate.ops.registry import operator
 
 
 @operator()
@@ -208,60 +208,3 @@ def _gated(x: Tensor, activate_left: bool, mode: int, limit: float, alpha: float
         return gate * torch.sigmoid(alpha * gate) * (up + bias)
     left, right = x.chunk(2, dim=-1)
     return F.silu(left) * right if activate_left else left * F.silu(right)
-
-
-@operator()
-def npu_grouped_matmul_swiglu_quant(
-    x: Tensor,
-    weight: Tensor,
-    group_list: Tensor,
-    weight_scale: Tensor,
-    x_scale: Tensor,
-    *,
-    bias: Tensor | None = None,
-    offset: Tensor | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
-    if weight.dtype != torch.int8:
-        raise not_emulated("npu_grouped_matmul_swiglu_quant", "with a weight that is not int8")
-    if weight.dim() == 5:  # the 16 x 32 tiles of a private format, seen as such
-        weight = weight.permute(0, 2, 3, 1, 4).flatten(3).flatten(1, 2)
-    out = torch.zeros(x.shape[0], weight_scale.shape[-1] // 2, dtype=torch.int8)
-    scales = torch.zeros(x.shape[0])
-    start = 0
-    for i, end in enumerate(group_ends(group_list, 0)):
-        if end > start:
-            y = product(x[start:end], weight[i]).float() * unpack_scale(weight_scale[i])
-            y = y * x_scale.float()[start:end].reshape(-1, 1)
-            gate, up = y.chunk(2, dim=-1)
-            out[start:end], scales[start:end] = dynamic(F.silu(gate) * up, torch.int8)
-        start = max(start, end)
-    return out, scales, torch.zeros(())
-
-
-@operator()
-def npu_grouped_matmul_swiglu_quant_v2(
-    x: Tensor,
-    weight: list[Tensor],
-    weight_scale: list[Tensor],
-    x_scale: Tensor,
-    group_list: Tensor,
-    *,
-    smooth_scale: Tensor | None = None,
-    weight_assist_matrix: list[Tensor] | None = None,
-    bias: Tensor | None = None,
-    dequant_mode: int | None = 0,
-    dequant_dtype: int | None = 6,
-    quant_mode: int | None = 0,
-    quant_dtype: int | None = 1,
-    group_list_type: int | None = 0,
-    tuning_config: list[int] | None = None,
-    x_dtype: int | None = None,
-    weight_dtype: int | None = None,
-    weight_scale_dtype: int | None = None,
-    x_scale_dtype: int | None = None,
-) -> tuple[Tensor, Tensor]:
-    if dequant_mode or quant_mode or weight_assist_matrix or smooth_scale is not None or bias is not None:
-        raise not_emulated("npu_grouped_matmul_swiglu_quant_v2", "other than eight bits per channel and token")
-    ends = torch.tensor(group_ends(group_list, group_list_type))
-    whole = [t[0] if len(t) == 1 else torch.stack(list(t)) for t in (weight, weight_scale)]
-    return npu_grouped_matmul_swiglu_quant(x, whole[0], ends, whole[1], x_scale)[:2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
@@ -31,7 +32,7 @@ _LIBRARIES: dict[str, Any] = {}
 
 
 def operator(*names: str) -> Callable[[_F], _F]:
-    """Declares the function as the operator `npu::NAME` or `aten::NAME`; without names, as the `npu` one of its own.
+    """Declares the function as the operators NAMES, of npu unless they say `aten::` or `atb::`; else as its own name.
 
     One that draws from torch's default generator has a row with `random` in data/operators.toml: the generator then has
     the state of the card's during the call.
@@ -46,7 +47,7 @@ def operator(*names: str) -> Callable[[_F], _F]:
 
 
 def load(name: str) -> None:
-    """Defines `jumar_npu::NAME` (`jumar_aten::NAME` for one of aten) for CPU tensors. Refuses by name."""
+    """Defines `jumar_npu::NAME` (`jumar_aten::NAME` for `aten::NAME`) for CPU tensors. Refuses by name."""
     import torch
 
     if name in _LOADED:
@@ -54,10 +55,9 @@ def load(name: str) -> None:
     found = find(name)
     if found is None:
         raise not_implemented(name)
-    space = "aten" if name.startswith("aten::") else "npu"
+    space, _, short = full_name(name).partition("::")
     if space not in _LIBRARIES:
         _LIBRARIES[space] = torch.library.Library(f"jumar_{space}", "FRAGMENT")
-    short = name.removeprefix("aten::")
     base, _, overload = short.partition(".")
     schema = torch._C._get_schema(f"{space}::{base}", overload)
     _LIBRARIES[space].define(str(schema).removeprefix(f"{space}::"))
@@ -93,9 +93,14 @@ def implemented() -> dict[str, Reference]:
     return _TABLE
 
 
+def full_name(name: str) -> str:
+    """With its namespace, which is npu where none is named."""
+    return name if "::" in name else f"npu::{name}"
+
+
 def not_implemented(name: str) -> NotImplementedError:
     """The error for an operator without an implementation."""
-    full = name if name.startswith("aten::") else f"npu::{name}"
+    full = full_name(name)
     refusals.note(Kind.OPERATOR, full)
     row = operators.carrier(full)
     why = row.why if row is not None and row.carried == "refused" else "is not implemented by the emulator"
@@ -104,7 +109,7 @@ def not_implemented(name: str) -> NotImplementedError:
 
 def not_emulated(name: str, what: str) -> NotImplementedError:
     """The error for an argument that the operator `npu::NAME` does not handle: "NAME WHAT is not emulated"."""
-    refusals.note(Kind.ARGUMENTS, f"npu::{name}")
+    refusals.note(Kind.ARGUMENTS, full_name(name))
     return NotImplementedError(f"{name} {what} is not emulated; `jumar emulate coverage` lists what is")
 
 
@@ -116,12 +121,20 @@ def _in_place(function: Function) -> Function:
 
 
 def _into(function: Function) -> Function:
-    def call(*args: Any, out: Any, workspace: Any = None, **kwargs: Any) -> Any:
+    """The form that writes into tensors of the caller: `out`, or those the plain form has no arguments for."""
+    known = inspect.signature(function).parameters
+
+    def call(*args: Any, workspace: Any = None, **kwargs: Any) -> Any:
+        if "out" in kwargs:
+            given = kwargs.pop("out")
+        else:
+            given = [kwargs.pop(name) for name in list(kwargs) if name not in known]
         results = function(*args, **kwargs)
-        if not isinstance(out, list):
-            return out.resize_(results.shape).copy_(results)
-        for target, result in zip(out, results):
+        if not isinstance(results, tuple):
+            target = given[0] if isinstance(given, list) else given
+            return target.resize_(results.shape).copy_(results)
+        for target, result in zip(given, results):
             target.resize_(result.shape).copy_(result)
-        return tuple(out)
+        return tuple(given)
 
     return call
