@@ -21,7 +21,7 @@ class Blocks(InterpreterBuilder):
         return TensorHandle(np.array([lanes.current().launch.grid[axis]], np.int32), tl.int32)
 
     def create_make_range(self, *words: Any) -> Any:
-        start, stop = words[-2:]
+        start, stop = _sizes(words[-2:])
         return TensorHandle(np.arange(start, stop, dtype=np.int32)[None], tl.int32)
 
     def create_splat(self, one: Any, other: Any) -> Any:

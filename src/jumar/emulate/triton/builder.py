@@ -171,6 +171,11 @@ class Builder(Access, Blocks):
     def get_int1_ty(self) -> Any:
         return tl.int1
 
+    def get_all_ones_value(self, type: Any) -> Any:
+        wanted = numpy_type(type)
+        ones = np.ones(1, np.bool_) if wanted == np.bool_ else np.array([-1]).astype(wanted)
+        return TensorHandle(ones, type.scalar)
+
     get_unit_attr = get_int32_attr = get_bool_attr = get_str_attr = get_i64_array_attr = lambda *_: None
 
     def create_annotation(self, *_: Any) -> None:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from types import ModuleType
 from typing import Any
 
 from jumar.runtime import variables
 
+_MATH = (
+    "isnan", "isinf", "reciprocal", "log1p", "relu", "tan", "atan", "tanh", "ilogb", "ldexp", "pow", "atan2", "div_rz",
+    "fmod", "trunc", "round", "finitef", "isfinited", "rint", "acos", "asin", "sinh", "cosh", "expm1",
+)  # fmt: skip
 
-def after_triton(_: ModuleType) -> None:
+
+def after_triton(module: ModuleType) -> None:
     """Kernels that are made from here on run on the emulated card; TRITON_INTERPRET=1 keeps Triton's interpreter."""
-    if variables.EMULATE.text() == "0":
+    if variables.EMULATE.text() == "0" or not hasattr(module, "JITFunction"):
         return
     runtime = importlib.import_module("triton.runtime")
     from jumar.emulate.triton.driver import EmulatedDriver
@@ -24,6 +30,32 @@ def after_triton(_: ModuleType) -> None:
     autotuner.Autotuner._bench = _measure(autotuner.Autotuner._bench)
     core = importlib.import_module("triton.language.core")
     core.dtype.to_ir = _keeping_sign(core.dtype.to_ir)
+    _name_as_ascend()
+
+
+def _name_as_ascend() -> None:
+    """Triton itself lacks the names that triton-ascend has for functions of its math library."""
+    math = importlib.import_module("triton.language.math")
+    library = importlib.import_module("triton.language.extra.libdevice")
+    for name in _MATH:
+        if not hasattr(math, name):
+            setattr(math, name, getattr(library, name, None) or _named(name))
+    extra = importlib.import_module("triton.language.extra")
+    for backend in ("ascend", "cann"):
+        if not hasattr(extra, backend):
+            made = ModuleType(f"triton.language.extra.{backend}")
+            made.libdevice = library  # type: ignore[attr-defined]
+            sys.modules[made.__name__], sys.modules[f"{made.__name__}.libdevice"] = made, library
+            setattr(extra, backend, made)
+
+
+def _named(name: str) -> Any:
+    """A function without a body: the emulator knows functions of libdevice by their names."""
+
+    def function(*_: Any) -> None: ...
+
+    function.__name__, function.__module__ = name, "triton.language.extra.libdevice"
+    return function
 
 
 def _launch(function: Any, /, *words: Any, grid: Any, warmup: bool = False, **named: Any) -> Any:

@@ -91,7 +91,7 @@ def _run(function: Any, kernel: Kernel, sizes: tuple[int, int, int], bound: dict
     for parameter in function.params:
         given = bound[parameter.name]
         limits.check_device(parameter.num, given)
-        if not parameter.is_constexpr:
+        if not parameter.is_constexpr and not one.specialised(parameter, given):
             annotation = getattr(parameter, "annotation_type", None) or ""
             constant = bool(getattr(parameter, "is_const", False))
             given = one.argument(parameter.name, given, annotation, language(), constant)

@@ -60,9 +60,12 @@ class Language:
             return self._builtin(function, words, named)
         if _is_library(function) and (known := elementwise.known(function.__name__)):
             return self._elementwise(known, words)
-        return _bare(function(*map(_bare, words), **{key: _bare(one) for key, one in named.items()}))
+        pass_on = _wrapped if str(getattr(function, "__module__", "")).startswith("triton.") else _bare
+        return _bare(function(*map(pass_on, words), **{key: pass_on(one) for key, one in named.items()}))
 
     def call_method(self, target: Any, name: str, /, *words: Any, **named: Any) -> Any:
+        if isinstance(target, (bool, int, float)) and not hasattr(target, name):
+            target = self.tensor(target)
         function = getattr(target, name)
         if isinstance(function, JITFunction) and not isinstance(target, ModuleType):
             return self.call(function, target, *words, **named)

@@ -37,6 +37,11 @@ class Launch:
         """All arguments are known."""
         self.memory = Memory(list(self.regions.values()), self.kernel)
 
+    @staticmethod
+    def specialised(parameter: Any, given: Any) -> bool:
+        """Whether the compiler takes an argument as a constant: it does with the integer 1."""
+        return type(given) is int and given == 1 and not getattr(parameter, "do_not_specialize", False)
+
     def argument(
         self, name: str, given: Any, annotation: str = "", language: Any = None, constant: bool = False
     ) -> Any:
