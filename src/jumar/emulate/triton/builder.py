@@ -185,7 +185,7 @@ class Builder(Access, Blocks):
         """The cores of a card wait for each other; here a program runs on one."""
 
 
-def _watched(method: Callable[..., Any]) -> Callable[..., Any]:
+def _watched(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     """Every value is looked at once: groups get smaller where values get large, and limits count what is alive."""
 
     @functools.wraps(method)
@@ -196,7 +196,7 @@ def _watched(method: Callable[..., Any]) -> Callable[..., Any]:
             if isinstance(answer, TensorHandle):
                 group.check_size(answer.data.size)
             if group.launch.watch is not None:
-                group.launch.watch.built(method.__name__, words, answer)
+                group.launch.watch.built(name, words, answer)
         return answer
 
     return build
@@ -204,4 +204,4 @@ def _watched(method: Callable[..., Any]) -> Callable[..., Any]:
 
 for _name in dir(Builder):
     if _name.startswith("create_"):
-        setattr(Builder, _name, _watched(getattr(Builder, _name)))
+        setattr(Builder, _name, _watched(_name, getattr(Builder, _name)))

@@ -15,7 +15,7 @@ import triton
 import triton.language as tl
 from triton.compiler.errors import CompilationError
 
-from jumar.emulate.triton import lanes, limits
+from jumar.emulate.triton import lanes, limits, record
 from jumar.emulate.triton.errors import Refused
 from jumar.emulate.triton.language import Language
 from jumar.emulate.triton.launch import Launch
@@ -107,6 +107,7 @@ def _run(function: Any, kernel: Kernel, sizes: tuple[int, int, int], bound: dict
     except Exception as error:
         raise _compilation_error(function, error) from error
     limits.after(one)
+    record.keep(function, one)
 
 
 def _compilation_error(function: Any, error: Exception) -> Exception:

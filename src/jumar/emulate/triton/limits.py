@@ -63,22 +63,47 @@ class Watch:
     def __init__(self, launch: Any) -> None:
         self.launch = launch
         self.alive = self.most = 0
-        self.largest: tuple[int, ...] = ()
+        self.slow: list[str] = []
+        self.tails: list[str] = []
+        self.scattered: list[str] = []
         self._held: dict[int, Any] = {}
 
     def built(self, name: str, words: tuple[Any, ...], answer: Any) -> None:
         if answer is None:
-            answer = words[1] if name in ("create_store", "create_masked_store") else None
-            return self._check_type(name, words[1:], answer) if answer is not None else None
+            if name in ("create_store", "create_masked_store"):
+                self._check_type(name, words[1:], words[1])
+                self._note_access(words[0], words[1])
+            return
         if not hasattr(answer, "attr"):
-            return None
+            return
+        self._note_speed(name, words, answer)
         loaded = "load" in name or any(getattr(word, "attr", {}).get("loaded") for word in words)
         if loaded:
             answer.attr["loaded"] = True
         self._check_type(name, words, answer)
         if loaded and name not in _VIEWS and answer.data.ndim > 1 and answer.data.dtype.kind != "b":
             self._hold(answer)
-        return None
+
+    def _note_speed(self, name: str, words: tuple[Any, ...], answer: Any) -> None:
+        """What triton-ascend's performance guidelines name as slow."""
+        if answer.data.ndim < 2:
+            return
+        kind = "comparison" if name.startswith("create_icmp") else "addition" if name == "create_add" else ""
+        if kind and words[0].dtype.scalar.name in (("int64", "int32") if kind == "comparison" else ("int64",)):
+            self.slow.append(f"{kind} of {words[0].dtype.scalar.name}")
+        if name in ("create_load", "create_masked_load"):
+            self._note_access(words[0], answer)
+
+    def _note_access(self, pointers: Any, block: Any) -> None:
+        shape, size = pointers.data.shape[1:], block.data.dtype.itemsize
+        if not shape or shape[-1] < 2:
+            return
+        words = f"{'x'.join(map(str, shape))} of {block.dtype.scalar.name}"
+        if shape[-1] * size % (512 if self.launch.uses_dot else _ALIGNMENT):
+            self.tails.append(words)
+        first = pointers.data.reshape(-1, shape[-1])[0, :2]
+        if int(first[1]) - int(first[0]) not in (0, size):
+            self.scattered.append(words)
 
     def _hold(self, answer: Any) -> None:
         shape = answer.data.shape[1:]
@@ -88,8 +113,7 @@ class Watch:
             return
         self.alive += size
         self._held[id(answer)] = weakref.ref(answer, functools.partial(self._free, id(answer), size))
-        if self.alive > self.most:
-            self.most, self.largest = self.alive, shape
+        self.most = max(self.most, self.alive)
 
     def _free(self, key: int, size: int, _: object) -> None:
         self.alive -= size
