@@ -18,6 +18,13 @@ def square(x_ptr, out_ptr, n, BLOCK: tl.constexpr = 64):
 
 
 @triton.jit
+def hyperbolic(x_ptr, out_ptr, SIZE: tl.constexpr):
+    """A block of any size, and a function that only triton-ascend has in tl.math."""
+    offsets = tl.arange(0, SIZE)
+    tl.store(out_ptr + offsets, tl.math.tanh(tl.load(x_ptr + offsets)))
+
+
+@triton.jit
 def counter(total):
     tl.atomic_add(total, 1)
 
@@ -39,6 +46,15 @@ assert torch.equal(out.cpu(), x.cpu() * x.cpu()), "bfloat16 is rounded once"
 kernel[(2,)](x * 2, out, 100)
 assert torch.equal(out.cpu(), (x.cpu() * 2) * (x.cpu() * 2))
 assert square.warmup(x, out, 100, grid=(2,)).name == "square"
+
+curve = torch.randn(100).to("npu")
+out_of_curve = torch.zeros_like(curve)
+hyperbolic[(1,)](curve, out_of_curve, SIZE=100)
+torch.testing.assert_close(out_of_curve, curve.tanh())
+
+from tbe.common.platform import get_soc_spec  # noqa: E402 a vendor's module that only the emulator has
+
+assert get_soc_spec("UB_SIZE") == 196608
 
 total = torch.zeros(1, dtype=torch.int32, device="npu")
 refused(lambda: counter[(70000,)](total), "coreDim=70000", "65,535", "TRITON_ALL_BLOCKS_PARALLEL")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 from types import ModuleType
 from typing import Any
@@ -28,18 +29,19 @@ def after_triton(module: ModuleType) -> None:
     jit.JITFunction.__call__ = _call
     autotuner = importlib.import_module("triton.runtime.autotuner")
     autotuner.Autotuner._bench = _measure(autotuner.Autotuner._bench)
-    core = importlib.import_module("triton.language.core")
+    core: Any = importlib.import_module("triton.language.core")
     core.dtype.to_ir = _keeping_sign(core.dtype.to_ir)
+    core.validate_block_shape = _any_size(core.validate_block_shape)
     _name_as_ascend()
 
 
 def _name_as_ascend() -> None:
     """Triton itself lacks the names that triton-ascend has for functions of its math library."""
-    math = importlib.import_module("triton.language.math")
+    functions = importlib.import_module("triton.language.math")
     library = importlib.import_module("triton.language.extra.libdevice")
     for name in _MATH:
-        if not hasattr(math, name):
-            setattr(math, name, getattr(library, name, None) or _named(name))
+        if not hasattr(functions, name):
+            setattr(functions, name, getattr(library, name, None) or _named(name))
     extra = importlib.import_module("triton.language.extra")
     for backend in ("ascend", "cann"):
         if not hasattr(extra, backend):
@@ -77,6 +79,20 @@ def _measure(original: Any) -> Any:
         return autotune.measure(original, tuner, words, config, named)
 
     return bench
+
+
+def _any_size(original: Any) -> Any:
+    """Blocks of a card need no power of two, and triton-ascend does not ask for one."""
+
+    def validate(shape: Any) -> Any:
+        from jumar.emulate.triton import lanes
+
+        original(
+            [1 << (size - 1).bit_length() if lanes.running() and isinstance(size, int) else size for size in shape]
+        )
+        return math.prod(shape)
+
+    return validate
 
 
 def _keeping_sign(original: Any) -> Any:

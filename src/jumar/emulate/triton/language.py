@@ -200,7 +200,8 @@ class Language:
         found: dict[Any, Callable[..., Any]] = {
             builtins.range: self._range, builtins.print: self._print, builtins.min: self._least,
             builtins.max: self._most, tl.static_range: self._static_range, tl.static_print: print,
-            tl.static_assert: self._static_assert, tl.reduce: self._reduce, tl.associative_scan: self._scan,
+            tl.static_assert: self._static_assert, tl.arange: self._arange, tl.reduce: self._reduce,
+            tl.associative_scan: self._scan,
         }  # fmt: skip
         found.update({getattr(tl, name): self._range for name in _LOOPS if hasattr(tl, name)})
         found.update({getattr(tl, name): lambda given, *_, **__: given for name in _IDENTITY})
@@ -211,6 +212,15 @@ class Language:
         if hasattr(tl, "condition"):
             found[tl.condition] = lambda given, **_: given
         return found
+
+    def _arange(self, start: Any, end: Any, **_: Any) -> Any:
+        """Of any length: a card needs no power of two."""
+        start, end = _bare(start), _bare(end)
+        if not isinstance(start, int) or not isinstance(end, int):
+            raise ValueError("arange's arguments must be of type tl.constexpr")
+        if end <= start:
+            raise ValueError("arange's end argument must be greater than the start argument")
+        return tl.tensor(self.builder.create_make_range(start, end), tl.block_type(tl.int32, [end - start]))
 
     def _range(self, first: Any, stop: Any = None, step: Any = None, **_: Any) -> Iterator[Any]:
         """The turns of a loop: programs with as many turns stay together, wherever each of them begins."""

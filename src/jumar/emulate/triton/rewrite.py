@@ -15,7 +15,11 @@ _ATTRIBUTES = {"T", "value"}
 
 
 class _Rewrite(ast.NodeTransformer):
-    """Names of the runtime's methods are the node types."""
+    """What replaces a node stands on its line: errors name the line of the kernel."""
+
+    def visit(self, node: ast.AST) -> Any:
+        made = super().visit(node)
+        return ast.copy_location(made, node) if hasattr(node, "lineno") else made
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.decorator_list, node.returns = [], None
