@@ -67,4 +67,4 @@ def test_configurations_are_compared(run: Run, wheel: dict[str, str]) -> None:
     done = run(_starting("triton_configurations"), JUMAR_TRITON_AUTOTUNE="all", **wheel)
     said = [line for line in done.stderr.splitlines() if "writes other numbers" in line]
     assert len(said) == 1
-    assert "`half` writes other numbers to `out` with BLOCK: 32" in said[0]
+    assert "`half` writes other numbers to `out` with BLOCK=32 than with BLOCK=128" in said[0]

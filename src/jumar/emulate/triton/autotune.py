@@ -45,9 +45,13 @@ def _compare(tuner: Any, config: Any, after: dict[str, Any]) -> None:
         difference = _difference(one, first[1][name])
         if difference > _TOLERANCE:
             sys.stderr.write(
-                f"jumar: `{tuner.base_fn.__name__}` writes other numbers to `{name}` with {config} than with"
-                f" {first[0]}: they differ by {difference:.1%} of the largest\n"
+                f"jumar: `{tuner.base_fn.__name__}` writes other numbers to `{name}` with {_words(config)} than with"
+                f" {_words(first[0])}: they differ by {difference:.1%} of the largest\n"
             )
+
+
+def _words(config: Any) -> str:
+    return ", ".join(f"{name}={value}" for name, value in config.kwargs.items()) or str(config)
 
 
 def _difference(one: Any, other: Any) -> float:

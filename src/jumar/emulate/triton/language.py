@@ -18,6 +18,7 @@ from triton.runtime.jit import JITFunction
 
 from jumar.emulate.triton import elementwise, lanes, reduce
 from jumar.emulate.triton.builder import Builder
+from jumar.emulate.triton.errors import Refused
 from jumar.emulate.triton.numbers import value, wide
 from jumar.emulate.triton.rewrite import rewritten
 
@@ -148,7 +149,9 @@ class Language:
 
     def scalar(self, given: Any) -> Any:
         data = wide(given.handle)
-        return lanes.current().agreed(data.reshape(len(data), -1)[:, 0]).item()
+        if data[0].size != 1:
+            raise ValueError("a block of several values has no single truth or number: reduce it first")
+        return lanes.current().agreed(data.reshape(-1)).item()
 
     def index(self, given: Any) -> int:
         given = _bare(given)
@@ -253,6 +256,9 @@ class Language:
         return self._reduce((given, index), axis, combine_fn, keep_dims)
 
     def _map_elementwise(self, function: Any, *tensors: Any, pack: Any = 1, **_: Any) -> Any:
+        """Of whole blocks: a function that branches on an element is told that it cannot."""
+        if _bare(pack) != 1:
+            raise Refused("`tl.map_elementwise` takes elements one by one in the emulator", "leave `pack` at 1")
         return self.call(function, *tensors)
 
     def _print(self, *words: Any, **named: Any) -> None:

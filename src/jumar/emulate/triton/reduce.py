@@ -40,7 +40,7 @@ def scan(given: Any, axis: int, combine_fn: Any, call: Combine, *, reverse: bool
     columns = [_columns(one, axis, order) for one in tensors]
     standard = {tl.standard._sum_combine: np.add, tl.standard._prod_combine: np.multiply}
     step = standard.get(combine_fn)
-    if step is not None and not several and tensors[0].dtype != tl.bfloat16:
+    if step is not None and not several:
         data = np.flip(wide(tensors[0].handle), axis + 1) if reverse else wide(tensors[0].handle)
         done = step.accumulate(data, axis=axis + 1, dtype=data.dtype)
         stacks = [np.flip(done, axis + 1) if reverse else done]
