@@ -10,6 +10,8 @@ from typing import Any
 
 from jumar.runtime import variables
 
+_BACKENDS = ("ascend", "cann")
+"""The folder of triton-ascend's own functions: its name in 3.2, and its name later."""
 _MATH = (
     "isnan", "isinf", "reciprocal", "log1p", "relu", "tan", "atan", "tanh", "ilogb", "ldexp", "pow", "atan2", "div_rz",
     "fmod", "trunc", "round", "finitef", "isfinited", "rint", "acos", "asin", "sinh", "cosh", "expm1",
@@ -43,12 +45,14 @@ def _name_as_ascend() -> None:
         if not hasattr(functions, name):
             setattr(functions, name, getattr(library, name, None) or _named(name))
     extra = importlib.import_module("triton.language.extra")
-    for backend in ("ascend", "cann"):
-        if not hasattr(extra, backend):
-            made = ModuleType(f"triton.language.extra.{backend}")
-            made.libdevice = library  # type: ignore[attr-defined]
-            sys.modules[made.__name__], sys.modules[f"{made.__name__}.libdevice"] = made, library
-            setattr(extra, backend, made)
+    there = next((getattr(extra, name) for name in _BACKENDS if hasattr(extra, name)), None)
+    library = there.libdevice if there is not None else library
+    for name in _BACKENDS:
+        if not hasattr(extra, name):
+            setattr(extra, name, there or ModuleType(f"triton.language.extra.{name}"))
+            getattr(extra, name).libdevice = library
+            sys.modules[f"triton.language.extra.{name}"] = getattr(extra, name)
+            sys.modules[f"triton.language.extra.{name}.libdevice"] = library
 
 
 def _named(name: str) -> Any:

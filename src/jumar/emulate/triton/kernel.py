@@ -131,7 +131,7 @@ def _grid(grid: Any, bound: dict[str, Any]) -> tuple[int, int, int]:
 def _wait_for_stream() -> None:
     import torch
 
-    if torch.npu.is_available():
+    if hasattr(torch, "npu") and torch.npu.is_available():
         if torch.npu.is_current_stream_capturing():
             raise Refused(
                 "Triton kernels are not recorded in NPU graphs of the emulator",
