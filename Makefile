@@ -77,6 +77,7 @@ bench: $(VENV)/jumar
 	$(BIN)/python bench/perf.py
 	$(BIN)/python bench/export.py
 	$(BIN)/python bench/parallel.py
+	$(BIN)/python bench/triton_kernels.py
 
 ## make clean   remove everything that the other targets made
 clean:

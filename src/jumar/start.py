@@ -38,6 +38,7 @@ def begin() -> None:
 def emulate() -> None:
     """From here on, torch_npu and the vendor's modules of this process find the stand-ins."""
     from jumar.emulate import companions, hook
+    from jumar.emulate.triton import install
     from jumar.export import standin
 
     if standins.are_waiting():
@@ -48,6 +49,7 @@ def emulate() -> None:
     _announce_once()
     on_import("torch", Hook(before=hook.before_torch, around=hook.uncollected))
     on_import("torch_npu", Hook(hook.before_torch_npu, hook.telling_mismatch, hook.after_torch_npu))
+    on_import("triton", Hook(after=install.after_triton))
     hook.find_vendor_modules(standin.MODULES)
     for name, library in companions.WAITED_FOR.items():
         on_import(name, Hook(after=functools.partial(_accompany, library)))

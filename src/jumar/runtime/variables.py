@@ -58,6 +58,7 @@ _CARDS = Kind("a number of cards", "take 1 to 64", lambda text: text.isdecimal()
 _COUNT = Kind("a whole number", "write it as `3`", str.isdecimal)
 _SECONDS = Kind("a number of seconds", "write it as `2.5`", lambda text: bool(re.fullmatch(r"\d+(\.\d+)?", text)))
 _TARGET = Kind("a device target", "write `Ascend` or `CPU`", lambda text: text in ("Ascend", "CPU"))
+_TUNING = Kind("a choice of configurations", "write `first` or `all`", lambda text: text in ("first", "all"))
 _MEMORY = Kind(
     "a memory size",
     "write it as `32G` or `21534M`",
@@ -140,4 +141,7 @@ REFUSALS: Variable[bool | None] = _row(
     "JUMAR_REFUSALS", _SWITCH, _on, None,
     "refused calls on stderr: not set, each function once; `1`, every call, operators too; `0`, none")
 SOC = _row("JUMAR_SOC", _TEXT, str, "Ascend910B3", "emulated chip")
+TRITON_AUTOTUNE = _row(
+    "JUMAR_TRITON_AUTOTUNE", _TUNING, str, "first",
+    "configurations of `triton.autotune` that the emulator runs: the `first`, or `all`, compared with each other")
 # fmt: on

@@ -82,6 +82,11 @@ def mindspore() -> MindSpore:
     return mindspores()[0]
 
 
+def triton() -> dict[str, str]:
+    """The wheels whose kernels run on the emulated card, and their versions."""
+    return dict(table("tested.toml")["triton"])
+
+
 def pair_hint() -> str:
     """For messages about a torch and a torch_npu that do not go together."""
     return f"the tested pair is torch {pair().torch} with torch_npu {pair().torch_npu}"
