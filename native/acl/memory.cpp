@@ -28,7 +28,7 @@ struct Block {
 auto& blocks = *new std::map<const char*, Block>;
 auto& mutex = *new std::mutex;
 
-constexpr size_t kPage = 4096;
+constexpr size_t kPage = 4096;  // of the card: what it counts in; the host's may be larger, and mmap rounds up to it
 constexpr int32_t kPinned = -1;  // the device of memory of aclrtMallocHost
 
 size_t rounded(size_t size) { return (size + kPage - 1) / kPage * kPage; }
