@@ -9,7 +9,7 @@ WORKERS ?= auto
 HOST := $(shell uname -m)
 ARCH ?= $(HOST)
 
-.PHONY: demo demo-cloud test slow check docs bench conformance native dist clean help
+.PHONY: demo demo-cloud test slow check docs bench conformance native arm dist clean help
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -62,6 +62,12 @@ native: $(VENV)/torch
 	$(if $(filter $(HOST),$(ARCH)),,$(CROSS)) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
 	  --config-settings build-dir=build/native-$(ARCH)/build --config-settings cmake.define.JUMAR_NATIVE_TESTS=ON \
 	  --wheel-dir build/native-$(ARCH) .
+
+## make arm     the same on aarch64 under qemu: C++ tests, the guides' checks on torch_npu and MindSpore, two ranks, commands
+arm: $(VENV)/packages
+	@$(BIN)/python tools/arm.py --check
+	@$(MAKE) --no-print-directory native ARCH=aarch64
+	$(BIN)/python tools/arm.py $(if $(PART),--only $(PART))
 
 ## make dist    source archive and wheel in dist/, as they are published
 dist: $(VENV)-dist/done

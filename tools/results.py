@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import results_arm
 import results_versions
 
 DATA = Path(__file__).parents[1] / "docs" / "results" / "data"
@@ -29,6 +30,7 @@ def generated() -> dict[str, str]:
     """The text of every page by its path relative to docs/results."""
     pages = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(DATA.glob("*.toml"))}
     pages["versions"] = results_versions.page()
+    pages["arm"] = results_arm.page()
     return {
         f"{name}{suffix}.md": _page(page, name, language)
         for name, page in pages.items()
