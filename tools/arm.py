@@ -125,12 +125,14 @@ def main(argv: list[str] | None = None) -> int:
         if not wheels:
             raise RuntimeError(f"no wheel in `{build}`\n\nhint: make native ARCH=aarch64")
         machine = Machine(folder, arm_environment.root(folder), build / "build", wheels[0])
-        parts = {name: _part(name, machine) for name in options.only or PARTS}
+        parts = []
+        for name in options.only or PARTS:
+            parts.append(_part(name, machine))
+            _keep(parts[-1], folder / "result.json", *([RECORD] if options.write else []))
     except RuntimeError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    _keep(parts, folder / "result.json", *([RECORD] if options.write else []))
-    return 1 if any(row["problem"] for part in parts.values() for row in part["rows"]) else 0
+    return 1 if any(row["problem"] for part in parts for row in part["rows"]) else 0
 
 
 def _options(argv: list[str] | None) -> argparse.Namespace:
@@ -178,11 +180,11 @@ def _about() -> Row:
     }
 
 
-def _keep(parts: dict[str, Row], *files: Path) -> None:
-    """Write what was found; parts that were not run now stay as they were."""
+def _keep(part: Row, *files: Path) -> None:
+    """Write what was found; the other parts stay as they were."""
     for file in files:
         old = json.loads(file.read_text(encoding="utf-8"))["parts"] if file.exists() else []
-        known = {**{part["name"]: part for part in old}, **parts}
+        known = {each["name"]: each for each in (*old, part)}
         record = {**_about(), "parts": [known[name] for name in PARTS if name in known]}
         file.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
