@@ -6,8 +6,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := $(shell find src native docs/rules docs/findings -type f -not -name '*.pyc' 2>/dev/null)
 WORKERS ?= auto
+HOST := $(shell uname -m)
+ARCH ?= $(HOST)
 
-.PHONY: demo demo-cloud test slow check docs bench conformance ecosystem dist clean help
+.PHONY: demo demo-cloud test slow check docs bench conformance ecosystem native arm dist clean help
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -54,6 +56,22 @@ check: $(VENV)/jumar
 docs: $(VENV)/jumar
 	$(BIN)/python tools/generate.py --check
 	$(BIN)/python -m pytest tests/test_docs.py tests/test_readme.py tests/migrate/test_pages.py $(wildcard tests/*/*_guide*.py) -m "not slow"
+
+## make native [ARCH=aarch64]  a wheel with the stand-ins for this machine or, cross-built, for Arm, in build/native-ARCH
+native: CROSS = CMAKE_TOOLCHAIN_FILE=$(CURDIR)/native/toolchain/$(ARCH).cmake _PYTHON_HOST_PLATFORM=linux-$(ARCH)
+native: $(VENV)/torch
+	@if [ $(ARCH) != $(HOST) ] && ! command -v $(ARCH)-linux-gnu-g++ > /dev/null; then \
+	  echo "error: no C++ compiler for $(ARCH): install Debian's g++-$(ARCH)-linux-gnu" >&2; exit 2; fi
+	@rm -f build/native-$(ARCH)/*.whl
+	$(if $(filter $(HOST),$(ARCH)),,$(CROSS)) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
+	  --config-settings build-dir=build/native-$(ARCH)/build --config-settings cmake.define.JUMAR_NATIVE_TESTS=ON \
+	  --wheel-dir build/native-$(ARCH) .
+
+## make arm     the same on aarch64 under qemu: C++ tests, the guides' checks on torch_npu and MindSpore, two ranks, commands
+arm: $(VENV)/packages
+	@$(BIN)/python tools/arm.py --check
+	@$(MAKE) --no-print-directory native ARCH=aarch64
+	$(BIN)/python tools/arm.py $(if $(PART),--only $(PART))
 
 ## make dist    source archive and wheel in dist/, as they are published
 dist: $(VENV)-dist/done

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import results_arm
 import results_ecosystem
 import results_versions
 
@@ -31,6 +32,7 @@ def generated() -> dict[str, str]:
     pages = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(DATA.glob("*.toml"))}
     pages["ecosystem"] = results_ecosystem.page()
     pages["versions"] = results_versions.page()
+    pages["arm"] = results_arm.page()
     return {
         f"{name}{suffix}.md": _page(page, name, language)
         for name, page in pages.items()

@@ -19,6 +19,7 @@
 #include "acl/queue.h"
 #include "api.h"
 #include "machine/error.h"
+#include "machine/page.h"
 
 namespace jumar {
 namespace {
@@ -55,8 +56,8 @@ bool fill(int file, const char* from, size_t bytes) {
 int moved(char* block, size_t bytes) {
   const int file = memfd_create("jumar-ipc", MFD_CLOEXEC);
   if (file < 0) return -1;
-  if (ftruncate(file, static_cast<off_t>(bytes)) == 0 && fill(file, block, bytes) &&
-      mmap(block, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == block)
+  if (ftruncate(file, static_cast<off_t>(whole_pages(bytes))) == 0 && fill(file, block, bytes) &&
+      mmap(block, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == block)
     return file;
   close(file);
   return -1;
@@ -132,7 +133,7 @@ int32_t aclrtIpcMemImportByKey(void** out, const char* key, uint64_t) {
   const int file = open_key(key, &bytes);
   if (file < 0)
     return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtIpcMemImportByKey: the process that exported `%s` has ended", key);
-  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* address = mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
   if (address == MAP_FAILED) return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "aclrtIpcMemImportByKey: no room for %zu bytes", bytes);
   remember(address, bytes, device);
@@ -155,7 +156,7 @@ int32_t aclrtIpcMemClose(const char* key) {
   size_t bytes = 0;
   int32_t device = -1;
   forget(found->second.address, &bytes, &device);
-  munmap(found->second.address, found->second.bytes);
+  munmap(found->second.address, whole_pages(found->second.bytes));
   state().imports.erase(found);
   return ACL_SUCCESS;
 }

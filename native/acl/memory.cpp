@@ -14,6 +14,7 @@
 #include "api.h"
 #include "machine/error.h"
 #include "machine/ledger.h"
+#include "machine/page.h"
 #include "machine/profile.h"
 
 namespace jumar {
@@ -28,7 +29,7 @@ struct Block {
 auto& blocks = *new std::map<const char*, Block>;
 auto& mutex = *new std::mutex;
 
-constexpr size_t kPage = 4096;
+constexpr size_t kPage = 4096;  // of the card: what it counts in; the host's has as many bytes or more
 constexpr int32_t kPinned = -1;  // the device of memory of aclrtMallocHost
 
 size_t rounded(size_t size) { return (size + kPage - 1) / kPage * kPage; }
@@ -38,8 +39,8 @@ int32_t allocate(const char* function, void** out, size_t size) {
   int32_t device = -1;
   if (int32_t code = reserve(function, rounded(size), &device)) return code;
   // Pages nobody touches cost nothing: a pool of the caching allocator takes only what tensors really use.
-  void* memory =
-      mmap(nullptr, rounded(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(nullptr, whole_pages(size), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
     ledger::give(card_of(device), rounded(size));
     return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: the host has no %zu bytes left", function, size);
@@ -126,7 +127,7 @@ int32_t aclrtFree(void* memory) {
   }
   if (queued_work != 0) finish_all("aclrtFree");  // as on a device: nothing may still use it
   end_export(memory);
-  munmap(memory, bytes);
+  munmap(memory, whole_pages(bytes));
   ledger::give(card_of(device), bytes);
   return ACL_SUCCESS;
 }

@@ -18,9 +18,16 @@ bool is_over(const uint64_t* at, uint64_t value, uint32_t flag) {
                      : ~(seen | value) != 0;
 }
 
+// Arm processors stop a program at an atomic access that is not aligned.
+int32_t check(const char* function, const void* at) {
+  if (at != nullptr && reinterpret_cast<uintptr_t>(at) % sizeof(uint64_t) == 0) return ACL_SUCCESS;
+  return fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the address is null or no multiple of 8", function);
+}
+
 }  // namespace
 
 int32_t aclrtValueWrite(void* at, uint64_t value, uint32_t, void* stream) {
+  if (int32_t code = check("aclrtValueWrite", at)) return code;
   const auto write = [at, value] {
     __atomic_store_n(static_cast<uint64_t*>(at), value, __ATOMIC_SEQ_CST);
     return static_cast<int32_t>(ACL_SUCCESS);
@@ -29,6 +36,7 @@ int32_t aclrtValueWrite(void* at, uint64_t value, uint32_t, void* stream) {
 }
 
 int32_t aclrtValueWait(void* at, uint64_t value, uint32_t flag, void* stream) {
+  if (int32_t code = check("aclrtValueWait", at)) return code;
   const auto wait = [=] {
     while (!is_over(static_cast<uint64_t*>(at), value, flag)) std::this_thread::sleep_for(std::chrono::microseconds(50));
     return static_cast<int32_t>(ACL_SUCCESS);

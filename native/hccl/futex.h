@@ -24,6 +24,8 @@ inline void wake(std::atomic<uint32_t>& word) {
 inline void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("isb" ::: "memory");  // `yield` does nothing on most processors
 #else
   std::atomic_signal_fence(std::memory_order_seq_cst);
 #endif

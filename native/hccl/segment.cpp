@@ -4,14 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "machine/page.h"
+
 namespace jumar::hccl {
-namespace {
-
-constexpr size_t kPage = 4096;
-
-size_t round_up(size_t size) { return (size + kPage - 1) / kPage * kPage; }
-
-}  // namespace
 
 Segment::~Segment() {
   if (base_ != nullptr) munmap(base_, bytes_);
@@ -19,8 +14,8 @@ Segment::~Segment() {
 
 bool Segment::map(int fd, uint32_t ranks) {
   static_assert(sizeof(Header) <= kHeaderRoom);
-  const size_t pipes = kHeaderRoom + round_up(ranks * sizeof(Slot));
-  const size_t stages = pipes + round_up(static_cast<size_t>(ranks) * ranks * sizeof(Pipe));
+  const size_t pipes = whole_pages(kHeaderRoom + ranks * sizeof(Slot));
+  const size_t stages = pipes + whole_pages(static_cast<size_t>(ranks) * ranks * sizeof(Pipe));
   const size_t rings = stages + ranks * 4 * kStage;
   bytes_ = rings + static_cast<size_t>(ranks) * ranks * kRing;
   struct stat info {};

@@ -25,14 +25,17 @@ struct Call {
   uint64_t number;  // of the call on this communicator
 };
 
-struct alignas(64) Bell {
+// Words that different ranks write lie so far apart: 64 bytes are a line of x86, the last cache of a Kunpeng 920 has 128.
+constexpr size_t kApart = 128;
+
+struct alignas(kApart) Bell {
   std::atomic<uint32_t> value;
   std::atomic<uint32_t> sleepers;
 };
 
 enum SlotState : uint32_t { kEmpty, kTaken, kPresent, kLeft };
 
-struct alignas(64) Slot {
+struct alignas(kApart) Slot {
   std::atomic<uint32_t> state;
   int32_t pid;
   uint64_t started;
@@ -45,8 +48,8 @@ struct alignas(64) Slot {
 };
 
 struct Pipe {
-  alignas(64) std::atomic<uint64_t> written;
-  alignas(64) std::atomic<uint64_t> read;
+  alignas(kApart) std::atomic<uint64_t> written;
+  alignas(kApart) std::atomic<uint64_t> read;
 };
 
 enum BreakState : uint32_t { kWhole, kBreaking, kBroken };
@@ -55,10 +58,10 @@ struct Header {
   std::atomic<uint32_t> magic;
   std::atomic<uint32_t> ranks;
   std::atomic<uint32_t> present;
-  alignas(64) std::atomic<uint32_t> arrived;
-  alignas(64) std::atomic<uint32_t> generation;  // steps all ranks have come to
+  alignas(kApart) std::atomic<uint32_t> arrived;
+  alignas(kApart) std::atomic<uint32_t> generation;  // steps all ranks have come to
   std::atomic<uint32_t> sleepers;
-  alignas(64) std::atomic<uint32_t> broken;
+  alignas(kApart) std::atomic<uint32_t> broken;
   Fault fault;
   char reason[768];
 };

@@ -15,7 +15,9 @@ struct Stat {
 Stat read_stat(int32_t pid) {
   Stat stat;
   char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  // The first thread's: qemu, when it runs programs of another processor, makes up the process's own /proc/PID/stat,
+  // with a start time that no other process sees.
+  std::snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, pid);
   FILE* file = std::fopen(path, "re");
   if (file == nullptr) return stat;
   char line[1024] = "";

@@ -64,6 +64,8 @@ int main() {
   // A graph that waits for a number goes on in the background.
   std::memset(memory, 0, 64);
   CHECK(aclmdlRICaptureBegin(stream, 2) == ACL_SUCCESS);
+  CHECK(aclrtValueWrite(static_cast<char*>(memory) + 4, 0, 0, stream) == ACL_ERROR_RT_PARAM_INVALID);
+  CHECK(aclrtValueWait(nullptr, 0, 0, stream) == ACL_ERROR_RT_PARAM_INVALID);
   CHECK(aclrtValueWait(memory, 1, 1, stream) == ACL_SUCCESS && aclrtValueWrite(memory, 0, 0, stream) == ACL_SUCCESS);
   CHECK(aclrtLaunchHostFunc(stream, function(add_one), &other) == ACL_SUCCESS);
   CHECK(aclmdlRICaptureEnd(stream, &model) == ACL_SUCCESS);

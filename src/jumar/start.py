@@ -65,7 +65,8 @@ def _announce_once() -> None:
     """The first process of a tree gives it a name; the stand-ins say once for it that cards are emulated."""
     if variables.ANNOUNCED.text():
         return
-    with suppress(OSError), open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
+    thread = f"/proc/self/task/{os.getpid()}/stat"  # as native/machine/process.cpp reads it
+    with suppress(OSError), open(thread, encoding="utf-8", errors="replace") as file:
         tree = f"{os.getpid()}-{file.read().rpartition(')')[2].split()[19]}"
         os.environ[variables.ANNOUNCED.name] = tree
         atexit.register(_forget, tree, os.getpid())

@@ -109,7 +109,8 @@ def test_prefix_has_hccl_and_no_operator_compiler(tmp_path: Path) -> None:
     assert not [name for name in entries if "/te/" in name]
 
 
-def test_on_cpu_maps_the_device_and_keeps_the_path() -> None:
+def test_on_cpu_maps_the_device_and_keeps_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
     built = command.build(["net.py"], RunRequest(on="cpu"), {"PYTHONPATH": "/mine"})
     assert built.variables["JUMAR_MINDSPORE_TARGET"] == "CPU"
     assert built.variables["DNNL_MAX_CPU_ISA"] == "AVX2"

@@ -76,7 +76,8 @@ def busy(pid: int) -> float:
 
 def _start_time(pid: int) -> int:
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        # As native/machine/process.cpp has it: qemu makes up the file of the process itself.
+        with open(f"/proc/{pid}/task/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
         return -1 if fields[0] in "ZX" else int(fields[19])
     except (OSError, IndexError, ValueError):

@@ -8,6 +8,7 @@ found through the virtual prefix.
 from __future__ import annotations
 
 import json
+import platform
 import shutil
 import sys
 from collections.abc import Mapping
@@ -101,7 +102,7 @@ def on_cpu(environ: Mapping[str, str], python: str) -> dict[str, str]:
         "PYTHONPATH": _join([SITE], environ.get("PYTHONPATH", "")),
     }
     # oneDNN's reference code instead of its fast convolution, 120 times slower, on CPUs with AVX-512 (2.10.0).
-    if "DNNL_MAX_CPU_ISA" not in environ:
+    if "DNNL_MAX_CPU_ISA" not in environ and platform.machine() == "x86_64":
         found["DNNL_MAX_CPU_ISA"] = "AVX2"
     return found
 

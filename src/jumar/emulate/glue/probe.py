@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import signal
 import sys
 from importlib import metadata
@@ -17,7 +18,10 @@ from jumar.runtime import process, variables
 from jumar.runtime.compiled import cache_dir
 
 _VARIABLE = "ONEDNN_MAX_CPU_ISA"
-_LEVELS = ("", "AVX512_CORE_BF16", "AVX512_CORE", "AVX2")  # "" is what oneDNN picks itself
+_LEVELS = {"x86_64": ("", "AVX512_CORE_BF16", "AVX512_CORE", "AVX2"), "aarch64": ("", "ADVANCED_SIMD")}
+"""By processor, best first; "" is what oneDNN picks itself."""
+_FACTS = ("model name", "flags", "microcode", "CPU implementer", "CPU variant", "CPU part", "Features")
+"""The lines of /proc/cpuinfo, on x86 and on Arm, that tell processors apart."""
 _PLAIN = {
     "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", variables.EMULATE.name: "0", variables.CUDA.name: "",
     variables.PROFILE.name: "", variables.RECORD.name: "",
@@ -46,10 +50,8 @@ def settings() -> dict[str, str]:
 
 
 def _find_level() -> str:
-    for level in _LEVELS:
-        if not _dies(level):
-            return level
-    return _LEVELS[-1]
+    levels = _LEVELS.get(platform.machine(), ("",))
+    return next((level for level in levels if not _dies(level)), levels[-1])
 
 
 def _dies(level: str) -> bool:
@@ -75,6 +77,6 @@ def _machine() -> str:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n\n", 1)[0]
     except OSError:
         text = ""
-    lines = [line for line in text.splitlines() if line.startswith(("model name", "flags", "microcode"))]
-    parts = [*lines, metadata.version("torch")]
+    lines = [line for line in text.splitlines() if line.startswith(_FACTS)]
+    parts = [platform.machine(), *lines, metadata.version("torch")]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
