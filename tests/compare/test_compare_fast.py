@@ -17,7 +17,7 @@ from jumar.compare import reader
 from jumar.compare.fast import library
 from jumar.compare.session import Session
 from jumar.core.errors import UserError
-from jumar.runtime import compiled
+from jumar.runtime import compiled, prebuilt
 
 Work = Callable[[], object]
 
@@ -112,8 +112,12 @@ def test_another_mode_still_sees_its_calls(tmp_path: Path) -> None:
     assert sum(entry.op == "aten.gelu.default" for entry in entries) == 2
 
 
-def test_without_a_compiler_python_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_python_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
+    monkeypatch.setenv("JUMAR_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(prebuilt, "rows", tuple)
     library.load.cache_clear()
     try:
         assert library.load() is None
@@ -122,6 +126,11 @@ def test_without_a_compiler_python_records(tmp_path: Path, monkeypatch: pytest.M
     finally:
         library.load.cache_clear()
     assert len(reader.read_step(reader.ranks(tmp_path / "rec")[0].steps[0]).entries) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "jumar: Python records, which takes longer: the recorder needs a C++ compiler once for torch"
+    )
+    assert said.count("\n") == 1
 
 
 def test_a_build_that_failed_is_not_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,20 +1,20 @@
-"""The C++ recorder, built for the installed torch when it is first needed, and its functions."""
+"""The C++ recorder for the installed torch, and its functions."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
-from importlib import metadata
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from jumar.compare import native
+from jumar.compare.fast import build
 from jumar.core.errors import UserError
 from jumar.runtime import compiled
-
-_HERE = Path(__file__).parent
 
 LEARN = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 READS = ctypes.PYFUNCTYPE(ctypes.c_int)
@@ -69,33 +69,25 @@ def load() -> Library | None:
     """None where it cannot be built: Python records then, at a higher cost."""
     if native.sketch() is None or _is_elsewhere():
         return None
-    files = sorted([*_HERE.glob("*.cpp"), *_HERE.glob("*.h")])
-    sources = tuple(file.name.encode() + b"\0" + file.read_bytes() for file in files)
-    version = f"torch-{metadata.version('torch')}"
-    build = compiled.Build("the recorder", "recorder", "libjumar_recorder.so", version, sources, _command)
     try:
-        return Library(compiled.library(build, again=False))
-    except (UserError, OSError):
+        return Library(compiled.library(build.spec(), again=False))
+    except (UserError, OSError) as error:
+        if os.environ.get("RANK", "0") == "0":  # once for all ranks
+            sys.stderr.write(f"jumar: Python records, which takes longer: {str(error).splitlines()[0]}\n")
         return None
 
 
 def _is_elsewhere() -> bool:
     """Whether there is a device with memory of its own: its tensors are measured there, and it is the one in use."""
-    if not hasattr(torch, "accelerator"):  # before torch 2.6: nobody can tell
-        return True
-    device = torch.accelerator.current_accelerator(check_available=True)
+    device = _accelerator()
     return device is not None and not native.reads(device)
 
 
-def _command(compiler: str, out: Path) -> list[str]:
-    torch_at = compiled.package("torch")
-    includes = (torch_at / "include", torch_at / "include" / "torch" / "csrc" / "api" / "include")
-    return [
-        compiler,
-        compiled.string_abi(),
-        *("-std=c++20", "-O2", "-g0", "-w", "-fPIC", "-shared", "-fvisibility=hidden"),
-        *(f"-I{path}" for path in includes),
-        str(_HERE / "recorder.cpp"),
-        *("-o", str(out)),
-        *(f"-L{torch_at / 'lib'}", "-ltorch_cpu", "-lc10"),
-    ]
+def _accelerator() -> torch.device | None:
+    if hasattr(torch, "accelerator"):
+        return torch.accelerator.current_accelerator(check_available=True)
+    for name in ("cuda", "npu", "xpu"):  # before torch 2.6: each has a module of its own
+        module = getattr(torch, name, None)
+        if module is not None and module.is_available():
+            return torch.device(name)
+    return None
