@@ -9,7 +9,7 @@ WORKERS ?= auto
 HOST := $(shell uname -m)
 ARCH ?= $(HOST)
 
-.PHONY: demo demo-cloud test slow check docs bench conformance native dist clean help
+.PHONY: demo demo-cloud test slow check docs bench conformance native wheels clean help
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -63,13 +63,9 @@ native: $(VENV)/packages
 	  --config-settings build-dir=build/native-$(ARCH)/build --config-settings cmake.define.JUMAR_NATIVE_TESTS=ON \
 	  --wheel-dir build/native-$(ARCH) .
 
-## make dist    source archive and wheel in dist/, as they are published
-dist: $(VENV)-dist/done
-	rm -rf dist build/dist
-	$(VENV)-dist/bin/python -m build --outdir build/dist
-	PATH="$(CURDIR)/$(VENV)-dist/bin:$$PATH" auditwheel repair --wheel-dir dist build/dist/*.whl
-	cp build/dist/*.tar.gz dist
-	$(VENV)-dist/bin/twine check --strict dist/*
+## make wheels  source archive and manylinux wheels for x86-64 and Arm in dist/, as they are published
+wheels: $(VENV)-dist/done
+	$(VENV)-dist/bin/python tools/wheels.py
 
 ## make bench   the benchmarks (a table each; ratios, not limits)
 bench: $(VENV)/jumar
