@@ -27,7 +27,7 @@ test: $(VENV)/jumar check
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 ## make slow    the tests that `make test` leaves out, for the night: sanitizer builds, many processes at once
-slow: $(VENV)/jumar
+slow: $(VENV)/jumar $(VENV)-dist/done
 	$(BIN)/python -m pytest -m slow
 
 ## make conformance DIR=…  a folder of op-plugin's or torch_npu's own tests on the emulator

@@ -1,6 +1,6 @@
 """Builds what is published: a source archive, and a manylinux wheel for each machine, built from that archive.
 
-Usage: python tools/wheels.py [--out dist] [--machine x86_64]... [--prebuilt none]
+Usage: python tools/wheels.py [--out dist] [--machine x86_64]... [--torch 2.13.0 | --torch none]...
 
 Two runs give the same bytes: times come from the last commit (SOURCE_DATE_EPOCH), and no path of this machine stays.
 """
@@ -33,7 +33,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     parser.add_argument("--machine", action="append", choices=prebuilt.MACHINES, help="both without it")
-    parser.add_argument("--prebuilt", choices=("all", "none"), default="all", help="libraries for the tested pairs")
+    parser.add_argument("--torch", action="append", default=[], help="only libraries for these; `none` for no library")
     options = parser.parse_args()
     os.environ.setdefault("SOURCE_DATE_EPOCH", _git("log", "-1", "--format=%ct"))
     shutil.rmtree(options.out, ignore_errors=True)
@@ -61,9 +61,9 @@ def _unpack(archive: Path, scratch: Path) -> Path:
 def wheel(tree: Path, machine: str, scratch: Path, options: argparse.Namespace) -> Path:
     """The published wheel of one machine."""
     defines = {"JUMAR_FLOOR": "ON", "CMAKE_CXX_FLAGS": f"-ffile-prefix-map={tree.parent}=.", **_linking()}
-    if options.prebuilt == "all":
-        folder = ROOT / "build" / "prebuilt" / f"out-{machine}"
-        _run(str(ROOT / "tools" / "prebuilt.py"), machine, str(folder))
+    if options.torch != ["none"]:
+        folder = scratch / "prebuilt"
+        _run(str(ROOT / "tools" / "prebuilt.py"), machine, str(folder), *options.torch)
         defines["JUMAR_PREBUILT"] = str(folder)
     words = [word for name, value in defines.items() for word in ("-C", f"cmake.define.{name}={value}")]
     words += ["-C", f"build-dir={scratch / 'build'}"]
