@@ -9,7 +9,7 @@ WORKERS ?= auto
 HOST := $(shell uname -m)
 ARCH ?= $(HOST)
 
-.PHONY: demo demo-cloud test slow check docs bench conformance ecosystem native arm dist clean help
+.PHONY: demo demo-cloud test slow check docs bench conformance ecosystem native arm wheels clean help
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -27,7 +27,7 @@ test: $(VENV)/jumar check
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 ## make slow    the tests that `make test` leaves out, for the night: sanitizer builds, many processes at once
-slow: $(VENV)/jumar
+slow: $(VENV)/jumar $(VENV)-dist/done
 	$(BIN)/python -m pytest -m slow
 
 ## make conformance DIR=…  a folder of op-plugin's or torch_npu's own tests on the emulator
@@ -73,13 +73,9 @@ arm: $(VENV)/packages
 	@$(MAKE) --no-print-directory native ARCH=aarch64
 	$(BIN)/python tools/arm.py $(if $(PART),--only $(PART))
 
-## make dist    source archive and wheel in dist/, as they are published
-dist: $(VENV)-dist/done
-	rm -rf dist build/dist
-	$(VENV)-dist/bin/python -m build --outdir build/dist
-	PATH="$(CURDIR)/$(VENV)-dist/bin:$$PATH" auditwheel repair --wheel-dir dist build/dist/*.whl
-	cp build/dist/*.tar.gz dist
-	$(VENV)-dist/bin/twine check --strict dist/*
+## make wheels  source archive and manylinux wheels for x86-64 and Arm in dist/, as they are published
+wheels: $(VENV)-dist/done
+	$(VENV)-dist/bin/python tools/wheels.py
 
 ## make bench   the benchmarks (a table each; ratios, not limits)
 bench: $(VENV)/jumar

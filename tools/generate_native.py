@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import json
 import sys
-import tomllib
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # the source archive is built on Python 3.9 and 3.10 too
+    import tomli as tomllib
 
 _ROOT = Path(__file__).resolve().parent.parent
 _API = _ROOT / "native" / "api"

@@ -1,21 +1,20 @@
-"""Builds C++ against the installed torch, once for each torch and compiler, into the user's cache."""
+"""C++ for the installed torch: what the wheel brings along, or built once for each torch into the user's cache."""
 
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from importlib import metadata, util
 from pathlib import Path
 from typing import NamedTuple
 
 from jumar.core.errors import UserError, cannot
-from jumar.runtime import home, process, variables
+from jumar.runtime import home, prebuilt, process, variables
 from jumar.tables import tested
 
 _HERE = Path(__file__).parent
@@ -24,7 +23,7 @@ _ROOM = f"free some space; {CACHE_NOTE}"
 
 
 class Build(NamedTuple):
-    """A library that is built when it is first needed."""
+    """A library that is built when it is first needed, unless the wheel has it."""
 
     what: str
     """Its name in messages, such as `the emulator`."""
@@ -39,12 +38,34 @@ class Build(NamedTuple):
     """The words that compile it, of the compiler and the file to write."""
     prepare: Callable[[Path], None] = lambda scratch: None
     """Writes generated headers into the folder of the file to write."""
+    includes: Path | None = None
+    """Headers of torch_npu, which a library of the wheel has to fit too."""
 
 
 def library(build: Build, *, again: bool = True) -> Path:
-    """The built file; builds it if the cache has none. What failed once is tried `again`, or refused at once."""
-    compiler = _compiler(build.what)
-    folder = cache_dir() / build.folder / f"{build.version}-{_digest(compiler, build.sources)}"
+    """The file that fits; builds it if there is none. What failed once is tried `again`, or refused at once."""
+    return shipped(build) or _cached(build) or _built(build, again=again)
+
+
+def shipped(build: Build) -> Path | None:
+    """The library of the wheel that fits the installed torch and torch_npu."""
+    if not prebuilt.rows():
+        return None
+    sources = prebuilt.digest(build.sources)
+    wanted = prebuilt.Wanted(build.library, metadata.version("torch"), string_abi(), sources)
+    return prebuilt.find(wanted, build.includes)
+
+
+def _cached(build: Build) -> Path | None:
+    """What another compiler built here before, where there is none now."""
+    if shutil.which(_compiler_name()):
+        return None
+    return next(iter(sorted(_folder(build).glob(f"*/{build.library}"))), None)
+
+
+def _built(build: Build, *, again: bool) -> Path:
+    compiler = _compiler(build)
+    folder = _folder(build) / _digest_of_compiler(compiler)
     built, failed = folder / build.library, folder / "failed"
     if built.exists():
         return built
@@ -87,22 +108,35 @@ def string_abi() -> str:
     return f"-D_GLIBCXX_USE_CXX11_ABI={0 if old else 1}"
 
 
-def _compiler(what: str) -> str:
-    wanted = os.environ.get("CXX") or "g++"
+def _compiler_name() -> str:
+    return os.environ.get("CXX") or "g++"
+
+
+def _compiler(build: Build) -> str:
+    wanted = _compiler_name()
     found = shutil.which(wanted)
     if found is None:
-        raise UserError(f"{what} needs a C++ compiler once, but `{wanted}` was not found", hint="sudo apt install g++")
+        torch = metadata.version("torch")
+        message = f"{build.what} needs a C++ compiler once for torch {torch}, but `{wanted}` was not found"
+        raise UserError(message, hint=f"sudo apt install g++{_other_torch(build.library)}")
     return found
 
 
-def _digest(compiler: str, sources: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
-    for content in sources:
-        digest.update(content)
+def _other_torch(name: str) -> str:
+    """The releases that need no compiler; nothing if Jumar came without any."""
+    known = [row.torch for row in prebuilt.rows() if row.library == name and row.machine == platform.machine()]
+    return f"; or take a torch that needs none: {', '.join(dict.fromkeys(known))}" if known else ""
+
+
+def _folder(build: Build) -> Path:
+    """In the cache: for these sources, this torch and this machine."""
+    parts = (*build.sources, platform.machine().encode(), str(package("torch")).encode())
+    return cache_dir() / build.folder / f"{build.version}-{prebuilt.digest(parts)}"
+
+
+def _digest_of_compiler(compiler: str) -> str:
     status = os.stat(os.path.realpath(compiler))
-    parts = (compiler, str(status.st_size), str(status.st_mtime_ns), platform.machine(), str(package("torch")))
-    digest.update("\0".join(parts).encode())
-    return digest.hexdigest()[:16]
+    return prebuilt.digest(str(part).encode() for part in (compiler, status.st_size, status.st_mtime_ns))
 
 
 def _build(build: Build, compiler: str, folder: Path) -> None:

@@ -153,7 +153,8 @@ class Call {
     } else if (given.isDouble()) {
       write(out, given.toDouble());
     } else if (given.isString()) {
-      write(out, given.toStringView());
+      const auto text = given.toStringView();  // of a class of torch's own before 2.6
+      write(out, std::string_view(text.data(), text.size()));
     } else if (given.isDevice()) {
       write(out, std::string_view(given.toDevice().str()));
     } else if (given.isGenerator()) {

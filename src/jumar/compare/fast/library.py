@@ -1,21 +1,20 @@
-"""The C++ recorder, built for the installed torch when it is first needed, and its functions."""
+"""The C++ recorder for the installed torch, and its functions."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
 from jumar.compare import native
+from jumar.compare.fast import build
 from jumar.core.errors import UserError
 from jumar.runtime import compiled
-
-_HERE = Path(__file__).parent
 
 LEARN = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 READS = ctypes.PYFUNCTYPE(ctypes.c_int)
@@ -74,19 +73,16 @@ class Found(NamedTuple):
 
 @functools.cache
 def load() -> Found:
-    """Builds it if the cache has none; a build that fails is told in one line."""
+    """From the wheel or the cache, otherwise built; where that fails, one line says so for all ranks."""
     reason = _missing()
     if reason:
         return Found(None, reason)
-    files = sorted([*_HERE.glob("*.cpp"), *_HERE.glob("*.h")])
-    sources = tuple(file.name.encode() + b"\0" + file.read_bytes() for file in files)
-    version = f"torch-{metadata.version('torch')}"
-    build = compiled.Build("the recorder", "recorder", "libjumar_recorder.so", version, sources, _command)
     try:
-        return Found(Library(compiled.library(build, again=False)))
+        return Found(Library(compiled.library(build.spec(), again=False)))
     except (UserError, OSError) as error:
         reason = error.message if isinstance(error, UserError) else f"the recorder cannot be loaded: {error}"
-        sys.stderr.write(f"jumar: recording in Python, which takes longer: {reason}\n")
+        if os.environ.get("RANK", "0") == "0":
+            sys.stderr.write(f"jumar: recording in Python, which takes longer: {reason.splitlines()[0]}\n")
         return Found(None, reason)
 
 
@@ -94,23 +90,17 @@ def _missing() -> str:
     """What speaks against C++ before anything is built."""
     if native.sketch() is None:
         return "Jumar was installed without its libraries"
-    if not hasattr(torch, "accelerator"):
-        return f"torch {torch.__version__} cannot say which device is in use"
-    device = torch.accelerator.current_accelerator(check_available=True)
+    device = _accelerator()
     if device is not None and not native.reads(device):
         return f"tensors are measured on the {device.type}, where they are"
     return ""
 
 
-def _command(compiler: str, out: Path) -> list[str]:
-    torch_at = compiled.package("torch")
-    includes = (torch_at / "include", torch_at / "include" / "torch" / "csrc" / "api" / "include")
-    return [
-        compiler,
-        compiled.string_abi(),
-        *("-std=c++20", "-O2", "-g0", "-w", "-fPIC", "-shared", "-fvisibility=hidden"),
-        *(f"-I{path}" for path in includes),
-        str(_HERE / "recorder.cpp"),
-        *("-o", str(out)),
-        *(f"-L{torch_at / 'lib'}", "-ltorch_cpu", "-lc10"),
-    ]
+def _accelerator() -> torch.device | None:
+    if hasattr(torch, "accelerator"):
+        return torch.accelerator.current_accelerator(check_available=True)
+    for name in ("cuda", "npu", "xpu"):  # before torch 2.6: each has a module of its own
+        module = getattr(torch, name, None)
+        if module is not None and module.is_available():
+            return torch.device(name)
+    return None

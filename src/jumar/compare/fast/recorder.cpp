@@ -1,7 +1,7 @@
 // Notes operators in place of the recorder's __torch_dispatch__, without a way through Python: fast.py loads it.
 //
 // torch calls a dispatch mode through a table of functions of its interpreter. While a recorder is open, `dispatch` of
-// that table is ours: it takes the calls that are meant for the recorder and that it can note, and hands on all others.
+// that table is ours (table.h): it takes the calls that are meant for the recorder and that it can note, and hands on all others.
 
 #include <c10/core/impl/TorchDispatchModeTLS.h>
 
@@ -9,11 +9,11 @@
 #include <unordered_map>
 
 #include "call.h"
+#include "table.h"
 
 namespace jumar {
 namespace {
 
-using c10::impl::PyInterpreterVTable;
 using Modes = c10::impl::TorchDispatchModeTLS;
 using Stack = torch::jit::Stack;
 using Learn = void (*)(const c10::FunctionSchema*, const char* name);  // answers by calling jumar_facts
@@ -22,15 +22,24 @@ at::Tensor tensor_at(c10::TensorImpl* tensor) {
   return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>::reclaim_copy(tensor));
 }
 
+// Before 2.2, torch knows no modes of its own that stand apart.
+template <class Stack>
+void push(const auto& mode) {
+  if constexpr (requires { Stack::push_non_infra_mode_onto_stack(mode); })
+    Stack::push_non_infra_mode_onto_stack(mode);
+  else
+    Stack::push_onto_stack(mode);
+}
+
 // Takes the recorder off the stack of modes, so that what it calls is not recorded.
 class Aside {
  public:
   Aside() : mode_(Modes::pop_stack()) {}
-  ~Aside() { Modes::push_non_infra_mode_onto_stack(mode_); }
+  ~Aside() { push<Modes>(mode_); }
   Aside(const Aside&) = delete;
 
  private:
-  const std::shared_ptr<c10::impl::PyObject_TorchDispatchMode> mode_;
+  const decltype(Modes::pop_stack()) mode_;
 };
 
 class Recorder {
@@ -142,75 +151,26 @@ Recorder* on_top() {
   return nullptr;
 }
 
-// torch's own table, but for one function.
-class Table final : public PyInterpreterVTable {
- public:
-  explicit Table(const PyInterpreterVTable* torch) : torch(torch) {}
-  const PyInterpreterVTable* const torch;
+const Table::Torch* torch_table = nullptr;
 
-  void dispatch(const c10::OperatorHandle& op, Stack* stack) const override {
-    Recorder* recorder;
-    const Facts* known = nullptr;
-    {
-      Lock lock;
-      recorder = on_top();
-      if (recorder) known = recorder->facts_of(op);
-    }
-    if (!recorder || !recorder->run(op, known, stack)) torch->dispatch(op, stack);
-  }
-
-  // Nothing given back: torch makes the copy itself.
-  c10::intrusive_ptr<c10::TensorImpl> detach(const c10::TensorImpl* self) const override {
+void dispatch(const Table::Torch*, const c10::OperatorHandle& op, Stack* stack) {
+  Recorder* recorder;
+  const Facts* known = nullptr;
+  {
     Lock lock;
-    Recorder* const recorder = on_top();
-    if (recorder && recorder->detach(const_cast<c10::TensorImpl*>(self))) return {};
-    return torch->detach(self);
+    recorder = on_top();
+    if (recorder) known = recorder->facts_of(op);
   }
+  if (!recorder || !recorder->run(op, known, stack)) torch_table->dispatch(op, stack);
+}
 
-#define HAND_ON(result, name, parameters, ...) \
-  result name parameters const override { return torch->name(__VA_ARGS__); }
-  using Impl = const c10::TensorImpl*;
-  HAND_ON(std::string, name, ())
-  HAND_ON(void, incref, (PyObject* one), one)
-  HAND_ON(void, decref, (PyObject* one), one)
-  HAND_ON(bool, try_incref, (const c10::impl::PyObjectSlot& one), one)
-  HAND_ON(size_t, refcnt, (PyObject* one), one)
-  HAND_ON(void, reportErrorCallback, (PyObject* callback, c10::DispatchKey key), callback, key)
-  HAND_ON(void, python_op_registration_trampoline,
-          (const c10::OperatorHandle& op, c10::DispatchKey key, c10::DispatchKeySet keys, Stack* stack, bool a, bool b),
-          op, key, keys, stack, a, b)
-  HAND_ON(void, throw_abstract_impl_not_imported_error, (std::string op, const char* module, const char* context),
-          op, module, context)
-  HAND_ON(void, python_dispatcher, (const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack), op, keys,
-          stack)
-  HAND_ON(bool, is_contiguous, (Impl self, at::MemoryFormat format), self, format)
-  HAND_ON(c10::SymBool, sym_is_contiguous, (Impl self, at::MemoryFormat format), self, format)
-  HAND_ON(bool, is_strides_like, (Impl self, at::MemoryFormat format), self, format)
-  HAND_ON(bool, is_non_overlapping_and_dense, (Impl self), self)
-  HAND_ON(c10::Device, device, (Impl self), self)
-  HAND_ON(int64_t, dim, (Impl self), self)
-  HAND_ON(c10::IntArrayRef, strides, (Impl self), self)
-  HAND_ON(c10::IntArrayRef, sizes, (Impl self), self)
-  HAND_ON(c10::SymIntArrayRef, sym_sizes, (Impl self), self)
-  HAND_ON(c10::Layout, layout, (Impl self), self)
-  HAND_ON(int64_t, numel, (Impl self), self)
-  HAND_ON(c10::SymInt, sym_numel, (Impl self), self)
-  HAND_ON(c10::SymIntArrayRef, sym_strides, (Impl self), self)
-  HAND_ON(c10::SymInt, sym_storage_offset, (Impl self), self)
-  using Type = c10::DeviceType;
-  HAND_ON(void, trace_gpu_event_creation, (Type type, uintptr_t event), type, event)
-  HAND_ON(void, trace_gpu_event_deletion, (Type type, uintptr_t event), type, event)
-  HAND_ON(void, trace_gpu_event_record, (Type type, uintptr_t event, uintptr_t stream), type, event, stream)
-  HAND_ON(void, trace_gpu_event_wait, (Type type, uintptr_t event, uintptr_t stream), type, event, stream)
-  HAND_ON(void, trace_gpu_memory_allocation, (Type type, uintptr_t at), type, at)
-  HAND_ON(void, trace_gpu_memory_deallocation, (Type type, uintptr_t at), type, at)
-  HAND_ON(void, trace_gpu_stream_creation, (Type type, uintptr_t stream), type, stream)
-  HAND_ON(void, trace_gpu_device_synchronization, (Type type), type)
-  HAND_ON(void, trace_gpu_stream_synchronization, (Type type, uintptr_t stream), type, stream)
-  HAND_ON(void, trace_gpu_event_synchronization, (Type type, uintptr_t event), type, event)
-  HAND_ON(void, reset_backward_hooks, (Impl self), self)
-#undef HAND_ON
-};
+// Nothing given back: torch makes the copy itself.
+c10::intrusive_ptr<c10::TensorImpl> detach(const Table::Torch*, const c10::TensorImpl* self) {
+  Lock lock;
+  Recorder* const recorder = on_top();
+  if (recorder && recorder->detach(const_cast<c10::TensorImpl*>(self))) return {};
+  return torch_table->detach(self);
+}
 
 // torch keeps these as integers.
 Facts::Kind kind_of(const c10::Argument& argument) {
@@ -240,8 +200,9 @@ JUMAR_API Recorder* jumar_open(PyObject* mode, jumar::Learn learn, jumar::Reads 
 // The recorder is the mode on top: from now on its calls come here.
 JUMAR_API void jumar_attach() {
   c10::impl::PyInterpreter& interpreter = jumar::Modes::get_stack_at(jumar::Modes::stack_len() - 1)->pyinterpreter();
-  static const jumar::Table* const table = new jumar::Table(interpreter.vtable_);
-  interpreter.vtable_ = table;
+  if (!jumar::torch_table) jumar::torch_table = interpreter.vtable_;
+  static const auto* const table = new jumar::Table(jumar::torch_table, jumar::dispatch, jumar::detach);
+  interpreter.vtable_ = table->as_torch();
 }
 
 JUMAR_API void jumar_close(Recorder* recorder) {

@@ -5,12 +5,14 @@
 #include <c10/core/ScalarType.h>
 #include <c10/util/ArrayRef.h>
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace jumar {
@@ -59,12 +61,26 @@ inline void write(std::string& out, c10::IntArrayRef values) {
   out += ']';
 }
 
+// As Python writes a type; C++ has other names for the older ones, and capitals in the newer ones.
+inline std::string python_name(std::string_view name) {
+  constexpr std::pair<std::string_view, const char*> kOlder[] = {
+      {"Byte", "uint8"},          {"Char", "int8"},           {"Short", "int16"},
+      {"Int", "int32"},           {"Long", "int64"},          {"Half", "float16"},
+      {"Float", "float32"},       {"Double", "float64"},      {"ComplexHalf", "complex32"},
+      {"ComplexFloat", "complex64"}, {"ComplexDouble", "complex128"},
+  };
+  for (const auto& [older, made] : kOlder)
+    if (older == name) return made;
+  std::string lower(name);
+  for (char& one : lower) one = static_cast<char>(std::tolower(static_cast<unsigned char>(one)));
+  return lower;
+}
+
 inline const std::string& name_of(c10::ScalarType type) {
   static const auto names = [] {
     std::vector<std::string> made;
-    for (int at = 0; at < static_cast<int>(c10::ScalarType::Undefined); ++at)
-      made.emplace_back(c10::getDtypeNames(static_cast<c10::ScalarType>(at)).first);
-    made.push_back("undefined");
+    for (int at = 0; at <= static_cast<int>(c10::ScalarType::Undefined); ++at)
+      made.push_back(python_name(c10::toString(static_cast<c10::ScalarType>(at))));
     return made;
   }();
   return names[static_cast<std::size_t>(type)];

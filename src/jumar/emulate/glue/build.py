@@ -11,16 +11,21 @@ from jumar.runtime import compiled
 from jumar.runtime.compiled import package
 
 _HERE = Path(__file__).parent
+LIBRARY = "libjumar_glue.so"
 
 
 @functools.cache
 def library() -> Path:
-    """The glue for this torch, torch_npu and compiler; builds it if the cache has none."""
+    """The glue for this torch and torch_npu; builds it if neither the wheel nor the cache has it."""
+    return compiled.library(spec())
+
+
+def spec() -> compiled.Build:
     files = sorted([*_HERE.glob("*.cpp"), *_HERE.glob("*.h")])
     sources = (*(file.name.encode() + b"\0" + file.read_bytes() for file in files), *generate.sources())
     version = f"torch-{metadata.version('torch')}-npu-{metadata.version('torch_npu')}"
-    return compiled.library(
-        compiled.Build("the emulator", "glue", "libjumar_glue.so", version, sources, _command, _write_header)
+    return compiled.Build(
+        "the emulator", "glue", LIBRARY, version, sources, _command, _write_header, package("torch_npu") / "include"
     )
 
 

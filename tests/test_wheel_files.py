@@ -1,0 +1,141 @@
+"""The tools that make the published files: the same bytes twice, nothing of a compiler, files out of a far wheel."""
+
+from __future__ import annotations
+
+import http.server
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import bare
+import wheel_files
+import wheels
+
+ROOT = Path(__file__).parents[1]
+BUILDER = Path(f"{sys.prefix}-dist") / "bin" / "python"
+"""Made by `make wheels` and `make slow`."""
+
+
+def _zip(path: Path, names: tuple[str, ...], year: int) -> Path:
+    with zipfile.ZipFile(path, "w") as made:
+        for name in names:
+            made.writestr(zipfile.ZipInfo(name, (year, 1, 1, 0, 0, 0)), name * 50)
+    return path
+
+
+def test_a_wheel_is_evened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    names = ("a-1.dist-info/RECORD", "a/lib.so", "a/lib.so.1", "a/b.py")
+    made = []
+    for folder, order, year in (("one", names, 1999), ("two", names[::-1], 2020)):
+        (tmp_path / folder / "out").mkdir(parents=True)
+        made.append(wheels.even(_zip(tmp_path / folder / "a.whl", order, year), tmp_path / folder / "out"))
+    assert made[0].read_bytes() == made[1].read_bytes()
+    with zipfile.ZipFile(made[0]) as wheel:
+        modes = {member.filename: oct(member.external_attr >> 16) for member in wheel.infolist()}
+    assert modes == {
+        "a/b.py": "0o100644", "a/lib.so": "0o100755", "a/lib.so.1": "0o100755", "a-1.dist-info/RECORD": "0o100644",
+    }  # fmt: skip
+    assert list(modes)[-1] == "a-1.dist-info/RECORD"
+
+
+def test_a_bare_machine_has_programs_and_no_compiler(tmp_path: Path) -> None:
+    env = bare.environment(Path("/nowhere/bin/python"), tmp_path)
+    assert shutil.which("sh", path=env["PATH"])
+    compiler = re.compile(r"(.*-)?(g\+\+|gcc|cc|c\+\+|clang|clang\+\+)(-[\d.]+)?")
+    assert not [name for name in os.listdir(tmp_path / "bin") if compiler.fullmatch(name)]
+
+
+class _Ranges(http.server.BaseHTTPRequestHandler):
+    content = b""
+    asked = 0
+
+    def do_GET(self) -> None:
+        first, last = (int(part) for part in self.headers["Range"].removeprefix("bytes=").split("-"))
+        part = self.content[first : last + 1]
+        type(self).asked += len(part)
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes {first}-{last}/{len(self.content)}")
+        self.end_headers()
+        self.wfile.write(part)
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Ranges) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/torch.whl"
+        server.shutdown()
+        thread.join()
+
+
+def test_some_files_come_out_of_a_far_wheel(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wheel_files, "_BLOCK", 1000)
+    with zipfile.ZipFile(tmp_path / "torch.whl", "w") as wheel:
+        wheel.writestr("torch/lib/large.so", bytes(300_000))
+        wheel.writestr("torch/include/a.h", "int a;\n" * 400)
+    _Ranges.content, _Ranges.asked = (tmp_path / "torch.whl").read_bytes(), 0
+    wheel_files.extract(address, tmp_path / "out", lambda name: "/include/" in name)
+    assert [path.name for path in (tmp_path / "out").rglob("*.*")] == ["a.h"]
+    assert (tmp_path / "out" / "torch" / "include" / "a.h").read_text() == "int a;\n" * 400
+    assert _Ranges.asked < 10_000
+
+
+@pytest.mark.slow
+def test_two_builds_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        words = ["--out", str(tmp_path / name), "--machine", platform.machine(), "--torch", "none"]
+        subprocess.run([str(BUILDER), str(ROOT / "tools" / "wheels.py"), *words], check=True)
+    found = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert [Path(name).suffix for name in found] == [".whl", ".gz"]
+    for name in found:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    _look_into(tmp_path / "one" / found[0])
+
+
+def _look_into(wheel: Path) -> None:
+    assert f"py3-none-{wheels.FLOOR}_{platform.machine()}" in wheel.name
+    with zipfile.ZipFile(wheel) as files:
+        tops = {name.split("/")[0] for name in files.namelist()}
+    assert {re.sub(r"-[\d.]+", "", name) for name in tops} == {"jumar", "jumar.pth", "jumar.dist-info"}
+
+
+@pytest.mark.slow
+def test_two_builds_of_the_libraries_give_the_same_bytes(tmp_path: Path) -> None:
+    """Against the installed torch, in two folders."""
+    made = []
+    for name in ("one", "other"):
+        command = [sys.executable, str(ROOT / "tools" / "prebuilt_pair.py"), "g++", platform.machine()]
+        done = subprocess.run([*command, str(tmp_path / name)], stdout=subprocess.PIPE, text=True, check=True)
+        made.append([next(Path(line).glob("*.so")).read_bytes() for line in done.stdout.splitlines()])
+    assert made[0] == made[1]
+    assert len(made[0]) == 2
+    assert not any(str(place).encode() in library for place in (ROOT, tmp_path) for library in made[0])
+
+
+@pytest.mark.slow
+def test_a_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
+    """The default pair on this Python; `tools/bare.py` alone tries all of them."""
+    own = "{}.{}".format(*sys.version_info)
+    tools, out = ROOT / "tools", tmp_path / "dist"
+    torch = bare.tested.pair().torch
+    build = [str(BUILDER), str(tools / "wheels.py"), "--out", str(out), "--machine", platform.machine()]
+    subprocess.run([*build, "--torch", torch], check=True)
+    wheel = next(out.glob("*.whl"))
+    command = [sys.executable, str(tools / "bare.py"), str(wheel), "--python", own, "--cache", str(tmp_path / "cache")]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "nothing was built: passed" in done.stdout

@@ -1,0 +1,126 @@
+"""Installs a wheel in environments without a compiler, one per Python, and runs what the guides begin with.
+
+Usage: python tools/bare.py WHEEL [--python 3.11]... [--pair TORCH==TORCH_NPU] [--cache DIR] [--keep]
+
+Without --pair, each Python gets the newest tested pair that has wheels for it. Part of the release checklist.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import version_environment
+from jumar.tables import tested, versions
+
+ROOT = Path(__file__).parents[1]
+CHECKS = ROOT / "tools" / "pair_checks"
+EXAMPLE = ROOT / "examples"
+_COMPILER = re.compile(
+    r"(.*-)?(cc|c\+\+|gcc|g\+\+|cpp|clang|clang\+\+|tcc|c89|c99|ld(\.\w+)?|as|make|cmake|ninja)(-[\d.]+)?$"
+)
+_LIMIT = 1500
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("wheel", type=Path)
+    parser.add_argument("--python", action="append", help="versions such as 3.11; all that are installed without it")
+    parser.add_argument("--pair", help="TORCH==TORCH_NPU instead of the newest tested one")
+    parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "jumar-bare")
+    parser.add_argument("--keep", action="store_true", help="keep the environments")
+    options = parser.parse_args()
+    failures = 0
+    for name in options.python or tested.supported():
+        start, pair = version_environment.python_of(name), _pair(name, options.pair)
+        if start is None or pair is None:
+            print(f"Python {name}: left out, {'no tested pair' if start else 'not installed here'}", flush=True)
+            continue
+        failures += try_one(name, start, pair, options)
+    return 1 if failures else 0
+
+
+def _pair(python: str, wanted: str | None) -> tuple[str, str] | None:
+    if wanted:
+        torch, _, npu = wanted.partition("==")
+        return torch, npu
+    for row in tested.pairs():
+        released = [one for one in versions.releases() if (one.torch, one.torch_npu) == (row.torch, row.torch_npu)]
+        if row.state != "fails" and any(python in one.pythons(platform.machine()) for one in released):
+            return row.torch, row.torch_npu
+    return None
+
+
+def try_one(name: str, start: str, pair: tuple[str, str], options: argparse.Namespace) -> int:
+    """The number of checks that failed."""
+    folder = options.cache / name
+    folder.mkdir(parents=True, exist_ok=True)
+    python = version_environment.make(folder, start, *pair, options.wheel.resolve())
+    failed = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        for check, problem in checks(python, Path(scratch)):
+            print(f"Python {name}, torch {pair[0]}: {check}: {problem or 'passed'}", flush=True)
+            failed += bool(problem)
+    if not options.keep:
+        shutil.rmtree(folder)
+    return failed
+
+
+def checks(python: Path, scratch: Path) -> Iterator[tuple[str, str]]:
+    """Each check with what went wrong, or nothing."""
+    env = environment(python, scratch)
+    yield "no compiler", "one is left" if any(shutil.which(word, path=env["PATH"]) for word in ("g++", "cc")) else ""
+    shutil.copytree(EXAMPLE, scratch / "project")
+    commands = {
+        "version": ["--version"],
+        "guide, cnn, gpt, half, fused": ["run", str(CHECKS / "single.py")],
+        "two cards": ["launch", "--cards", "2", "--bind", "none", str(CHECKS / "ddp.py")],
+        "record": ["compare", "record", "--floor", "0", "-o", "record", "--", str(python), str(CHECKS / "recorded.py")],
+        "migrate": ["migrate", str(scratch / "project")],
+        "doctor": ["doctor"],
+    }
+    for name, words in commands.items():
+        command = [str(python), "-m", "jumar", *words]
+        done = subprocess.run(
+            command, cwd=scratch, env=env, capture_output=True, text=True, timeout=_LIMIT, check=False
+        )
+        yield name, _problem(name, done)
+    built = [path.name for path in (scratch / "cache").rglob("libjumar_*.so")]
+    yield "nothing was built", ", ".join(built)
+
+
+def _problem(name: str, done: subprocess.CompletedProcess[str]) -> str:
+    """Doctor and migrate end with 1 where they have findings."""
+    said = done.stdout + done.stderr
+    if done.returncode not in ((0, 1) if name in ("migrate", "doctor") else (0,)) or "Traceback" in said:
+        return f"ended with {done.returncode}: {said[-600:]}"
+    if '"passed": false' in said or "Python records" in said:
+        return said[-600:]
+    return ""
+
+
+def environment(python: Path, scratch: Path) -> dict[str, str]:
+    """The variables of a machine without a compiler: its programs are there, the compilers are not."""
+    programs = scratch / "bin"
+    programs.mkdir()
+    for folder in ("/usr/bin", "/bin", "/usr/sbin", "/sbin"):
+        for path in Path(folder).iterdir() if Path(folder).is_dir() else ():
+            if not _COMPILER.match(path.name) and not (programs / path.name).is_symlink():
+                (programs / path.name).symlink_to(path)
+    kept = {name: value for name, value in os.environ.items() if name not in ("CC", "CXX", "PYTHONPATH")}
+    return {
+        **kept, "PATH": f"{python.parent}:{programs}", "HOME": str(scratch), "JUMAR_CACHE": str(scratch / "cache"),
+        "JUMAR_EMULATE": "1", "OMP_NUM_THREADS": "1",
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(main())

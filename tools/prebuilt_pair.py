@@ -1,0 +1,107 @@
+"""Builds the glue and the recorder for the torch and torch_npu in the path of modules; called by tools/prebuilt.py.
+
+Usage: python tools/prebuilt_pair.py COMPILER MACHINE WORK
+
+Prints the folder of each library under WORK. One that is there already, of the same sources and by the same compiler,
+stays as it is. The torch and torch_npu need no more than their headers and libc10.so: they are never imported.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from importlib import metadata
+from pathlib import Path
+
+from jumar.compare.fast import build as recorder
+from jumar.emulate.glue import build as glue
+from jumar.runtime import compiled, prebuilt
+
+ROOT = Path(__file__).parents[1]
+FLOOR = ROOT / "native" / "floor"
+_WORDS = ("-Wl,--no-as-needed,--build-id=none", "-s", "-Wl,--gc-sections")
+_NEWER = "floating_to_chars.o"
+"""Of libstdc++ since GCC 11: systems with glibc 2.28 do not have it."""
+
+
+def main() -> int:
+    compiler, machine, work = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    for spec in (glue.spec(), recorder.spec()):
+        row = _row(spec, machine)
+        place = work / f"{Path(row.file).stem}-{machine}-{_digest(spec, compiler)}"
+        if not (place / prebuilt.INDEX).exists():
+            place.mkdir(parents=True, exist_ok=True)
+            made = build(spec, compiler, place / row.file)
+            text = json.dumps(_with_headers(row, spec, made)._asdict() if made else None)
+            (place / prebuilt.INDEX).write_text(text, encoding="utf-8")
+        print(place, flush=True)
+    return 0
+
+
+def _row(spec: compiled.Build, machine: str) -> prebuilt.Row:
+    torch, npu = (metadata.version(name).split("+")[0] for name in ("torch", "torch_npu"))
+    file = f"{Path(spec.library).stem}-torch{torch}{f'-npu{npu}' if spec.includes else ''}.so"
+    abi, sources = compiled.string_abi(), prebuilt.digest(spec.sources)
+    return prebuilt.Row(file, spec.library, machine, torch, abi, sources, npu if spec.includes else "")
+
+
+def _digest(spec: compiled.Build, compiler: str) -> str:
+    """Of everything that makes another library when it changes."""
+    said = subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout
+    floor = [path.read_bytes() for path in sorted(FLOOR.iterdir())]
+    return prebuilt.digest([said, " ".join(_WORDS).encode(), *floor, *spec.sources])
+
+
+def build(spec: compiled.Build, compiler: str, target: Path) -> list[Path]:
+    """Write the library; the files that the compiler read. None if there is a way without it and it does not build."""
+    with tempfile.TemporaryDirectory(dir=target.parent) as text:
+        scratch = Path(text)
+        spec.prepare(scratch)
+        library, depends = scratch / spec.library, scratch / "depends"
+        first, *words = spec.command(compiler, library)
+        before = [*_WORDS, "-MMD", "-MF", str(depends), *_maps(scratch), "-include", str(FLOOR / "floor.h")]
+        command = [first, *before, *words, *_objects(compiler, scratch)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode and spec.includes:
+            raise SystemExit(done.stderr)
+        if done.returncode:
+            sys.stderr.write(f"left out: {target.name}: {_first_error(done.stderr)}\n")
+            return []
+        library.replace(target)
+        return [Path(name) for name in re.split(r"[\s\\]+", depends.read_text().partition(":")[2]) if name]
+
+
+def _first_error(said: str) -> str:
+    return next((line for line in said.splitlines() if "error" in line), "the compiler failed")
+
+
+def _maps(scratch: Path) -> list[str]:
+    """No path of the building machine in the file."""
+    places = {scratch, ROOT, compiled.package("torch").parent, compiled.package("torch_npu").parent}
+    return [f"-ffile-prefix-map={place}=." for place in sorted(places)]
+
+
+def _objects(compiler: str, scratch: Path) -> list[str]:
+    """What older systems do not have."""
+    floor = scratch / "floor.o"
+    subprocess.run([compiler, "-O2", "-fPIC", "-c", str(FLOOR / "floor.cpp"), "-o", str(floor)], check=True)
+    command = [compiler, "-print-file-name=libstdc++.a"]
+    archive = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    subprocess.run(["ar", "x", archive, _NEWER], cwd=scratch, check=True)
+    subprocess.run(["ar", "rcsD", "newer.a", _NEWER], cwd=scratch, check=True)  # taken only where it is called
+    return [str(floor), str(scratch / "newer.a")]
+
+
+def _with_headers(row: prebuilt.Row, spec: compiled.Build, read: list[Path]) -> prebuilt.Row:
+    """Which headers of torch_npu it was built with: releases with the same ones take the same library."""
+    if spec.includes is None:
+        return row
+    names = tuple(sorted({str(path.relative_to(spec.includes)) for path in read if spec.includes in path.parents}))
+    return row._replace(headers=names, headers_digest=prebuilt.digest_of(spec.includes, names))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
