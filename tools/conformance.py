@@ -27,6 +27,8 @@ from jumar.core.compat import tomllib
 
 _RULES = Path(__file__).with_suffix(".toml")
 _MOST_RESTARTS = 40
+# What stands around an error: lines of code and of logs, and torch's advice behind it.
+_BESIDE = (" ", "[", "To execute this test", "This message can be suppressed")
 # Imported once for all files: what their imports cost is most of the time of a small test. None starts a device.
 _PRELOADED = (
     "conformance_worker",
@@ -140,7 +142,7 @@ def find_cause(text: str, rules: Rules) -> str:
     for pattern, cause in rules:
         if found := pattern.search(text):
             return found.expand(cause)
-    lines = [line for line in text.strip().splitlines() if line and not line.startswith((" ", "["))]
+    lines = [line for line in text.strip().splitlines() if line and not line.startswith(_BESIDE)]
     return (lines or ["no output"])[-1][:120]
 
 

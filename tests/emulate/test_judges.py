@@ -70,6 +70,7 @@ def test_causes_are_read_from_the_error(monkeypatch: pytest.MonkeyPatch) -> None
         "AssertionError: result error": "numbers differ: result error",
         "ModuleNotFoundError: No module named 'torchvision'": "missing package: torchvision",
         "Traceback\n  File x\nValueError: seven": "ValueError: seven",
+        "ValueError: six\n\nTo execute this test, run\n  x\nThis message can be suppressed by": "ValueError: six",
     }
     assert {text: tool.find_cause(text, rules) for text in cases} == cases
 
