@@ -18,6 +18,7 @@ _MESSAGE_CALLS = re.compile(
 _MESSAGE_KEYWORDS = {"help", "description", "epilog", "reason", "msg", "message", "title", "desc", "usage", "metavar"}
 _OTHER_KEYWORDS = {"name", "tag", "label", "key", "prefix", "suffix", "id", "group", "namespace", "mode", "target"}
 _NAMING_CALLS = {"getattr", "hasattr", "setattr", "delattr", "__import__", "eval", "exec", "open", "Path", "namedtuple"}
+_ENVIRONMENT = ("os.environ.get", "os.getenv", "os.environ.setdefault", "os.environ.pop")
 _OTHER_MODULES = ("os.", "re.", "subprocess.", "shutil.", "importlib.", "logging.", "pathlib.", "glob.", "sys.")
 _KEY_METHODS = {"get", "pop", "setdefault"}
 _STRING_TESTS = {
@@ -184,9 +185,18 @@ def _argument(file: PyFile, call: ast.Call, at: ast.AST) -> tuple[Use | None, st
             return None, "name of an option"
     if isinstance(func, ast.Name) and func.id in _NAMING_CALLS:
         return None, "other rule" if func.id in ("getattr", "hasattr", "setattr", "delattr") else "unsure"
+    if name in _ENVIRONMENT and not first and _is_device_choice(file, call):
+        return Use.MAKE, ""
     if name.startswith(_OTHER_MODULES):
         return None, "unsure"
     return _known(file, Use.MAKE, file.text(func) if func not in file.lost else "")
+
+
+def _is_device_choice(file: PyFile, call: ast.Call) -> bool:
+    """`DEVICE = os.environ.get("TEST_DEVICE", "cuda")`: does the variable's name, or its own, speak of devices?"""
+    key = call.args[0] if call.args else None
+    name = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
+    return bool(DEVICE_WORD.search(name) or DEVICE_WORD.search(_target(file, call)))
 
 
 def is_exported(file: PyFile, node: ast.expr) -> bool:

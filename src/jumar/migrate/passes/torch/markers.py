@@ -21,6 +21,9 @@ MARKER = re.compile(
     r"|(?<![a-z])(?:triton|apex|nsys|ncu)(?![a-z])|(?<![a-z0-9])n?gpus?(?![a-z0-9])|(?<![a-z0-9])cu(?:9\d|1[0-3]\d)(?![a-z0-9])",
     re.I,
 )
+_STEMS = ("cuda", "nccl", "nvidia", "cudnn", "nv", "cublas", "cupy", "cutlass", "tensorrt", "flash", "xformers",
+          "bitsandbytes", "transformer", "triton", "apex", "nsys", "ncu", "gpu", "cu9", "cu1")  # fmt: skip
+"""One of these is in every text that the pattern finds."""
 _STRONG = re.compile(r"cuda|nccl|nvidia|cudnn|nvcc|nvtx|nvml|cublas|(?<![a-z0-9])cu(?:9\d|1[0-3]\d)(?![a-z0-9])", re.I)
 
 _NPU = re.compile(rb"^[ \t]*(?:import|from) torch_npu\b|\bis_(?:torch_)?npu_available\(|\btorch\.npu\.\w", re.M)
@@ -50,7 +53,8 @@ def _npu_line(raw: bytes) -> int:
 
 def found(text: str) -> str | None:
     """The first telling word in the text."""
-    match = MARKER.search(text)
+    lowered = text.lower()
+    match = MARKER.search(text) if any(stem in lowered for stem in _STEMS) else None
     return match.group() if match else None
 
 
