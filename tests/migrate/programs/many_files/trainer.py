@@ -23,8 +23,8 @@ class Trainer(BaseTrainer):
         self.optimizer = self.model.optimizer(0.02)
 
     def step(self, x, y):
-        self.optimizer.zero_grad()
         loss = F.mse_loss(self.model(x), y)
+        self.model.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 5.0)
         self.optimizer.step()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from functools import cached_property
 
 from jumar.migrate.flow import Var, own_nodes
 from jumar.migrate.passes.multicard.program import Program
@@ -18,7 +19,10 @@ class Feeding:
     def __init__(self, program: Program, sharded: bool = False) -> None:
         self.file = program
         self.sharded = sharded
-        self.flow = ProgramFlow(program)
+
+    @cached_property
+    def flow(self) -> ProgramFlow:
+        return ProgramFlow(self.file)
 
     def iterated(self, node: ast.expr, seen: frozenset[Var] = frozenset()) -> ast.expr | None:
         """The loader in `loader`, `enumerate(loader, 1)`, `tqdm(loader)`, `zip(loader, …)`, also under another name."""

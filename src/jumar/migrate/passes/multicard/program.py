@@ -11,6 +11,7 @@ import ast
 import dataclasses
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 from jumar.core.source import Source, UnreadableError
 from jumar.migrate.flow import Var
@@ -132,9 +133,18 @@ class Program:
         self.tree = self.main.tree
         self.trees = {file.tree: file for file in files}
         self.settings = self.main.settings
-        self.index = ProgramIndex(files)
-        self.lost = {node for file in files for node in file.lost}
-        self.docstrings = {node for file in files for node in file.docstrings}
+
+    @cached_property
+    def index(self) -> ProgramIndex:
+        return ProgramIndex(list(self.files.values()))
+
+    @cached_property
+    def lost(self) -> set[ast.AST]:
+        return {node for file in self.files.values() for node in file.lost}
+
+    @cached_property
+    def docstrings(self) -> set[ast.AST]:
+        return {node for file in self.files.values() for node in file.docstrings}
 
     def file_of(self, node: ast.AST) -> PyFile:
         """The file that a node stands in."""

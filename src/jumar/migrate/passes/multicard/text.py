@@ -121,7 +121,8 @@ FUNCTIONS = {
         "        own = [id(one) for one in block.parameters()]",
         "        if own and not isinstance(block, torch.nn.ModuleList) and shared.isdisjoint(own):",
         "            fully_shard(block)",
-        "    fully_shard(model)",
+        "    # Without its argument, `model.zero_grad()` between forward and backward would miss gradients.",
+        "    fully_shard(model, reshard_after_forward=True)",
     ],
     "full_state_dict": [
         "def full_state_dict(model):",

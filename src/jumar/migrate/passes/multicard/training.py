@@ -56,6 +56,8 @@ class Training(Feeding):
     @cached_property
     def backwards(self) -> list[ast.Call]:
         """The `.backward()` calls, in order; none when no parameters are updated."""
+        if not any(b"backward" in file.source.data for file in self.file.files.values()):
+            return []
         found = [
             call
             for call in self.flow.calls

@@ -99,12 +99,28 @@ def _use_of_shards(script: Script, model: Model, var: Var, node: ast.expr) -> Us
             return Use(call, f"load_full_state_dict({text}, {given})", f"`{text}.load_state_dict()`")  # type: ignore[arg-type]
         if up.attr == "cpu":
             return Use(node, text, f"`{text}.cpu()`", "it moves the model after sharding")
+        if up.attr in models.PARAMETERS and _reads_values(script, node):
+            return Use(
+                node, text, f"`{text}.{up.attr}`", "each process of a sharded model has a part of each parameter"
+            )
         return None
     call = _taker(script, node)
     if call is None or (isinstance(call.func, ast.Name) and call.func.id in BUILTINS):
         return None
     reason = "a sharded model cannot be copied or saved as an object"
     return Use(node, text, f"`{text}` in `{script.file.text(call.func)}`", reason)
+
+
+def _reads_values(script: Script, node: ast.expr) -> bool:
+    """Is this a loop that hands parameters to something, such as a histogram?"""
+    loop = script.file.statement(node)
+    if not isinstance(loop, ast.For) or node not in ast.walk(loop.iter):
+        return False
+    names = {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+    last = max(loop.target.elts, key=lambda one: one.col_offset) if isinstance(loop.target, ast.Tuple) else loop.target
+    value = last.id if isinstance(last, ast.Name) else ""
+    calls = [one for part in loop.body for one in ast.walk(part) if isinstance(one, ast.Call)]
+    return value in names and any(isinstance(arg, ast.Name) and arg.id == value for one in calls for arg in one.args)
 
 
 def methods_past(script: Script, model: Model) -> list[str]:

@@ -31,7 +31,9 @@ def finish(file: PyFile) -> Iterator[Finding]:
             yield file.rewrite(RULE, use.node, message, file.replace(use.node, use.spelling))
         else:
             fix = "move the method's work into `forward` and call the model itself"
-            if "sharded" in use.reason or "unclear" in use.reason:
+            if "a part of each" in use.reason:
+                fix = "gather the values on all processes: `parameter.full_tensor()`, also for `parameter.grad`"
+            elif "sharded" in use.reason or "unclear" in use.reason:
                 fix = _FIX_SHARDS
             if use.what.endswith(".cpu()`"):
                 fix = f"keep `{use.spelling}` on its card; move a copy of its `state_dict()` instead"
