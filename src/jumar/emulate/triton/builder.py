@@ -146,7 +146,8 @@ class Builder(Access, Blocks):
 
     def create_inline_asm(self, asm: str, *_: Any) -> Any:
         raise Refused(
-            f"inline assembly is not for an NPU: `{asm.strip().splitlines()[0]}`", "write it with operators of tl"
+            f"the emulator does not run inline assembly: `{asm.strip().splitlines()[0]}`",
+            "write it with operators of tl",
         )
 
     def create_print(self, prefix: str, hex: bool, values: Any, isSigned: Any) -> None:
