@@ -55,9 +55,9 @@ docs: $(VENV)/jumar
 
 ## make native [ARCH=aarch64]  a wheel with the stand-ins for this machine or, cross-built, for Arm, in build/native-ARCH
 native: CROSS = CMAKE_TOOLCHAIN_FILE=$(CURDIR)/native/toolchain/$(ARCH).cmake _PYTHON_HOST_PLATFORM=linux-$(ARCH)
-native: $(VENV)/packages
-	@if [ $(ARCH) != $(HOST) ] && ! command -v $${CXX:-$(ARCH)-linux-gnu-g++} > /dev/null; then \
-	  echo "error: no C++ compiler for $(ARCH): install Debian's g++-$(ARCH)-linux-gnu, or name one with CXX=" >&2; exit 2; fi
+native: $(VENV)/torch
+	@if [ $(ARCH) != $(HOST) ] && ! command -v $(ARCH)-linux-gnu-g++ > /dev/null; then \
+	  echo "error: no C++ compiler for $(ARCH): install Debian's g++-$(ARCH)-linux-gnu" >&2; exit 2; fi
 	@rm -f build/native-$(ARCH)/*.whl
 	$(if $(filter $(HOST),$(ARCH)),,$(CROSS)) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
 	  --config-settings build-dir=build/native-$(ARCH)/build --config-settings cmake.define.JUMAR_NATIVE_TESTS=ON \
