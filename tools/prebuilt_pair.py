@@ -86,13 +86,15 @@ def _maps(scratch: Path) -> list[str]:
 
 def _objects(compiler: str, scratch: Path) -> list[str]:
     """What older systems do not have."""
-    floor = scratch / "floor.o"
-    subprocess.run([compiler, "-O2", "-fPIC", "-c", str(FLOOR / "floor.cpp"), "-o", str(floor)], check=True)
+    for name in ("floor", "strings"):
+        words = [compiled.string_abi(), "-std=c++20", "-O2", "-fPIC", "-c", str(FLOOR / f"{name}.cpp")]
+        subprocess.run([compiler, *words, "-o", str(scratch / f"{name}.o")], check=True)
     command = [compiler, "-print-file-name=libstdc++.a"]
     archive = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     subprocess.run(["ar", "x", archive, _NEWER], cwd=scratch, check=True)
-    subprocess.run(["ar", "rcsD", "newer.a", _NEWER], cwd=scratch, check=True)  # taken only where it is called
-    return [str(floor), str(scratch / "newer.a")]
+    # Taken only where they are called.
+    subprocess.run(["ar", "rcsD", "newer.a", _NEWER, "strings.o"], cwd=scratch, check=True)
+    return [str(scratch / "floor.o"), str(scratch / "newer.a")]
 
 
 def _with_headers(row: prebuilt.Row, spec: compiled.Build, read: list[Path]) -> prebuilt.Row:

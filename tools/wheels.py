@@ -23,8 +23,8 @@ from pathlib import Path
 import prebuilt
 
 ROOT = Path(__file__).parents[1]
-FLOOR = "manylinux_2_28"
-"""Of torch_npu's own wheels; native/floor keeps to it."""
+FLOOR = 28
+"""The newest glibc 2.x that a wheel may need: that of torch_npu's own wheels; native/floor keeps to it."""
 NOT_OURS = ("libc10.so", "libtorch_cpu.so", "libtorch_npu.so")
 """Libraries of torch and torch_npu, which are loaded already where ours are."""
 
@@ -70,8 +70,18 @@ def wheel(tree: Path, machine: str, scratch: Path, options: argparse.Namespace) 
     _run("-m", "build", "--wheel", "--outdir", str(scratch), *words, str(tree), env=_environment(tree, machine))
     built = next(scratch.glob("*.whl"))
     excluded = [word for name in NOT_OURS for word in ("--exclude", name)]
-    plat = ["--plat", f"{FLOOR}_{machine}", "--only-plat"]
-    _run("-m", "auditwheel", "repair", *plat, *excluded, "--wheel-dir", str(scratch / "done"), str(built))
+    _run(
+        "-m",
+        "auditwheel",
+        "repair",
+        "--plat",
+        "auto",
+        "--only-plat",
+        *excluded,
+        "--wheel-dir",
+        str(scratch / "done"),
+        str(built),
+    )
     return even(next((scratch / "done").glob("*.whl")), options.out)
 
 
@@ -108,8 +118,8 @@ def _check(made: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     print(done.stdout.strip(), flush=True)
     found = re.search(r'consistent with the\s+following platform tag: "manylinux_2_(\d+)_', done.stdout)
-    if found is None or int(found[1]) > int(FLOOR.rpartition("_")[2]):
-        raise SystemExit(f"error: `{made.name}` is not {FLOOR}\n{done.stderr}")
+    if found is None or int(found[1]) > FLOOR:
+        raise SystemExit(f"error: `{made.name}` needs more than glibc 2.{FLOOR}\n{done.stderr}")
 
 
 def _run(*words: str, env: dict[str, str] | None = None) -> None:
