@@ -38,7 +38,6 @@ def begin() -> None:
 def emulate() -> None:
     """From here on, torch_npu and the vendor's modules of this process find the stand-ins."""
     from jumar.emulate import companions, hook
-    from jumar.emulate.triton import install
     from jumar.export import standin
 
     if standins.are_waiting():
@@ -49,16 +48,15 @@ def emulate() -> None:
     _announce_once()
     on_import("torch", Hook(before=hook.before_torch, around=hook.uncollected))
     on_import("torch_npu", Hook(hook.before_torch_npu, hook.telling_mismatch, hook.after_torch_npu))
-    on_import("triton", Hook(after=install.after_triton))
     hook.find_vendor_modules(standin.MODULES)
-    for name, library in companions.WAITED_FOR.items():
-        on_import(name, Hook(after=functools.partial(_accompany, library)))
+    for name, companion in companions.WAITED_FOR.items():
+        on_import(name, Hook(after=functools.partial(_accompany, companion)))
 
 
-def _accompany(library: str, module: ModuleType) -> None:
+def _accompany(companion: str, module: ModuleType) -> None:
     import importlib
 
-    importlib.import_module(f"jumar.emulate.companions.{library}").after(module)
+    importlib.import_module(companion).after(module)
 
 
 def _announce_once() -> None:

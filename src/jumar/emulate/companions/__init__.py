@@ -1,4 +1,8 @@
 """What public libraries need to run on emulated cards: one module for each, loaded when it is imported."""
 
-WAITED_FOR = {"torchvision.extension": "torchvision", "torchvision.ops.roi_align": "torchvision"}
-"""Imports of the program, and the module here whose `after` is called with what was imported."""
+WAITED_FOR = {
+    "torchvision.extension": "jumar.emulate.companions.torchvision",
+    "torchvision.ops.roi_align": "jumar.emulate.companions.torchvision",
+    "triton": "jumar.emulate.triton.install",
+}
+"""Imports of the program, and the module whose `after` is called with what was imported."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from jumar.runtime import variables
+
 _SCHEMAS = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -30,6 +32,8 @@ _KEPT: list[Any] = []
 
 def after(module: ModuleType) -> None:
     """Called with torchvision's modules as they are imported."""
+    if variables.EMULATE.text() == "0":
+        return
     if module.__name__ == "torchvision.extension":
         if not module._has_ops():
             _declare(module)

@@ -18,7 +18,7 @@ _MATH = (
 )  # fmt: skip
 
 
-def after_triton(module: ModuleType) -> None:
+def after(module: ModuleType) -> None:
     """Kernels that are made from here on run on the emulated card; TRITON_INTERPRET=1 keeps Triton's interpreter."""
     if variables.EMULATE.text() == "0" or not hasattr(module, "JITFunction"):
         return
