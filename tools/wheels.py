@@ -113,13 +113,12 @@ def even(made: Path, out: Path) -> Path:
 
 
 def _check(made: Path) -> None:
-    """The tag in the name promises no more than the wheel keeps."""
-    command = [sys.executable, "-m", "auditwheel", "show", str(made)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    print(done.stdout.strip(), flush=True)
-    found = re.search(r'consistent with the\s+following platform tag: "manylinux_2_(\d+)_', done.stdout)
+    """`auditwheel repair` writes the tag that is true into the name."""
+    found = re.search(r"-py3-none-manylinux_2_(\d+)_", made.name)
     if found is None or int(found[1]) > FLOOR:
-        raise SystemExit(f"error: `{made.name}` needs more than glibc 2.{FLOOR}\n{done.stderr}")
+        raise SystemExit(
+            f"error: `{made.name}` needs more than glibc 2.{FLOOR}\n\nhint: add what is new to native/floor"
+        )
 
 
 def _run(*words: str, env: dict[str, str] | None = None) -> None:
