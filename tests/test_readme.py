@@ -18,7 +18,7 @@ def _commands(text: str) -> list[str]:
 
 
 def _pages(text: str) -> list[str]:
-    return re.findall(r"\]\(([^)#:]+)\)", text)
+    return re.findall(r"\]\(([^)#:]+)\)", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M))
 
 
 def _pairs() -> list[tuple[Path, Path]]:

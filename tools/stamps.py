@@ -49,6 +49,7 @@ def stamps() -> list[Stamp]:
         ),
         Stamp((".github/workflows/*.yml",), rf'python-version: "{v}"', (own,)),
         Stamp(PAGES, rf"pip install torch=={v}", (pair.torch,)),
+        Stamp(PAGES, rf'echo "torch=={v}"', (pair.torch,)),
         Stamp(PAGES, rf"jumar-torch-{v}", (pair.torch,)),
         Stamp(PAGES, rf"torch {v} (?:and|与) torch_npu {v}(?=, the tested pair|。)", (pair.torch, pair.torch_npu)),
         Stamp(PAGES, rf"torch {v}(?= must be installed first|）：)", (pair.torch,)),

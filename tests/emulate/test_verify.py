@@ -18,6 +18,7 @@ from jumar.core.finding import Where
 from jumar.emulate import verify
 from jumar.emulate.glue import record
 from jumar.emulate.operators import Operator
+from jumar.runtime import prebuilt
 from jumar.runtime.refusals import Kind, Refusal
 from jumar.tables import pages
 from program_files import program_text
@@ -190,10 +191,14 @@ def test_signals_reach_the_program(emulator: None, machine: str) -> None:
     assert done.returncode == -signal.SIGTERM
 
 
-def test_missing_compiler_ends_with_2(emulator: None, jumar: Jumar, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_compiler_ends_with_2(
+    emulator: None, jumar: Jumar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from jumar.emulate.glue import build
 
     build.library.cache_clear()
+    monkeypatch.setattr(prebuilt, "rows", tuple)
+    monkeypatch.setenv("JUMAR_CACHE", str(tmp_path))
     monkeypatch.setenv("CXX", "no-such-compiler")
     done = jumar("run", "-c", "pass")
     assert done.code == 2

@@ -7,7 +7,7 @@ import pkgutil
 import jumar
 
 EXTRAS = {"PIL", "boto3", "botocore", "mindspore", "numpy", "obs", "onnx", "onnxruntime", "onnxscript", "orjson"}
-EXTRAS |= {"_pytest", "pytest", "torch", "torch_npu", "yaml"}
+EXTRAS |= {"_pytest", "pytest", "torch", "torch_npu", "triton", "yaml"}
 # Programs that others start, and what is copied elsewhere.
 APART = (".copied.", ".programs.", ".hooks.site", "jumar.pth", "jumar.__main__", "jumar.emulate.proof.tests")
 

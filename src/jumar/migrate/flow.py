@@ -7,7 +7,7 @@ expressions that made it, `aliases` follows it forwards to every variable that h
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Union
 
 from jumar.migrate.pyfile import PyFile
@@ -19,6 +19,10 @@ CASTS = frozenset({"cpu", "half", "float", "double", "bfloat16", "type"})
 SAME_OBJECT = MOVES | CASTS | {"train", "eval", "requires_grad_", "apply", "share_memory", "compile"}
 """Methods of a module that give the module back."""
 WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.compile"})
+
+
+_Found = dict[object, list[ast.expr]]
+"""What one question has followed already, by variable or functions."""
 
 
 class Var(NamedTuple):
@@ -203,35 +207,39 @@ class Flow:
                 found.append(given)
         return found
 
-    def origins(self, node: ast.expr | None, seen: frozenset[Var] = frozenset()) -> list[ast.expr]:
+    def origins(self, node: ast.expr | None) -> list[ast.expr]:
         """The expressions that made the value of `node`, followed back as far as this file tells."""
+        return self._origins(node, {})
+
+    def _origins(self, node: ast.expr | None, found: _Found) -> list[ast.expr]:
         if node is None:
             return []
         var = self.var(node)
         if var is not None:
-            if var in seen:
-                return []
-            seen |= {var}
-            values = [bound.value for bound in self.bounds.get(var, ())]
+            values: list[ast.expr | None] = [bound.value for bound in self.bounds.get(var, ())]
             if self.parameter(var) is not None:
                 values += self.arguments(var)
-            return [origin for value in values for origin in self.origins(value, seen)]
+            return self._of_all(var, values, found)
         if isinstance(node, ast.IfExp):
-            return self.origins(node.body, seen) + self.origins(node.orelse, seen)
+            return self._origins(node.body, found) + self._origins(node.orelse, found)
         if isinstance(node, ast.Call):
             func = node.func
             if self.file.name(func) in WRAPPERS and node.args:
-                return self.origins(node.args[0], seen)
+                return self._origins(node.args[0], found)
             local = [target for target in self.callees(node) if not isinstance(target, ast.ClassDef)]
             results = [result for target in local for result in self.returns.get(target, ())]
             if results:
-                calls = frozenset(Var(target, "") for target in local)
-                if calls <= seen:  # a function that calls itself
-                    return []
-                return [origin for result in results for origin in self.origins(result, seen | calls)]
+                return self._of_all(tuple(local), results, found)
             if isinstance(func, ast.Attribute) and func.attr in SAME_OBJECT:
-                return self.origins(func.value, seen) or [node]
+                return self._origins(func.value, found) or [node]
         return [node]
+
+    def _of_all(self, key: object, values: Iterable[ast.expr | None], found: _Found) -> list[ast.expr]:
+        """Those of a variable or of a function's results: each is followed once, and not into itself."""
+        if key not in found:
+            found[key] = []
+            found[key] = list(dict.fromkeys(origin for value in values for origin in self._origins(value, found)))
+        return found[key]
 
     def homes(self, var: Var, seen: frozenset[Var] = frozenset()) -> list[Var]:
         """The variables in which an object is made, followed back through parameters."""

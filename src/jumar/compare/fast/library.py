@@ -13,7 +13,7 @@ import torch
 
 from jumar.compare import native
 from jumar.compare.fast import build
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, reason
 from jumar.runtime import compiled
 
 LEARN = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
@@ -74,16 +74,16 @@ class Found(NamedTuple):
 @functools.cache
 def load() -> Found:
     """From the wheel or the cache, otherwise built; where that fails, one line says so for all ranks."""
-    reason = _missing()
-    if reason:
-        return Found(None, reason)
+    missing = _missing()
+    if missing:
+        return Found(None, missing)
     try:
         return Found(Library(compiled.library(build.spec(), again=False)))
     except (UserError, OSError) as error:
-        reason = error.message if isinstance(error, UserError) else f"the recorder cannot be loaded: {error}"
+        said = error.message if isinstance(error, UserError) else f"the recorder cannot be loaded: {reason(error)}"
         if os.environ.get("RANK", "0") == "0":
-            sys.stderr.write(f"jumar: recording in Python, which takes longer: {reason.splitlines()[0]}\n")
-        return Found(None, reason)
+            sys.stderr.write(f"jumar: recording in Python, which takes longer: {said.splitlines()[0]}\n")
+        return Found(None, said)
 
 
 def _missing() -> str:

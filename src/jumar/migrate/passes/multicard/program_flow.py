@@ -14,7 +14,10 @@ class ProgramFlow(Flow):
     def __init__(self, program: Program) -> None:
         self._families: dict[ast.ClassDef, list[ast.ClassDef]] = {}
         self._of_objects: dict[ast.AST, Var] = {}
-        self._asked: set[Var] = set()
+        self._classes: dict[Var, ast.ClassDef | None] = {}
+        self._followed: dict[Var, ast.ClassDef | None] = {}
+        """Those of one question, which meets many variables again and may lead back to itself."""
+        self._is_built = False
         self.sites: dict[ast.AST, list[ast.Call]] = {}
         super().__init__(program)  # type: ignore[arg-type]
         for node in self.nodes:
@@ -23,6 +26,7 @@ class ProgramFlow(Flow):
                 if made is not None and not _has_method(made, node.attr):
                     self._of_objects[node] = Var(self._families[made][0], f"self.{node.attr}")
                     self.uses.setdefault(self._of_objects[node], []).append(node)
+        self._is_built = True
 
     def every_node(self) -> list[ast.AST]:
         nodes = list(self.file.walk())
@@ -110,17 +114,23 @@ class ProgramFlow(Flow):
     def _class_of(self, node: ast.expr) -> ast.ClassDef | None:
         """The class that a variable is an instance of, followed back to where its object is made."""
         var = self.var(node)
-        if var is None or var in self._asked:
+        if var is None:
             return None
-        self._asked.add(var)
-        try:
-            for origin in self.origins(node):
-                for target in self._defined(origin.func) if isinstance(origin, ast.Call) else ():
-                    if isinstance(target, ast.ClassDef):
-                        return target
-        finally:
-            self._asked.discard(var)
-        return None
+        for known in (self._classes, self._followed):
+            if var in known:
+                return known[var]
+        is_first = not self._followed
+        self._followed[var] = None
+        made = self._followed[var] = self._made_by(node)
+        if is_first:
+            self._followed.clear()
+            if self._is_built:
+                self._classes[var] = made
+        return made
+
+    def _made_by(self, node: ast.expr) -> ast.ClassDef | None:
+        targets = (self._defined(one.func) for one in self.origins(node) if isinstance(one, ast.Call))
+        return next((target for found in targets for target in found if isinstance(target, ast.ClassDef)), None)
 
 
 def _is_super(node: ast.expr) -> bool:
