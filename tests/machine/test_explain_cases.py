@@ -98,13 +98,15 @@ def test_undefined_name_is_read_by_whose_code_it_is(file: str, words: str) -> No
         ("EK0001: Path [/x] is invalid. The path has no write right. Please check it.", "has no write right"),
         ("[ERROR] [MIE04E02011C] [endpoint] maxSeqLen should be less than 9. See the docs", "maxSeqLen should be less"),
         ("RuntimeError: f failed, ret = 500001\n[ERROR] pear daemon is not ready yet", "pear daemon is not ready yet"),
+        ("EZ3003: No supported Ops kernel and engine are found for [pear_1]", "found for [pear_1]"),
+        ("E10001: Value [x] for [--pear] is invalid. Reason: it is not supported", "Reason: it is not supported"),
         ("EE1001: The pear is invalid. Reason: the fig must be green", "Reason: the fig must be green"),
     ],
 )
 def test_words_beside_a_code_lead(text: str, words: str) -> None:
     row = _first(text).signature
     assert words in row.what and "Please" not in row.what and "See" not in row.what
-    assert "the code alone says: " in row.why and row.do
+    assert "the code alone says: " in row.why and row.do[0].startswith("act on these words first")
 
 
 @pytest.mark.parametrize(
@@ -145,6 +147,7 @@ def test_warning_of_versions_outranks_shapes_and_kernels() -> None:
         ("IsADirectoryError: [Errno 21] Is a directory: '/data/a'", "a folder stands where"),
         ("OSError: [Errno 116] Stale file handle: '/data/a'", "does not answer"),
         ("rank table invalid: device_ip [192.0.2.300] is wrong", "an address in the rank table"),
+        ("EI0004: The ranktable is invalid, reason: the device_ip of rank 3 is not set", "an address in the rank"),
         ("HcomLoadRanktableFile: load file[/a.json] to json fail", "is not valid JSON"),
         ("bash: ./run.sh: /bin/bash^M: bad interpreter: No such file or directory", "Windows line endings"),
         ("/usr/bin/env: 'bash\\r': No such file or directory", "Windows line endings"),

@@ -13,6 +13,7 @@ from jumar.tables.errors import Role
     [
         ('[ERROR] the "pear" must not be red', "must", 'the "pear" must not be red'),
         ("[ERROR] Failed to peel because it is not ripe", " to peel", "Failed to peel because it is not ripe"),
+        ("ERROR 12-01 10:00:00 [core.py:4] the pear is not ready", "12-01", "the pear is not ready"),
         ("x: fig (a, b) should be 3", "should", "fig (a, b) should be 3"),
         ("', which is not supported", "', which", "which is not supported"),
         ("'pear', which is not supported", "'pear'", "'pear', which is not supported"),

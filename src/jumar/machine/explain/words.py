@@ -25,6 +25,12 @@ _ADVICE = re.compile(
     r"|Read\b|Visit|Possible|Solution|Suggest|In (?:this|that) case|Otherwise|We )"
 )
 """How a sentence begins that follows the reason."""
+_PREFIX = re.compile(
+    r"\A(?:(?:\d{2,4}[-/]\d\d(?:[-/]\d\d)?[T-]?|\d\d:\d\d:\d\d[.,\d]*"
+    r"|\[[\w./-]+:\d+\]|\[(?:PID: ?)?\d+\]|\(\w+ pid=\d+\))[\s:,|-]*)+"
+)
+"""A time, a place in a source and a process, as loggers write them."""
+_CODED = re.compile(r"\b(?:E[A-Z1-9]\d{4}|ERR\d{5}|MIE\d\w{6,})\b\]?:?\s+")
 _MARKED = re.compile(r"(?:\bERROR\b|\b[Ee]rror\b ?:|\bFATAL\b|\b\w+Error:|\bE[A-Z1-9]\d{4}\]?:)[\]:|> ,-]*")
 """What stands before the words of an error."""
 _TAG = r"\[[^\]\n]{1,40}\]"
@@ -61,17 +67,23 @@ def sentence(text: str, start: int, end: int) -> str:
 
 def headline(text: str) -> str:
     """A part of a line without what only surrounds its words, and without the advice after them."""
-    return balanced(plain(_first(_opened(_LEVEL.sub("", text)))))
+    return balanced(plain(_first(_opened(_PREFIX.sub("", _LEVEL.sub("", text).lstrip())))))
 
 
 def beside(line: str, end: int) -> str:
-    """What a line says after a code that ends at `end`, if that is a reason."""
+    """What a line says after the match of a code that ends at `end`, or else after the code, if that is a reason."""
+    if is_source(line):
+        return ""
     rest = line[end:]
     found = _AFTER_CODE.match(rest) or (re.match(r"\s+", rest) if line[:end].endswith("]") else None)
-    if found is None or is_source(line):
-        return ""
-    said = headline(line[end + found.end() :])
-    return said if len(said) > 12 and re.search(reasons(), said) else ""
+    coded = _CODED.search(line)
+    parts = [rest[found.end() :]] if found else []
+    parts += [line[coded.end() :]] if coded else []
+    return next((said for said in map(headline, parts) if _is_reason(said)), "")
+
+
+def _is_reason(said: str) -> bool:
+    return len(said) > 16 and " " in said and bool(re.search(reasons(), said))
 
 
 def of_neighbour(lines: list[str]) -> str:
@@ -80,7 +92,7 @@ def of_neighbour(lines: list[str]) -> str:
         marks = list(_MARKED.finditer(line))
         if marks and not is_source(line) and not is_prose(line):
             said = headline(line[marks[-1].end() :])
-            if len(said) > 16 and " " in said and re.search(reasons(), said):
+            if _is_reason(said):
                 return said
     return ""
 
