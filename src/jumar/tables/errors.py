@@ -98,6 +98,8 @@ _CLAUSE = re.compile(r"[,:] (?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)")
 _EMPTY = re.compile(r"^[ ,:]+| ?\(\)| ?``|[ ,:]+$| +(?=[ ,])")
 """What is left of a place whose value is not on the line."""
 _FIELD = re.compile(r"\{(\w+)\}")
+_PLAIN = "the log says: {}"
+"""A headline none of whose values is on the line."""
 
 
 class Code(StrEnum):
@@ -135,11 +137,11 @@ def pattern(signature: Signature) -> re.Pattern[str]:
 
 @cache
 def _compiled(match: str) -> re.Pattern[str]:
-    return re.compile(match.replace("(?&code)", CODE).replace("(?&reason)", _reason()))
+    return re.compile(match.replace("(?&code)", CODE).replace("(?&reason)", reasons()))
 
 
 @cache
-def _reason() -> str:
+def reasons() -> str:
     """Words by which a message states its reason; rows write `(?&reason)` for them."""
     return "(?i:" + "|".join(table("error_forms.toml")["words"]["reason"]) + ")"
 
@@ -208,7 +210,10 @@ def filled(signature: Signature, values: dict[str, str]) -> Signature:
     if not signature.is_form:
         return signature
     do = tuple(_fill(step, values) for step in signature.do if all(values.get(name) for name in fields(step)))
-    what, why = _fill(signature.what, values), _fill(signature.why, values)
+    what, why = (
+        _fill(signature.what, values) or _PLAIN.format(values.get("line", signature.id)),
+        _fill(signature.why, values),
+    )
     return replace(signature, what=what, why=why, do=do, is_filled=True)
 
 

@@ -16,11 +16,14 @@ _FRAME = re.compile(r'File "([^"\n]+)", line (\d+)(?:, in ([^\s]+))?')
 _BEGIN = "Traceback (most recent call last)"
 _LIBRARY = re.compile(r"(?:site|dist)-packages/|/lib(?:64)?/python[\d.]*/|^<|/Ascend/|python\d?\.zip/")
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
-_NEAR = 6000
+NEAR = 6000
 """Characters above a line in which a row looks for what decides; below it, all that is kept."""
 _WORKS = re.compile(r"\bINFO\b|\[I[ \]]|\d+%\||\bit/s\b|\biteration +\d+|\b(?:step|epoch)s?[ :=]+\d+", re.I)
 _FAILS = re.compile(r"Traceback|\bERROR\b|Error\b|Exception\b|\b[Ff]ail|Aborted|Killed|core dumped|exit")
 _CHAIN = re.compile(r"During handling of the above exception|direct cause of the following exception")
+_AT_EXIT = re.compile(r"Exception ignored in|Error in atexit\._run_exitfuncs|at interpreter shutdown")
+_EXIT_LINES = 14
+"""Lines of a traceback below the report of an exception at the end."""
 _MARKS = re.compile(r"(?:^|\s)[\^~]+\s*$")
 _OPEN = re.compile(r"[:,(\\=-]\s*$")
 
@@ -49,7 +52,7 @@ def joined(text: str, before: str, after: str) -> tuple[str, int, int]:
 
 def is_near(pattern: str, candidate: Candidate) -> bool:
     """Is there a line nearby that decides for a row?"""
-    text = candidate.before[-_NEAR:] + candidate.text + candidate.after
+    text = candidate.before[-NEAR:] + candidate.text + candidate.after
     return bool(re.search(pattern, text.decode("utf-8", "replace")))
 
 
@@ -62,6 +65,14 @@ def goes_on(after: str) -> bool:
 def is_chained(before: str) -> bool:
     """Does the traceback that ends here say that it follows from the one above?"""
     return bool(_CHAIN.search(before[: before.rfind(_BEGIN)][-400:])) if _BEGIN in before else False
+
+
+def is_at_exit(before: str) -> bool:
+    """Does the exception belong to a report just above it, of a failure while Python was ending?"""
+    lines = before.splitlines()[-_EXIT_LINES:]
+    places = [number for number, line in enumerate(lines) if _AT_EXIT.search(line)]
+    below = lines[places[-1] + 1 :] if places else []
+    return bool(places) and all(line[:1].isspace() or line.startswith(_BEGIN) or not line for line in below)
 
 
 def frames(before: str) -> tuple[Frame, ...]:

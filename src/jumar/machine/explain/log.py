@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Optional
 
-from jumar.machine.explain import around, facts, order, place, scan, source, values
+from jumar.machine.explain import around, facts, order, place, scan, source, values, words
 from jumar.machine.explain.program import Sample
 from jumar.machine.explain.result import Explanation, LogFile, Occurrence
 from jumar.machine.explain.source import Source
+from jumar.tables import error_cases
 from jumar.tables.errors import Certainty, Role, Signature, filled, noted, pattern, signatures
 
 SHOWN = 400
@@ -34,7 +35,7 @@ _MILD = re.compile(
 )
 """A level that a logger wrote before its message."""
 _SEVERE = re.compile(r"\b(?:ERROR|error|FATAL|CRITICAL|Error)\b")
-Key = tuple[str, int, Optional[int], str, str]
+Key = tuple[str, int, Optional[int], str, str, int]
 
 
 def explain(sources: Iterable[str | Path | Source]) -> Explanation:
@@ -54,7 +55,7 @@ def explain(sources: Iterable[str | Path | Source]) -> Explanation:
         for one in opened:
             with one.stream:
                 files.append(_read(one, len(files), found, sample))
-    rows = [filled(noted(signatures()[key[0]], key[3]), item.values) for key, item in found.items()]
+    rows = [_words(key, item) for key, item in found.items()]
     foreign = sample.foreign()
     rows = [replace(row, certainty=Certainty.POSSIBLE) if row.category in foreign else row for row in rows]
     result = order.explained(list(found.values()), rows, tuple(files))
@@ -89,13 +90,21 @@ def _take(
         code = _code(row, match)
         apart = match.string[match.start() :][:_TOLD] if row.role is Role.GENERIC else code
         said = "\0".join(values.of(match).values())[:_TOLD] if row.is_form else ""
-        key = (row.id, number, rank, apart if noted(row, apart) is not row or row.role is Role.GENERIC else "", said)
+        case = _case(row, match, candidate) if row.id in error_cases.cases() else -1
+        apart = apart if noted(row, apart) is not row or row.role is Role.GENERIC else ""
+        key = (row.id, number, rank, apart, said, case)
         if key not in found and len(found) >= _MOST:
-            key = (row.id, number, None, "", "")
+            key = (row.id, number, None, "", "", -1)
         if key in found:
             found[key] = found[key]._replace(times=found[key].times + 1)
             continue
         found[key] = _occurrence(candidate, text, match)._replace(file=name, order=number, rank=rank, code=code)
+
+
+def _words(key: Key, item: Occurrence) -> Signature:
+    """The row in the words of its code, of its case, and of the line."""
+    row = error_cases.chosen(noted(signatures()[key[0]], key[3]), key[5])
+    return error_cases.led(filled(row, item.values), item.values)
 
 
 def _code(row: Signature, match: re.Match[str]) -> str:
@@ -103,6 +112,14 @@ def _code(row: Signature, match: re.Match[str]) -> str:
     if not row.lookup:
         return ""
     return match.groupdict().get(row.lookup) or next((group for group in match.groups() if group), "")
+
+
+def _case(row: Signature, match: re.Match[str], candidate: scan.Candidate) -> int:
+    """Which case of the row the line, its neighbours or its values name."""
+    before, after = candidate.before.decode("utf-8", "replace"), candidate.after.decode("utf-8", "replace")
+    said = values.derived(values.of(match), around.frames(before), "")
+    nearby = before[-around.NEAR :] + match.string + after
+    return error_cases.of(row, match.string, nearby, said)
 
 
 def _occurrence(candidate: scan.Candidate, text: str, match: re.Match[str]) -> Occurrence:
@@ -121,11 +138,20 @@ def _occurrence(candidate: scan.Candidate, text: str, match: re.Match[str]) -> O
         facts=facts.of(match),
         is_mild=_is_mild(match),
         is_survived=around.goes_on(after),
+        is_at_exit=around.is_at_exit(before),
         is_chained=around.is_chained(before),
         around=around.neighbours(before, after),
         frames=frames,
-        values=values.derived(values.of(match), frames, around.above(before)),
+        values=values.derived(_said(match, before, after), frames, around.above(before)),
     )
+
+
+def _said(match: re.Match[str], before: str, after: str) -> dict[str, str]:
+    """What the line says: its values, itself, and what stands beside the match."""
+    line = match.string.partition("\n")[0]
+    lines = [*after.splitlines()[1:3], around.above(before)]
+    told = {"line": words.plain(line), "beside": words.beside(line, match.end()) or words.of_neighbour(lines)}
+    return {**told, **values.of(match)}
 
 
 def _matches(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.Match[str]]]:
@@ -146,13 +172,18 @@ def _fitting(
     """The rows whose pattern, numbers and neighbours fit."""
     found = [(row, match) for row in rows if (match := pattern(row).search(_lines(candidate, text, row.lines)))]
     found = [(row, match) for row, match in found if not row.when or facts.hold(row.when, facts.of(match))]
+    if words.is_source(text):
+        found = [(row, match) for row, match in found if not row.is_form]
+    if words.is_prose(text):
+        found = [(row, match) for row, match in found if not (row.role is Role.SAID and row.broad)]
     return [(row, match) for row, match in found if not row.near or around.is_near(row.near, candidate)]
 
 
 def _wrapped(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.Match[str]]]:
     """The rows that fit only a line and its continuation together: messages are wrapped, or say the reason below."""
     rows = [row for row in candidate.tiers[0] if row.lines == 1 and row.certainty is Certainty.STATED]
-    if not rows:
+    rows = [row for row in rows if not row.near or around.is_near(row.near, candidate)]
+    if not rows or words.is_source(text):
         return []
     before, after = candidate.before.decode("utf-8", "replace"), candidate.after.decode("utf-8", "replace")
     whole, start, end = around.joined(text, before, after)

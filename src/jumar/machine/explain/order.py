@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from jumar.core.compat import zip
@@ -32,6 +33,12 @@ _PROGRAM = ("python", "version", *_OF_ITS_OWN)
 """Kinds of failures of the program itself, without the device."""
 _IMPORTS = ("import", "install", "migration", "python-deps", "version")
 """Kinds of causes that programs catch and report as a warning."""
+_PAIRS = ("VERSION_PAIR", "PIP_RESOLVER")
+"""Rows of versions that do not match."""
+_STACK = re.compile(r"(?i)torch|cann|driver|firmware|mindspore|mindie|vllm|triton|toolkit|hdk|\bopp\b|kernels?\b")
+"""Parts of the stack below a program."""
+_DISTURBED = ("kernels", "pta", "runtime")
+"""Kinds of failures that follow where such parts do not match."""
 _STORY = 8
 """Lines next to each other tell one story, unless each ends a traceback."""
 _ROOT_ROWS = 8
@@ -64,8 +71,19 @@ def explained(occurrences: list[Occurrence], signatures: list[Signature], files:
         after = begin.signature if begin is not None and when(begin.first) < when(cause.first) else None
         role = _ROLES.index(_role(row, after))
         doubt = (row.certainty is Certainty.POSSIBLE, row.broad)
-        outlived = _is_outlived(cause) or _is_replaced(cause, causes)
-        return _LEVELS.index(row.level), late, outlived, role, doubt, when(cause.first), -_literal(cause), row.id
+        outlived = _is_outlived(cause) or _is_replaced(cause, causes) or _is_at_exit(cause)
+        behind = not _is_warned_mismatch(cause, causes)
+        return (
+            _LEVELS.index(row.level),
+            late,
+            outlived,
+            behind,
+            role,
+            doubt,
+            when(cause.first),
+            -_literal(cause),
+            row.id,
+        )
 
     causes = sorted(causes, key=weight)
     blamed = _blamed_by_torchrun(causes)
@@ -78,7 +96,8 @@ def explained(occurrences: list[Occurrence], signatures: list[Signature], files:
 
 def _settled(causes: list[Cause]) -> list[Cause]:
     """What another cause explains follows from it; lines that merely look like errors count only on their own."""
-    causes = [_as_warning(cause) if _is_only_warned(cause) else cause for cause in causes]
+    warned = [_is_only_warned(cause) and not _is_warned_mismatch(cause, causes) for cause in causes]
+    causes = [_as_warning(cause) if is_warned else cause for cause, is_warned in zip(causes, warned, strict=True)]
     explained = {id_ for cause in causes for id_ in cause.signature.explains}
     if any(cause.signature.level is Level.ERROR and cause.signature.role is not Role.UNKNOWN for cause in causes):
         causes = [cause for cause in causes if cause.signature.role is not Role.UNKNOWN]
@@ -102,6 +121,26 @@ def _is_only_warned(cause: Cause) -> bool:
     quoted = row.role in (Role.GENERIC, Role.UNKNOWN, Role.SAID) or (row.broad and row.is_filled)
     may_go_on = quoted or row.category in _IMPORTS
     return row.level is Level.ERROR and may_go_on and all(item.is_mild for item in cause.occurrences)
+
+
+def _is_warned_mismatch(cause: Cause, causes: list[Cause]) -> bool:
+    """Did the program warn that two parts of the stack do not match, before a failure of operators or shapes?"""
+    row, one = cause.signature, cause.first
+    if row.id not in _PAIRS or not all(item.is_mild and _STACK.search(item.text) for item in cause.occurrences):
+        return False
+    after = [other for other in causes if other.signature.level is Level.ERROR and other.signature.id not in _PAIRS]
+    first = [other for other in after if other.first.order == one.order and other.signature.role in _ENDS]
+    disturbed = [other for other in first if _is_disturbed(other.signature)]
+    return bool(disturbed) and len(disturbed) == len(first) and all(one.line < other.first.line for other in first)
+
+
+def _is_disturbed(row: Signature) -> bool:
+    """Is it a failure that versions which do not match also cause?"""
+    return row.category in _DISTURBED or row.id == "TENSOR_SHAPES" or row.role in (Role.SAID, Role.GENERIC)
+
+
+def _is_at_exit(cause: Cause) -> bool:
+    return all(item.is_at_exit for item in cause.occurrences)
 
 
 def _as_warning(cause: Cause) -> Cause:

@@ -58,6 +58,8 @@ class Occurrence(NamedTuple):
     """Does the program itself call the line a warning or an information?"""
     is_survived: bool
     """Does the program work on just below it?"""
+    is_at_exit: bool
+    """Was it raised while Python was ending?"""
     is_chained: bool
     """Was it raised while the exception above it was handled, or because of it?"""
     around: tuple[str, ...]
