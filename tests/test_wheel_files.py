@@ -19,6 +19,7 @@ import pytest
 import bare
 import wheel_files
 import wheels
+from jumar.core import compat
 
 ROOT = Path(__file__).parents[1]
 BUILDER = Path(f"{sys.prefix}-dist") / "bin" / "python"
@@ -53,6 +54,13 @@ def test_a_bare_machine_has_programs_and_no_compiler(tmp_path: Path) -> None:
     assert shutil.which("sh", path=env["PATH"])
     compiler = re.compile(r"(.*-)?(g\+\+|gcc|cc|c\+\+|clang|clang\+\+)(-[\d.]+)?")
     assert not [name for name in os.listdir(tmp_path / "bin") if compiler.fullmatch(name)]
+
+
+def test_the_source_archive_has_every_program_of_its_build() -> None:
+    text = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("CMakeLists.txt", "native/CMakeLists.txt"))
+    programs = {f"/{name}" for name in re.findall(r"tools/\w+\.py", text) if "prebuilt" not in name}
+    settings = compat.tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert programs and programs <= set(settings["tool"]["scikit-build"]["sdist"]["include"])
 
 
 class _Ranges(http.server.BaseHTTPRequestHandler):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tomllib
 from pathlib import Path
 
 _SOURCES = Path(__file__).resolve().parent.parent / "src"
@@ -17,6 +16,7 @@ def main(out: str) -> None:
     # The package is not installed yet where this runs.
     sys.path.insert(0, str(_SOURCES))
     from jumar.core import tables
+    from jumar.core.compat import tomllib
 
     target = Path(out)
     target.mkdir(parents=True, exist_ok=True)

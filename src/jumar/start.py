@@ -48,6 +48,7 @@ def emulate() -> None:
     _announce_once()
     on_import("torch", Hook(before=hook.before_torch, around=hook.uncollected))
     on_import("torch_npu", Hook(hook.before_torch_npu, hook.telling_mismatch, hook.after_torch_npu))
+    on_import("torch_npu._C", Hook(before=hook.before_torch_npu_library))
     hook.find_vendor_modules(standin.MODULES)
     for name, companion in companions.WAITED_FOR.items():
         on_import(name, Hook(after=functools.partial(_accompany, companion)))

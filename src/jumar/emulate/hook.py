@@ -23,6 +23,10 @@ def before_torch() -> None:
     """Load the stand-ins where torch_npu is installed: torch imports it by itself."""
     if importlib.util.find_spec("torch_npu") is not None:
         before_torch_npu()
+        if _wanted():
+            from jumar.emulate import allocator_keys
+
+            allocator_keys.keep()
 
 
 def before_torch_npu() -> None:
@@ -36,6 +40,14 @@ def before_torch_npu() -> None:
     os.environ.update(env.settings(os.environ))
     for library in env.libraries():
         ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+
+
+def before_torch_npu_library() -> None:
+    """The compiled part of torch_npu comes after torch, whichever of both a program imports first."""
+    if _wanted():
+        from jumar.emulate import allocator_keys
+
+        allocator_keys.restore()
 
 
 @contextmanager
