@@ -68,6 +68,25 @@ View strided(View x, const Arguments& a) {
   return x;
 }
 
+// Inputs: the whole memory, sizes, strides, and the element to begin at. Older torch_npu makes tensors contiguous so.
+void as_strided(const Arguments& a) {
+  const View x = a.in(0);
+  const auto dims = load<int64_t>(a.in(1)), strides = load<int64_t>(a.in(2));
+  const auto begin = a.has_in(3) ? static_cast<int64_t>(a.number_in(3)) : 0;
+  if (dims.size() != strides.size()) throw Unsupported("strides " + text(strides) + " do not fit sizes " + text(dims));
+  if (count(dims) == 0) return;
+  int64_t first = begin, last = begin;
+  for (size_t axis = 0; axis < dims.size(); ++axis) (strides[axis] < 0 ? first : last) += (dims[axis] - 1) * strides[axis];
+  const int64_t size = count(x.dims);
+  if (first < 0 || last >= size)
+    throw Unsupported("sizes " + text(dims) + " with strides " + text(strides) + " reach outside of " + std::to_string(size) +
+                      " elements");
+  View piece = sliced({x.type, {size}, {1}, x.data}, 0, begin, size, 1);
+  piece.dims = dims;
+  piece.strides = strides;
+  copy_flat(piece, a.out(0));
+}
+
 // Inputs: shape of the whole, begin, end, step, gradient of the piece.
 void strided_gradient(const Arguments& a) {
   const View whole = a.out(0);
@@ -121,6 +140,7 @@ void split_by_sizes(const Arguments& a) { cut(a.in(0), static_cast<int64_t>(a.nu
 }  // namespace
 
 const std::vector<Entry> kShapes = {
+    {"AsStrided", as_strided},
     {"ConcatD", concatenate_of},
     {"Diag", diagonal},
     {"Fill", [](const Arguments& a) { copy(a.in(1), a.out(0)); }},

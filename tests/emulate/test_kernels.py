@@ -224,6 +224,21 @@ def test_network_by_type(card: Library, rng: Any) -> None:
     assert np.allclose(loss, -np.log(soft[np.arange(3), np.arange(3)])) and np.allclose(gradient, soft - labels)
 
 
+@pytest.mark.parametrize("kind", ["float32", "float16", "int64", "bool"])
+def test_a_view_of_memory_by_type(card: Library, rng: Any, kind: str) -> None:
+    memory = (rng.normal(size=(4, 6, 10)) * 9).astype(kind)
+    view = memory[1:, :, 3:8].transpose(2, 0, 1)
+    strides = np.array([step // memory.itemsize for step in view.strides])
+    sizes, begin, out = np.array(view.shape), np.array([63]), np.zeros(view.shape, kind)
+    assert card.by_type("AsStrided", [memory, sizes, strides, begin], [out]) == 0
+    assert np.array_equal(out, view)
+    repeated = np.zeros((2, 3), kind)
+    assert card.by_type("AsStrided", [memory, np.array([2, 3]), np.array([0, 1]), np.array([0])], [repeated]) == 0
+    assert np.array_equal(repeated, np.broadcast_to(memory.ravel()[:3], (2, 3)))
+    assert card.by_type("AsStrided", [memory, sizes, strides, begin + 20], [out]) != 0
+    assert "reach outside of 240 elements" in card.error()
+
+
 def test_unknown_type_refuses_by_name(card: Library) -> None:
     assert card.by_type("FlyToTheMoon", [], []) == 100024
     assert "operator `FlyToTheMoon` (aclopCompileAndExecute) is not emulated" in card.error()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import shutil
 import subprocess
 import sys
@@ -57,6 +58,31 @@ def test_the_error_of_a_check_is_one_line_without_paths(tools: Any) -> None:
     assert tools._last(subprocess.CompletedProcess([], -11, "", "")) == "ended with code -11"
 
 
+def test_a_record_of_another_recorder_says_why(tools: Any, tmp_path: Path) -> None:
+    assert tools._recorder(tmp_path) == "no record"
+    (tmp_path / "meta.json").write_text('{"recorder": "Python: no header /usr/x.h"}')
+    assert tools._recorder(tmp_path) == "Python: no header …"
+    (tmp_path / "meta.json").write_text('{"recorder": "C++"}')
+    assert tools._recorder(tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "rank", "problem"),
+    [
+        (0, {"kernels": 3, "memory_mb": {"allocated": 1}}, ""),
+        (1, {"kernels": 3, "memory_mb": {"allocated": 1}}, ""),
+        (1, {"kernels": 3, "memory_mb": None}, "no kernel of a card was recorded"),
+        (0, {"kernels": 0, "memory_mb": {"allocated": 1}}, "no kernel of a card was recorded"),
+        (2, {"kernels": 3, "memory_mb": {"allocated": 1}}, "ended with code 2"),
+    ],
+)
+def test_a_profile_is_of_a_card_whether_or_not_there_is_advice(
+    tools: Any, code: int, rank: dict[str, Any], problem: str
+) -> None:
+    done = subprocess.CompletedProcess([], code, json.dumps({"ranks": [rank]}), "")
+    assert tools._profiled(done) == problem
+
+
 def test_every_row_of_the_table_is_a_published_pair(tools: Any) -> None:
     from jumar.tables import versions
 
@@ -64,7 +90,8 @@ def test_every_row_of_the_table_is_a_published_pair(tools: Any) -> None:
     for row in tested.pairs():
         assert (row.torch, row.torch_npu) in known
         assert row.state in ("tested", "runs", "basic checks", "fails")
-        assert (row.state == "runs") <= (not row.failed and set(tools.SINGLE) | {"ddp", "compare"} == set(row.passed))
+        asked = {*tools.SINGLE, "ddp", "compare"}
+        assert (row.state == "runs") <= (not row.failed and asked <= set(row.passed) <= asked | {"recorder", "perf"})
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None or shutil.which("readelf") is None, reason="needs gcc and readelf")

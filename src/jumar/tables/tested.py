@@ -28,7 +28,7 @@ class Pair:
     failed: tuple[str, ...] = ()
     """Names of checks, each with what went wrong: `ddp: RuntimeError: …`."""
     sample: tuple[int, ...] = ()
-    """Cases of the vendor's base-operator tests: passed, and all that a CPU can run."""
+    """Cases of the vendor's base-operator tests: passed, and all that they do not skip themselves."""
     sample_of: str = ""
     """Where the sample was taken from."""
 

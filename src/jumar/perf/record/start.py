@@ -6,6 +6,7 @@ Asked for by `JUMAR_PROFILE`, the folder to write to; `JUMAR_PROFILE_STEPS` ends
 from __future__ import annotations
 
 import atexit
+import importlib.util
 import multiprocessing
 import os
 import sys
@@ -22,7 +23,7 @@ from jumar.perf.roofline import card
 from jumar.perf.simulate import simulate, steady, warm
 from jumar.perf.trace_events import Run
 from jumar.perf.write import write
-from jumar.runtime import variables
+from jumar.runtime import standins, variables
 from jumar.tables.load import table
 from jumar.tables.perf import jit_compile
 
@@ -35,6 +36,8 @@ def begin() -> None:
     if variables.EMULATE.read() is False:
         # transformers and others import it wherever it is installed, which fails on a machine without CANN
         sys.modules.setdefault("torch_npu", None)  # type: ignore[arg-type]
+    elif standins.are_waiting() and not hasattr(torch, "_import_device_backends"):
+        _import_npu()
     npu = hasattr(torch, "npu") and torch.npu.is_available()
     watch = Watch("npu" if npu else "cpu")
     watch.__enter__()
@@ -55,6 +58,12 @@ def begin() -> None:
             _write(torch, watch, started, chosen, npu=npu)
 
     atexit.register(finish)
+
+
+def _import_npu() -> None:
+    """Before 2.5, torch leaves this to the program: it comes after this, or never in one that only asks for cards."""
+    if importlib.util.find_spec("torch_npu") is not None:
+        importlib.import_module("torch_npu")
 
 
 def _mark_updates(watch: Watch) -> None:
