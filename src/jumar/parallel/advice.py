@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import gcd
 from typing import NamedTuple
 
 from jumar.parallel.memory import Memory
@@ -49,18 +50,16 @@ def knobs(search: Search, base: Found) -> list[Knob]:
     wanted.append(("recompute", plan._replace(recompute="full")))
     if plan.tp > 1 and search.net.heads:
         wanted.append(("sequence", plan._replace(sequence=True)))
+    halved = plan._replace(
+        dp=plan.dp // 2, shard=plan.shard if plan.dp > 2 else 0, ep=gcd(plan.ep, plan.dp // 2) if plan.dp > 1 else 1
+    )
     if plan.dp % 2 == 0 and search.space.can_split(plan.tp * 2):
-        wanted.append(
-            ("tensor", plan._replace(dp=plan.dp // 2, tp=plan.tp * 2, shard=plan.shard if plan.dp > 2 else 0))
-        )
+        wanted.append(("tensor", halved._replace(tp=plan.tp * 2)))
     if plan.dp % 2 == 0 and plan.pp * 2 <= search.depth:
         rows_left = search.job.global_batch // (plan.dp // 2)
         micro = max((m for m in range(1, rows_left + 1) if rows_left % m == 0 and m <= 4 * plan.pp * 2), default=1)
         if micro >= plan.pp * 2:
-            changed = plan._replace(
-                dp=plan.dp // 2, pp=plan.pp * 2, micro_batches=micro, shard=plan.shard if plan.dp > 2 else 0
-            )
-            wanted.append(("pipeline", changed))
+            wanted.append(("pipeline", halved._replace(pp=plan.pp * 2, micro_batches=micro)))
     if plan.pp > 1 and (search.job.global_batch // plan.dp) % (plan.micro_batches * 2) == 0:
         wanted.append(("micro", plan._replace(micro_batches=plan.micro_batches * 2)))
     for name, changed in wanted:
@@ -148,11 +147,9 @@ def fewest(search: Search, request: PlanRequest) -> tuple[int, Found] | None:
     for cards in sizes:
         if cards > LARGEST or (request.dp or 1) * (request.tp or 1) * (request.pp or 1) > cards:
             continue
-        free = replace(request, cards=cards)
-        for plan in search.plans(free):
-            found = search.evaluate(plan, search.hardware.usable, request.layers)
-            if found and found.fits:
-                return cards, found
+        found = search.any_that_fits(replace(request, cards=cards))
+        if found:
+            return cards, found
     return None
 
 

@@ -3,8 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+
+
+class Latent(NamedTuple):
+    """Latent attention as in DeepSeek: queries, keys and values come from narrow vectors of each token."""
+
+    query_rank: int
+    """0: queries have a projection of full rank."""
+    key_rank: int
+    plain: int
+    """Width of a head's query and key without a position."""
+    rotated: int
+    """Width of the part with a position; all heads share that of the key."""
+    value: int
+
+    @property
+    def head(self) -> int:
+        return self.plain + self.rotated
 
 
 @dataclass(frozen=True)
@@ -32,6 +50,13 @@ class Architecture:
     attention: str = "plain"
     experts: int = 0
     active_experts: int = 0
+    shared_inner: int = 0
+    """Width of the experts that every token goes to, all together."""
+    dense_layers: int = 0
+    """Layers without experts before those that have them."""
+    dense_inner: int = 0
+    latent: Latent | None = None
+    """Ranks and widths of latent attention; None for projections of full rank."""
     computed: str = "bfloat16"
     kept: str = "float32"
     framework: str = "mindspore"

@@ -8,7 +8,7 @@ from typing import Any
 
 from jumar.core import read as contents
 from jumar.core.errors import UserError
-from jumar.parallel.architecture import BYTES
+from jumar.parallel.architecture import BYTES, Latent
 from jumar.parallel.network import Network
 from jumar.tables.load import table
 
@@ -55,6 +55,7 @@ class _Config:
         act = str(self.data.get("hidden_act") or self.data.get("activation_function") or "")
         gated = self.type.get("gated", act in GATED)
         experts = self.number("experts", 0)
+        dense = min(self.plain("first_k_dense_replace"), layers - 1) if experts else 0
         seq = self.length()
         return Network(
             name=self.kind or self.path.stem, family="llama" if gated else "gpt", source=str(self.path), seq=seq,
@@ -66,6 +67,8 @@ class _Config:
             bias=bool(self.type.get("bias", not gated)),
             tied=bool(self.data.get("tie_word_embeddings", self.type.get("tied", not gated and not self.type))),
             experts=experts, active_experts=min(experts, self.number("active_experts", 2)) if experts else 0,
+            shared_inner=self.shared() if experts else 0, dense_layers=dense,
+            dense_inner=self.plain("intermediate_size") if dense else 0, latent=self.latent(),
             computed=self.dtype(), input_bytes=seq * 8, notes=(*self.notes, *self.remarks()),
         )  # fmt: skip
 
@@ -92,6 +95,22 @@ class _Config:
         wide = self.number("inner", 4 * hidden)
         return wide // 2 if self.type.get("inner_halves") else wide
 
+    def plain(self, key: str) -> int:
+        """A number that only some models have; 0 without it."""
+        value = self.data.get(key)
+        return value if isinstance(value, int) and value > 0 else 0
+
+    def shared(self) -> int:
+        """The width of all shared experts together."""
+        return self.plain("shared_expert_intermediate_size") or (
+            self.plain("n_shared_experts") * self.plain("moe_intermediate_size")
+        )
+
+    def latent(self) -> Latent | None:
+        keys = ("q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
+        found = Latent(*map(self.plain, keys))
+        return found if all(found[1:]) else None
+
     def length(self) -> int:
         most = self.number("seq", 2048)
         if most > LONGEST:
@@ -107,10 +126,10 @@ class _Config:
         data, said = self.data, []
         if self.kind in ("bert", "roberta"):
             said.append("an encoder is counted as a decoder of the same size")
-        if data.get("kv_lora_rank"):
-            said.append("latent attention (`kv_lora_rank`) is counted as plain attention with all its heads")
-        if data.get("n_shared_experts") or data.get("shared_expert_intermediate_size"):
-            said.append("shared experts are not counted")
-        if data.get("first_k_dense_replace"):
-            said.append("layers without experts (`first_k_dense_replace`) are counted with them")
+        if data.get("kv_lora_rank") and self.latent() is None:
+            said.append("latent attention (`kv_lora_rank`) without its widths is counted as plain attention")
+        if self.plain("num_nextn_predict_layers"):
+            said.append("layers that predict further tokens (`num_nextn_predict_layers`) are not counted")
+        if self.plain("decoder_sparse_step") > 1 or data.get("mlp_only_layers"):
+            said.append("layers without experts between others are counted with them")
         return said

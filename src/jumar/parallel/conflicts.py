@@ -35,6 +35,13 @@ def _network(net: Network, request: PlanRequest) -> Iterator[tuple[str, str]]:
         yield f"`{net.name}` has no sequence to divide", "leave out `--sequence`"
     if request.ep and request.ep > 1 and not net.experts:
         yield f"`{net.name}` has no experts to divide", "leave out `--ep`"
+    if request.ep and net.experts and request.dp and request.dp % request.ep:
+        yield (
+            f"expert parallel {request.ep} lies on the data-parallel cards, and `--dp {request.dp}` is not a multiple",
+            f"possible: {', '.join(str(n) for n in divisors(request.dp) if net.experts % n == 0)}",
+        )
+    if request.ep and net.experts and request.cards % request.ep:
+        yield f"expert parallel {request.ep} cannot fill {request.cards} cards", "it must divide the number of cards"
     if request.ep and net.experts and net.experts % request.ep:
         yield (
             f"{request.ep} cards cannot share {net.experts} experts",

@@ -10,7 +10,7 @@ from jumar.parallel.hardware import Hardware
 from jumar.parallel.liveness import repeated
 from jumar.parallel.memory import Model
 from jumar.parallel.plan import Plan
-from jumar.parallel.setting import Setting, cards_of, is_sharded
+from jumar.parallel.setting import Setting, cards_of, holders, is_sharded
 from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape, Value
 
 
@@ -76,9 +76,7 @@ class Clock:
             if op.view:
                 continue
             moved = sizes[op.output] + sum(sizes[value] for value in op.inputs)
-            moved += sum(
-                tape.weights[i].elements / (at.tp if tape.weights[i].split else 1) * at.computed for i in op.weights
-            )
+            moved += sum(tape.weights[i].elements / cards_of(tape.weights[i], at) * at.computed for i in op.weights)
             if op.flops:
                 seconds = max(op.flops * at.batch / at.tp / speed, moved / bandwidth)
                 matrix += seconds
@@ -127,26 +125,26 @@ class Clock:
             totals,
         )  # fmt: skip
 
-    def _local(self, plan: Plan, at: Setting, layers: tuple[int, ...]) -> tuple[int, int]:
-        """The most elements on one card before and after the optimizer shard."""
+    def _fullest(self, plan: Plan, at: Setting, layers: tuple[int, ...]) -> tuple[int, int, int]:
+        """The most elements on one card before and after the optimizer shard, and those of experts before it."""
         found = [self.model.rows(at, n, s == 0, s == plan.pp - 1) for s, n in enumerate(layers)]
-        return max((sum(r.local * n for r, n in rows), sum(r.state * n for r, n in rows)) for rows in found)
+        return max(
+            (sum(r.local * n for r, n in rows), sum(r.state * n for r, n in rows), sum(r.experts * n for r, n in rows))
+            for rows in found
+        )
 
     def _data(self, plan: Plan, at: Setting, layers: tuple[int, ...], backward: float) -> float:
-        if plan.dp == 1:
-            return 0.0
-        local, _ = self._local(plan, at, layers)
-        speed, latency = self.hardware.link(plan.dp, plan.tp)
-        if not plan.shard:
-            spent = all_reduce(local * at.gradient, plan.dp, speed, latency)
-        else:
-            gathers = 2 if plan.shard == 3 else 1
-            spent = one_pass(local * at.gradient, plan.dp, speed, latency)
-            spent += (
-                gathers
-                * one_pass(local * at.computed, plan.dp, speed, latency)
-                * (plan.micro_batches if plan.shard == 3 else 1)
-            )
+        """Experts are added up over the cards that hold the same ones, other weights over all data-parallel cards."""
+        local, _, experts = self._fullest(plan, at, layers)
+        spent = 0.0
+        for elements, cards, stride in ((local - experts, plan.dp, 1), (experts, plan.dp // plan.ep, plan.ep)):
+            speed, latency = self.hardware.link(cards, plan.tp * stride)
+            if not plan.shard:
+                spent += all_reduce(elements * at.gradient, cards, speed, latency)
+            else:
+                gathers = 2 * plan.micro_batches if plan.shard == 3 else 1
+                spent += one_pass(elements * at.gradient, cards, speed, latency)
+                spent += gathers * one_pass(elements * at.computed, cards, speed, latency)
         return max(0.0, spent - backward * self.hardware["overlap"])
 
     def _sends(self, plan: Plan, at: Setting, chunks: int) -> float:
@@ -157,8 +155,7 @@ class Clock:
         return 2 * chunks * (plan.pp - 1) * (tape.values[tape.out].size * at.batch / speed + latency)
 
     def _optimizer(self, plan: Plan, at: Setting, layers: tuple[int, ...]) -> float:
-        local, owned = self._local(plan, at, layers)
-        del local
+        _, owned, _ = self._fullest(plan, at, layers)
         return owned * (2 * (at.kept + self.model.state_bytes) + at.gradient) / self.hardware.bandwidth()
 
     def volume(self, plan: Plan, layers: tuple[int, ...], stage: int) -> Volume:
@@ -188,10 +185,12 @@ class Clock:
         """Bytes of gradients, and of the slices of weights that are gathered, for one layer."""
         total, gathers = 0, 2 if block and at.level == 3 and at.eager else 1
         for weight in tape.weights:
+            if holders(weight, at) == 1:
+                continue
             local = weight.elements // cards_of(weight, at)
             total += local * at.gradient
             if is_sharded(weight, at):
-                total += gathers * local // at.dp * (at.computed if weight.cast or at.eager else at.kept)
+                total += gathers * local // holders(weight, at) * (at.computed if weight.cast or at.eager else at.kept)
         return total
 
 

@@ -67,7 +67,7 @@ class Model:
     def _profile(self, part: int, at: Setting) -> Profile:
         if part != self.block:
             at = at._replace(recompute="none", root=at.eager and at.shard)
-        return self.shape(part, at.kind).at(at.batch, at.dp)
+        return self.shape(part, at.kind).at(at)
 
     def _shape(self, part: int, at: Setting) -> Shape:
         return shape(self.net.parts[part].tape, at)

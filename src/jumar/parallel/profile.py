@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from jumar.core.compat import zip
 from jumar.parallel.liveness import Order, order
-from jumar.parallel.setting import NOTHING, Setting, Shape, Size, cards_of, is_sharded
+from jumar.parallel.setting import NOTHING, Setting, Shape, Size, cards_of, holders, is_sharded
 from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape
 
 
@@ -31,7 +31,7 @@ class _Walk:
             self.gathered = self._take_gathered()
         elif at.eager:
             self.together = self._take_gathered()
-        self.unreduced = self.flat = NOTHING
+        self.unreduced = self.flat = self.owned = NOTHING
         self.live = NOTHING
         self.moments: list[Size] = []
         self.rising = False
@@ -49,11 +49,12 @@ class _Walk:
         gradients = self._backward(copies)
         self._shrink(self.together + self.together if again else self.together)
         weights = state = NOTHING
-        for elements, sharded in zip(self.local, self.sharded, strict=True):
-            weights += self._owned(elements * self.at.kept, sharded)
-            state += self._owned(elements, sharded)
+        for index, elements in enumerate(self.local):
+            weights += self._owned(elements * self.at.kept, index)
+            state += self._owned(elements, index)
         local = Size(fixed=sum(self.local))
-        return Shape(forward, saved, held, self._highest(), gradients, weights, state, local, self.gathered)
+        experts = Size(fixed=sum(n for n, w in zip(self.local, self.tape.weights, strict=True) if w.expert))
+        return Shape(forward, saved, held, self._highest(), gradients, weights, state, local, experts, self.gathered)
 
     def _take_gathered(self) -> Size:
         """All gathered weights of the layer as one; operators then find them there."""
@@ -64,8 +65,11 @@ class _Walk:
                 self.copy[index] = NOTHING
         return total
 
-    def _owned(self, size: int, sharded: bool) -> Size:
-        return Size(shared=size) if sharded else Size(fixed=size)
+    def _owned(self, size: int, index: int) -> Size:
+        """What a card keeps of so many bytes of a weight, or of its gradient or state."""
+        if not self.sharded[index]:
+            return Size(fixed=size)
+        return Size(spread=size) if self.tape.weights[index].expert else Size(shared=size)
 
     def _grow(self, size: Size) -> None:
         self.live += size
@@ -80,7 +84,7 @@ class _Walk:
     def _highest(self) -> tuple[Size, ...]:
         """The moments that can be the highest for some batch; the next pass begins with none."""
         found: list[Size] = []
-        for moment in sorted({*self.moments, self.live}, key=lambda size: (-size.sample, -size.fixed, -size.shared)):
+        for moment in sorted({*self.moments, self.live}, key=_falling):
             if not any(other.covers(moment) for other in found):
                 found.append(moment)
         self.moments, self.rising = [], True
@@ -183,33 +187,39 @@ class _Walk:
         if (weight.cast or (at.eager and self.sharded[index])) and at.computed != at.gradient:
             passing = Size(fixed=local * at.computed)
         self._grow(passing + whole)
-        if at.eager and at.dp > 1:
-            return self._reduced_at_once(whole, passing, self.sharded[index])
+        if at.eager and holders(weight, at) > 1:
+            return self._reduced_at_once(whole, passing, index)
         self._shrink(passing)
         if at.pipeline:
             self._shrink(whole)
             return NOTHING
         kept = whole
-        if at.dp > 1:
-            result = self._owned(local * at.gradient, self.sharded[index])
+        if holders(weight, at) > 1:
+            result = self._owned(local * at.gradient, index)
             self._grow(result)
             kept += result
         return kept
 
-    def _reduced_at_once(self, whole: Size, passing: Size, sharded: bool) -> Size:
+    def _reduced_at_once(self, whole: Size, passing: Size, index: int) -> Size:
         """DDP puts it into a bucket that is always there; FSDP2 holds a layer's gradients until it scatters them."""
-        if not sharded:
+        if not self.sharded[index]:
             self._shrink(passing + whole)
             return NOTHING
         self._shrink(whole if passing else NOTHING)
+        owned = self._owned(whole.fixed, index)
         if self.at.root:
-            return (passing or whole) + Size(shared=whole.fixed)
+            return (passing or whole) + owned
         self.unreduced += passing or whole
         self.flat += whole
-        return Size(shared=whole.fixed)
+        self.owned += owned
+        return owned
 
     def _scatter(self) -> None:
         """The end of a layer's backward pass with FSDP2: its gradients are copied into one buffer and scattered."""
         if self.flat:
-            self._grow(self.flat + Size(shared=self.flat.fixed))
+            self._grow(self.flat + self.owned)
             self._shrink(self.unreduced + self.flat)
+
+
+def _falling(size: Size) -> tuple[int, ...]:
+    return -size.sample, -size.fixed, -size.shared, -size.spread

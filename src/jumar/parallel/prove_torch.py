@@ -7,6 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
+from math import gcd
 from pathlib import Path
 
 from jumar.core.errors import UserError
@@ -66,7 +67,7 @@ def _small(search: Search, found: Found, layers: int) -> tuple[Search, Found]:
     """The same kind of plan for a network that this machine can train."""
     plan, net = found.plan, search.net
     while plan.cards > MOST:
-        plan = plan._replace(dp=plan.dp // 2)
+        plan = plan._replace(dp=plan.dp // 2, ep=gcd(plan.ep, plan.dp // 2))
     each = search.job.global_batch // found.plan.dp
     each = each if net.family == "traced" else min(each, SAMPLES if net.heads else 256)
     job = Job(plan.dp * each, search.job.optimizer)

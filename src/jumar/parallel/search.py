@@ -152,6 +152,21 @@ class Search:
             )
         return answer
 
+    def any_that_fits(self, request: PlanRequest) -> Found | None:
+        """Some plan that fits; those of groups with the lowest bounds are tried first."""
+        limit, rows = self.hardware.usable, []
+        for group in self.space.groups(request):
+            for shard in group.shards:
+                least = self.model.least(group.plan._replace(shard=shard), self.depth)
+                if least <= limit:
+                    rows.append((least, group._replace(shards=(shard,))))
+        for _, group in sorted(rows, key=lambda row: row[0]):
+            for plan in group.plans():
+                found = self.evaluate(plan, limit, request.layers)
+                if found and found.fits:
+                    return found
+        return None
+
     def quickest(self, group: Group) -> float:
         """No plan of the group takes less time than this."""
         plan, chunks = group.plan, max(chunks for _, chunks in group.schedules)

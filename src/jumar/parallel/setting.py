@@ -46,33 +46,48 @@ class Setting(NamedTuple):
 
     @property
     def kind(self) -> Setting:
-        """The same for every batch and for every number of data-parallel cards above one."""
+        """The same for every batch, and for every number of copies of experts and of other weights above one."""
         level = self.level if self.shard else 0
-        return self._replace(batch=1, dp=min(2, self.dp), level=level, shard=self.shard and self.dp > 1)
+        few = self.ep * min(2, self.dp // self.ep)
+        return self._replace(batch=1, dp=few, level=level, shard=self.shard and self.dp > 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Bytes for each sample, bytes that are always there, and bytes that the data-parallel cards share."""
+    """Bytes for each sample, bytes that are always there, and bytes that cards with the same weights share."""
 
     sample: int = 0
     fixed: int = 0
     shared: int = 0
+    """Over all data-parallel cards."""
+    spread: int = 0
+    """Of experts: over the data-parallel cards that hold the same ones."""
 
     def __add__(self, other: Size) -> Size:
-        return Size(self.sample + other.sample, self.fixed + other.fixed, self.shared + other.shared)
+        return Size(
+            self.sample + other.sample, self.fixed + other.fixed, self.shared + other.shared,
+            self.spread + other.spread,
+        )  # fmt: skip
 
     def __sub__(self, other: Size) -> Size:
-        return Size(self.sample - other.sample, self.fixed - other.fixed, self.shared - other.shared)
+        return Size(
+            self.sample - other.sample, self.fixed - other.fixed, self.shared - other.shared,
+            self.spread - other.spread,
+        )  # fmt: skip
 
     def __bool__(self) -> bool:
-        return bool(self.sample or self.fixed or self.shared)
+        return bool(self.sample or self.fixed or self.shared or self.spread)
 
     def covers(self, other: Size) -> bool:
-        return self.sample >= other.sample and self.fixed >= other.fixed and self.shared >= other.shared
+        return (
+            self.sample >= other.sample
+            and self.fixed >= other.fixed
+            and self.shared >= other.shared
+            and self.spread >= other.spread
+        )
 
-    def at(self, batch: int, dp: int) -> int:
-        return self.sample * batch + self.fixed + self.shared // dp
+    def at(self, cards: Setting) -> int:
+        return self.sample * cards.batch + self.fixed + self.shared // cards.dp + self.spread // (cards.dp // cards.ep)
 
 
 NOTHING = Size()
@@ -97,6 +112,8 @@ class Profile(NamedTuple):
     """Elements on this card that the optimizer has a state for."""
     local: int
     """Elements of the weights on this card before the optimizer shard."""
+    experts: int
+    """Of these, elements of experts."""
     gathered: int
     """Weights of a pipeline that are gathered once for all micro-batches of a step."""
 
@@ -112,20 +129,26 @@ class Shape(NamedTuple):
     weights: Size
     state: Size
     local: Size
+    experts: Size
     gathered: Size
 
-    def at(self, batch: int, dp: int) -> Profile:
+    def at(self, cards: Setting) -> Profile:
         forward, saved, copies, backward, *rest = self
         return Profile(
-            max(moment.at(batch, dp) for moment in forward), saved.at(batch, dp), copies.at(batch, dp),
-            max(moment.at(batch, dp) for moment in backward), *(size.at(batch, dp) for size in rest),
+            max(moment.at(cards) for moment in forward), saved.at(cards), copies.at(cards),
+            max(moment.at(cards) for moment in backward), *(size.at(cards) for size in rest),
         )  # fmt: skip
 
 
 def is_sharded(weight: Weight, at: Setting) -> bool:
-    return at.shard and at.dp > 1 and weight.elements * at.kept // cards_of(weight, at) >= SHARD_LEAST
+    return at.shard and holders(weight, at) > 1 and weight.elements * at.kept // cards_of(weight, at) >= SHARD_LEAST
 
 
 def cards_of(weight: Weight, at: Setting) -> int:
-    """Tensor- or expert-parallel cards that divide a weight."""
-    return at.tp if weight.split else at.ep if weight.expert else 1
+    """Tensor- and expert-parallel cards that divide a weight."""
+    return (at.tp if weight.split else 1) * (at.ep if weight.expert else 1)
+
+
+def holders(weight: Weight, at: Setting) -> int:
+    """Data-parallel cards with the same part of a weight: they add up its gradients, and can share it."""
+    return at.dp // at.ep if weight.expert else at.dp

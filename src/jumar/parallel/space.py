@@ -77,6 +77,8 @@ class Space:
         schedules = [(name, 2 if name == "interleaved" and pp > 1 else 1) for name in names]
         schedules = [row for row in schedules if row[1] == 1 or woven]
         spread = [n for n in divisors(dp) if net.experts and net.experts % n == 0] or [1]
+        if request.ep and request.ep not in spread:
+            return
         for m, recompute, sequence, ep in product(
             self._micro_batches(request, dp, pp), self._recompute(request),
             _choices(request.sequence, (False, True) if split else (False,)), _choices(request.ep, spread),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from jumar.parallel.architecture import BYTES, Architecture
+from dataclasses import replace
+
+from jumar.parallel.architecture import BYTES, Architecture, Latent
 from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Layer, Tape
 
 FLOAT = 4
@@ -11,15 +13,18 @@ FLASH_STATISTICS = 8
 
 
 def parts(net: Architecture) -> tuple[Layer, ...]:
-    """Embedding, blocks, and norm with head and loss."""
-    return (Layer("start", _start(net)), Layer("block", _block(net), net.layers), Layer("end", _end(net)))
+    """Embedding, blocks, and norm with head and loss; blocks without experts come before those with them."""
+    dense = replace(net, experts=0, inner=net.dense_inner or net.inner)
+    before = (Layer("dense", _block(dense), net.dense_layers),) if net.dense_layers else ()
+    blocks = Layer("block", _block(net), net.layers - net.dense_layers)
+    return (Layer("start", _start(net)), *before, blocks, Layer("end", _end(net)))
 
 
 def stack(net: Architecture) -> tuple[Layer, ...]:
     """Blocks of two products, and the mean of squares."""
     tape = Tape()
     x = tape.value(net.hidden * BYTES[net.computed])
-    _feed_forward(tape, net, x, WHOLE)
+    _feed_forward(tape, net, x)
     return (Layer("block", tape, net.layers), Layer("end", _squares(net)))
 
 
@@ -66,23 +71,28 @@ def _linear(
     return y
 
 
-def _norm(tape: Tape, net: Architecture, x: int, name: str) -> int:
-    size = net.seq * net.hidden * BYTES[net.computed]
-    weights = [tape.weight(f"{name}.gamma", net.hidden)]
+def _norm(tape: Tape, net: Architecture, x: int, name: str, width: int = 0, split: str = SEQUENCE) -> int:
+    width = width or net.hidden
+    size = net.seq * width * BYTES[net.computed]
+    weights = [tape.weight(f"{name}.gamma", width)]
     if net.norm != "rms":
-        weights.append(tape.weight(f"{name}.beta", net.hidden, kept=False))
-    statistics = tape.op("statistics", (), net.seq * FLOAT * (1 if net.norm == "rms" else 2), SEQUENCE, own=True)
-    return tape.op("norm", (x,), size, SEQUENCE, keeps=(x, statistics), weights=tuple(weights), wide=True)
+        weights.append(tape.weight(f"{name}.beta", width, kept=False))
+    statistics = tape.op("statistics", (), net.seq * FLOAT * (1 if net.norm == "rms" else 2), split, own=True)
+    return tape.op("norm", (x,), size, split, keeps=(x, statistics), weights=tuple(weights), wide=True)
 
 
 def _block(net: Architecture) -> Tape:
     tape = Tape()
     size = net.seq * net.hidden * BYTES[net.computed]
     x = tape.value(size, SEQUENCE, wide=True)
-    y = _attention(tape, net, _norm(tape, net, x, "norm1"))
+    normed = _norm(tape, net, x, "norm1")
+    y = _latent(tape, net, normed, net.latent) if net.latent else _attention(tape, net, normed)
     x = tape.op("add", (x, y), size, SEQUENCE, wide=True)
     normed = _norm(tape, net, x, "norm2")
-    y = _experts(tape, net, normed) if net.experts else _feed_forward(tape, net, normed, SEQUENCE)
+    y = _experts(tape, net, normed) if net.experts else _feed_forward(tape, net, normed)
+    if net.experts and net.shared_inner:
+        shared = _feed_forward(tape, replace(net, inner=net.shared_inner), normed, "shared.")
+        y = tape.op("add", (y, shared), size, SEQUENCE)
     tape.op("add", (x, y), size, SEQUENCE, wide=True)
     return tape
 
@@ -107,13 +117,42 @@ def _attention(tape: Tape, net: Architecture, x: int) -> int:
     return _linear(tape, net, y, "o", queries, net.hidden, "in")
 
 
-def _rotate(tape: Tape, x: int, size: int) -> int:
-    low = tape.op("slice", (x,), size // 2, TENSOR)
-    high = tape.op("slice", (x,), size // 2, TENSOR)
-    turned = tape.op("concat", (tape.op("neg", (high,), size // 2, TENSOR), low), size, TENSOR)
-    one = tape.op("mul", (x,), size, TENSOR)
-    two = tape.op("mul", (turned,), size, TENSOR)
-    return tape.op("add", (one, two), size, TENSOR)
+def _latent(tape: Tape, net: Architecture, x: int, latent: Latent) -> int:
+    """Queries, keys and values from narrow vectors that every tensor-parallel card has whole."""
+    c, s, heads = BYTES[net.computed], net.seq, net.heads
+    narrow = x
+    if latent.query_rank:
+        narrow = _linear(tape, net, x, "q.narrow", net.hidden, latent.query_rank, "")
+        narrow = _norm(tape, net, narrow, "q.norm", latent.query_rank, WHOLE)
+    q = _linear(tape, net, narrow, "q", latent.query_rank or net.hidden, heads * latent.head, "out")
+    q = _turned(tape, q, s * heads * latent.plain * c, s * heads * latent.rotated * c)
+    both = _linear(tape, net, x, "kv.narrow", net.hidden, latent.key_rank + latent.rotated, "")
+    narrow = tape.op("slice", (both,), s * latent.key_rank * c)
+    place = _rotate(tape, tape.op("slice", (both,), s * latent.rotated * c), s * latent.rotated * c, WHOLE)
+    narrow = _norm(tape, net, narrow, "kv.norm", latent.key_rank, WHOLE)
+    wide = _linear(tape, net, narrow, "kv", latent.key_rank, heads * (latent.plain + latent.value), "out")
+    key = tape.op("slice", (wide,), s * heads * latent.plain * c, TENSOR)
+    k = tape.op("concat", (key, place), s * heads * latent.head * c, TENSOR)
+    v = tape.op("slice", (wide,), s * heads * latent.value * c, TENSOR)
+    like = replace(net, head_dim=latent.head)
+    y = _flash(tape, like, q, k, v, latent.value) if net.attention == "flash" else _plain(tape, like, q, k, v)
+    y = tape.op("transpose", (y,), s * heads * latent.value * c, TENSOR)
+    return _linear(tape, net, y, "o", heads * latent.value, net.hidden, "in")
+
+
+def _turned(tape: Tape, x: int, plain: int, rotated: int) -> int:
+    """A query of which one part gets its position."""
+    place = _rotate(tape, tape.op("slice", (x,), rotated, TENSOR), rotated)
+    return tape.op("concat", (tape.op("slice", (x,), plain, TENSOR), place), plain + rotated, TENSOR)
+
+
+def _rotate(tape: Tape, x: int, size: int, split: str = TENSOR) -> int:
+    low = tape.op("slice", (x,), size // 2, split)
+    high = tape.op("slice", (x,), size // 2, split)
+    turned = tape.op("concat", (tape.op("neg", (high,), size // 2, split), low), size, split)
+    one = tape.op("mul", (x,), size, split)
+    two = tape.op("mul", (turned,), size, split)
+    return tape.op("add", (one, two), size, split)
 
 
 def _plain(tape: Tape, net: Architecture, q: int, k: int, v: int) -> int:
@@ -132,15 +171,16 @@ def _plain(tape: Tape, net: Architecture, q: int, k: int, v: int) -> int:
     return tape.op("context", (y, v), size, TENSOR, keeps=(y, v), flops=flops, again=True)
 
 
-def _flash(tape: Tape, net: Architecture, q: int, k: int, v: int) -> int:
-    size = net.seq * net.heads * net.head_dim * BYTES[net.computed]
+def _flash(tape: Tape, net: Architecture, q: int, k: int, v: int, value: int = 0) -> int:
+    value = value or net.head_dim
+    size = net.seq * net.heads * value * BYTES[net.computed]
     rows = net.heads * net.seq * FLASH_STATISTICS * FLOAT * 2
     statistics = tape.op("statistics", (), rows, TENSOR, own=True)
-    flops = 4 * net.seq * net.seq * net.heads * net.head_dim
+    flops = 2 * net.seq * net.seq * net.heads * (net.head_dim + value)
     return tape.op("flash", (q, k, v), size, TENSOR, keeps=(q, k, v, statistics), own=True, flops=flops)
 
 
-def _feed_forward(tape: Tape, net: Architecture, x: int, split: str, prefix: str = "") -> int:
+def _feed_forward(tape: Tape, net: Architecture, x: int, prefix: str = "") -> int:
     size = net.seq * net.inner * BYTES[net.computed]
     if net.activation == "swiglu":
         gate = _linear(tape, net, x, f"{prefix}gate", net.hidden, net.inner, "out")
