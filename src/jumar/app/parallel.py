@@ -182,8 +182,8 @@ def _network(request: ParallelRequest) -> Network:
     given = {"computed": request.dtype, "kept": request.params, "framework": request.framework,
              "attention": request.attention}  # fmt: skip
     changes |= {name: value for name, value in given.items() if value}
-    if request.framework == "torch" and not request.attention and net.heads:
-        changes["attention"] = "flash"
+    if not request.attention and net.heads and not net.traced:
+        changes["attention"] = hardware(request.chip, {}).attention
     return net.with_(**changes) if changes else net
 
 

@@ -40,7 +40,7 @@ WHY = {
 
 
 def knobs(search: Search, base: Found) -> list[Knob]:
-    """Single changes to a plan: those that make it fit first, cheapest time first."""
+    """Single changes that save memory or time: those that make it fit first, cheapest time first."""
     plan, rows = base.plan, []
     wanted: list[tuple[str, Plan]] = []
     if plan.dp > 1:
@@ -60,7 +60,7 @@ def knobs(search: Search, base: Found) -> list[Knob]:
         micro = max((m for m in range(1, rows_left + 1) if rows_left % m == 0 and m <= 4 * plan.pp * 2), default=1)
         if micro >= plan.pp * 2:
             wanted.append(("pipeline", halved._replace(pp=plan.pp * 2, micro_batches=micro)))
-    if plan.pp > 1 and (search.job.global_batch // plan.dp) % (plan.micro_batches * 2) == 0:
+    if (search.job.global_batch // plan.dp) % (plan.micro_batches * 2) == 0:
         wanted.append(("micro", plan._replace(micro_batches=plan.micro_batches * 2)))
     for name, changed in wanted:
         if changed == plan:
@@ -74,7 +74,8 @@ def knobs(search: Search, base: Found) -> list[Knob]:
         )
         if other:
             rows.append(Knob("flash", plan, other.peak, other.time.total, other.fits, WHY["flash"]))
-    return sorted(rows, key=lambda row: (not row.fits, row.time if row.fits else row.peak))
+    helpful = [row for row in rows if row.peak < base.peak or (base.fits and row.fits and row.time < base.time.total)]
+    return sorted(helpful, key=lambda row: (not row.fits, row.time if row.fits else row.peak))
 
 
 def plainest(search: Search, wanted: PlanRequest, best: Found) -> Found:

@@ -63,8 +63,6 @@ def _pipeline(space: Space, net: Network, request: PlanRequest) -> Iterator[tupl
             f"{request.pp} stages need at least {request.pp} layers; `{net.name}` has {space.depth}",
             "use fewer stages",
         )
-    if request.pp == 1 and (request.micro_batches or 1) > 1:
-        yield "micro-batches need a pipeline, and `--pp 1` is none", "leave out `--micro-batches`, or raise `--pp`"
     if request.schedule == "interleaved" and request.pp and space.depth < 2 * request.pp:
         yield (
             f"the interleaved schedule needs two layers for each of {request.pp} stages; there are {space.depth}",

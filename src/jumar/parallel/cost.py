@@ -120,7 +120,7 @@ class Clock:
         m = plan.micro_batches
         bubble = totals[worst] * (plan.pp - 1) / chunks
         return (
-            Time(compute * m, comm * m, bubble, self._data(plan, at, layers, compute * m * 2 / 3),
+            Time(compute * m, comm * m, bubble, self._data(plan, at, layers, compute * 2 / 3),
                  self._sends(plan, at, chunks), self._optimizer(plan, at, layers)),
             totals,
         )  # fmt: skip

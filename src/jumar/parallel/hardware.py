@@ -12,6 +12,8 @@ from jumar.tables.load import table
 
 CUBE = 16 * 16 * 16 * 2
 """Operations of a cube core in one cycle, half precision."""
+NO_FUSED = ("910", "310P")
+"""Families that the vendor's page of FlashAttentionScore does not name for training."""
 MIB, GIGA, MICRO = 1 << 20, 1e9, 1e-6
 
 
@@ -27,6 +29,7 @@ class Hardware:
     """One chip and the machine around it."""
 
     chip: str
+    family: str
     constants: dict[str, Constant]
 
     def __getitem__(self, name: str) -> float:
@@ -34,8 +37,13 @@ class Hardware:
 
     @property
     def usable(self) -> int:
-        """Bytes that a framework can give to tensors."""
-        return int((self["memory"] - self["framework_reserve"]) * MIB)
+        """Bytes that a framework can give to tensors, without what is to be kept free."""
+        return int((self["memory"] - self["framework_reserve"] - self["keep_free"]) * MIB)
+
+    @property
+    def attention(self) -> str:
+        """What a transformer uses unless it is told: the fused operator, where the chip has it."""
+        return "plain" if self.family in NO_FUSED else "flash"
 
     def flops(self, width: int) -> float:
         """Operations in a second that products of this many bytes per element reach."""
@@ -80,4 +88,4 @@ def find(name: str, changes: dict[str, float]) -> Hardware:
         if value <= 0:
             raise UserError(f"`{key}` must be greater than 0, not {value:g}")
         constants[key] = Constant(value, constants[key].unit, "yours", "--set")
-    return Hardware(chip, constants)
+    return Hardware(chip, family, constants)

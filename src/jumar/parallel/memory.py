@@ -20,12 +20,13 @@ class Memory(NamedTuple):
 
     weights: int
     gradients: int
+    """With those that are added up over micro-batches, and the buckets of DDP."""
     optimizer: int
     activations: int
     copies: int
     """Cast or gathered copies of weights."""
     buffers: int
-    """Accumulated gradients, constants and inputs."""
+    """Constants and inputs."""
     moment: str
     """When the peak is reached."""
     in_flight: int = 1
@@ -48,7 +49,7 @@ class Model:
         self.rows = cache(self._rows)
 
     def _setting(self, plan: Plan) -> Setting:
-        net = self.net
+        net, eager = self.net, self.net.framework == "torch"
         return Setting(
             batch=max(1, self.job.global_batch // plan.dp // plan.micro_batches),
             tp=plan.tp,
@@ -58,10 +59,12 @@ class Model:
             recompute=plan.recompute,
             kept=BYTES[net.kept],
             computed=BYTES[net.computed],
-            pipeline=plan.pp > 1 or plan.micro_batches > 1,
+            pipeline=plan.pp > 1 or (plan.micro_batches > 1 and not eager),
+            adds=plan.pp == 1 and plan.micro_batches > 1 and eager,
+            staged=plan.pp > 1 and net.tied,
             ep=plan.ep,
-            level=plan.shard if net.framework == "torch" or plan.recompute == "full" else min(plan.shard, 1),
-            eager=net.framework == "torch",
+            level=plan.shard if eager or plan.recompute == "full" else min(plan.shard, 1),
+            eager=eager,
         )
 
     def _profile(self, part: int, at: Setting) -> Profile:
@@ -70,7 +73,12 @@ class Model:
         return self.shape(part, at.kind).at(at)
 
     def _shape(self, part: int, at: Setting) -> Shape:
-        return shape(self.net.parts[part].tape, at)
+        return shape((self.staged if at.staged else self.net).parts[part].tape, at)
+
+    @cached_property
+    def staged(self) -> Network:
+        """The network on stages: a head that shares its table with the embedding has a copy."""
+        return self.net.with_(tied=False)
 
     @cached_property
     def block(self) -> int:
@@ -118,19 +126,22 @@ class Model:
             weights, state, local = weights + row.weights * n, state + row.state * n, local + row.local * n
             saved, copies, gradients = saved + row.saved * n, copies + row.copies * n, gradients + row.gradients * n
             gathered += row.gathered * n
-        buffers = self._buffers(at, first, pipeline)
+        buffers, always = self._buffers(at, first, pipeline), 0
         if at.pipeline:
             # What is added up, and zeros that clear it: one set as the gradients are, one as the optimizer sees them.
-            buffers += (local + (local + state if pipeline else 0)) * at.gradient
+            always = (local + (local + state if pipeline else 0)) * at.gradient
         size, grads, held, name = self._highest(rows, gradients, int((flight - 1) * saved))
         if at.eager:
             size, grads, held, name = self._eager(at, rows, state, gradients, (size, grads, held, name))
-            buffers += local * at.gradient if at.dp > 1 and not at.shard else 0
+            always += local * at.gradient if at.dp > 1 and not at.shard else 0
+        if at.adds:
+            grads = max(grads, gradients)
         if at.pipeline and local * at.gradient > size + grads:
             size, grads, held, name = 0, local * at.gradient, 0, "optimizer"
         inside = held + (int((flight - 1) * copies) if name != "optimizer" else 0)
         return Memory(
-            weights, grads, state * self.state_bytes, size - inside, inside + gathered, buffers, name, int(flight)
+            weights, grads + always, state * self.state_bytes, size - inside, inside + gathered, buffers, name,
+            int(flight),
         )  # fmt: skip
 
     def _eager(

@@ -27,7 +27,11 @@ class Setting(NamedTuple):
     computed: int = 2
     """Bytes of a weight as the operators read it."""
     pipeline: bool = False
-    """Gradients are added up over micro-batches."""
+    """MindSpore, or stages: gradients are added up over micro-batches in tensors of their own."""
+    adds: bool = False
+    """PyTorch: the gradients of one micro-batch stay while the next one passes."""
+    staged: bool = False
+    """The embedding and the head are on different stages: a table that they share is there twice."""
     moved: bool = False
     """Each micro-batch in flight has its own copies of the weights; a stage that goes straight back has none."""
     ep: int = 1

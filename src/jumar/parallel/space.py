@@ -90,8 +90,6 @@ class Space:
 
     def _micro_batches(self, request: PlanRequest, dp: int, pp: int) -> list[int]:
         rows = self.global_batch // dp
-        if pp == 1:
-            return [1] if request.micro_batches in (None, 1) else []
         if request.micro_batches is not None:
             return [] if rows % request.micro_batches else [request.micro_batches]
         return [m for m in divisors(rows) if m >= pp]
