@@ -105,3 +105,46 @@ def test_pytorch_reduces_layer_by_layer() -> None:
             for name in ("torch", "mindspore")
         )
         assert eager[0].total < graph[0].total
+
+
+def test_experts_lie_on_the_data_parallel_cards() -> None:
+    """Each step of expert parallel divides their weights and state; the optimizer shard takes what is left over."""
+    net = models.preset("mixtral-8x7b").with_(attention="flash")
+    model = Model(net, Job(8))
+
+    def kept(**plan: Any) -> int:
+        memory = model.memory(Plan(8, 1, 1, **plan), (32,))[0]
+        return memory.weights + memory.optimizer
+
+    experts = 32 * 8 * 3 * 4096 * 14336 * 12
+    whole = kept()
+    assert whole - kept(ep=8) == experts * 7 // 8
+    assert whole - kept(ep=2) == experts // 2
+    assert kept(ep=8, shard=1) == pytest.approx(kept(ep=1, shard=1), rel=0.001)
+
+
+def test_experts_exchange_tokens_and_add_up_fewer_gradients() -> None:
+    net = models.preset("mixtral-8x7b").with_(attention="flash")
+    clock = Search(net, Job(8), hardware.find("910B3", {})).clock
+    alone, spread = (clock.volume(Plan(8, 1, 1, ep=ep), (32,), 0) for ep in (1, 8))
+    assert (alone.expert, spread.expert) == (0, 4 * 32 * 2048 * 2 * 4096 * 2)
+    assert alone.data - spread.data == 32 * 8 * 3 * 4096 * 14336 * 4
+
+
+def test_accumulation_needs_no_pipeline_and_holds_its_gradients() -> None:
+    net = models.preset("llama-7b").with_(attention="flash")
+    for framework in ("mindspore", "torch"):
+        model = Model(net.with_(framework=framework), Job(64))
+        once, often = (model.memory(Plan(8, 1, 1, micro_batches=m), (32,))[0] for m in (1, 8))
+        assert often.activations < once.activations / 4
+        assert often.gradients >= net.parameters * 4
+
+
+def test_a_shared_table_is_on_both_ends_of_a_pipeline() -> None:
+    net = models.preset("gpt3-1.3b").with_(attention="flash")
+    assert net.tied
+    table = net.vocab * net.hidden * 4
+    tied, own = (
+        Model(net.with_(tied=tied), Job(8)).memory(Plan(1, 1, 2, 8), (12, 12))[1].weights for tied in (True, False)
+    )
+    assert tied == own > table

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,13 +154,33 @@ def test_odd_configurations_are_told(tmp_path: Path, change: dict[str, object], 
         configs.read(path)
 
 
-def test_experts_of_a_configuration_are_noted(tmp_path: Path) -> None:
+QWEN_MOE = {
+    "model_type": "qwen2_moe", "hidden_size": 2048, "num_hidden_layers": 24, "num_attention_heads": 16,
+    "num_key_value_heads": 16, "num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408,
+    "shared_expert_intermediate_size": 5632, "vocab_size": 151936, "intermediate_size": 5632,
+}  # fmt: skip
+QWEN3_MOE = {
+    "model_type": "qwen3_moe", "hidden_size": 2048, "num_hidden_layers": 48, "num_attention_heads": 32,
+    "num_key_value_heads": 4, "head_dim": 128, "num_experts": 128, "num_experts_per_tok": 8,
+    "moe_intermediate_size": 768, "vocab_size": 151936, "intermediate_size": 6144,
+}  # fmt: skip
+DEEPSEEK = {
+    "model_type": "deepseek_v3", "hidden_size": 7168, "num_hidden_layers": 61, "num_attention_heads": 128,
+    "num_key_value_heads": 128, "intermediate_size": 18432, "moe_intermediate_size": 2048, "n_routed_experts": 256,
+    "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3, "q_lora_rank": 1536,
+    "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 129280,
+    "num_nextn_predict_layers": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("config", "billions"), [(QWEN_MOE, 14.3), (QWEN3_MOE, 30.5), (DEEPSEEK, 671.0)], ids=["qwen2", "qwen3", "deepseek"]
+)
+def test_mixtures_of_experts_have_the_published_size(tmp_path: Path, config: dict[str, Any], billions: float) -> None:
+    """Sizes as their authors publish them, with shared experts, dense first layers and latent attention."""
     path = tmp_path / "config.json"
-    moe = {"model_type": "qwen2_moe", "num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408}
-    path.write_text(json.dumps({**LLAMA2, **moe, "shared_expert_intermediate_size": 5632}))
-    net = configs.read(path)
-    assert (net.experts, net.active_experts, net.inner) == (60, 4, 1408)
-    assert "shared experts are not counted" in net.notes
+    path.write_text(json.dumps(config))
+    assert configs.read(path).parameters / 1e9 == pytest.approx(billions, rel=0.005)
 
 
 def test_graph_of_mindspore_is_read() -> None:

@@ -79,7 +79,6 @@ def test_stages_of_equal_time_are_a_hard_wish() -> None:
         (PlanRequest(8, dp=1, shard=1), "an optimizer shard needs data-parallel cards"),
         (PlanRequest(8, tp=1, sequence=True), "`--tp 1` has none"),
         (PlanRequest(8, ep=2), "`gpt3-350m` has no experts to divide"),
-        (PlanRequest(8, pp=1, micro_batches=4), "micro-batches need a pipeline"),
         (PlanRequest(8, pp=4, schedule="interleaved"), "two layers for each of 4 stages; there are 6"),
         (PlanRequest(8, pp=2, schedule="gpipe"), "MindSpore has no `gpipe` of its own"),
     ],

@@ -27,8 +27,8 @@ def words(net: Network, job: Job, found: Found) -> dict[str, Any]:
     return {
         **{name: getattr(net, name) for name in (
             "family", "layers", "hidden", "inner", "heads", "kv_heads", "head_dim", "vocab", "seq", "norm", "position",
-            "activation", "bias", "tied", "attention", "computed", "kept")},
-        "dp": plan.dp, "tp": plan.tp, "pp": plan.pp, "micro_batches": plan.micro_batches,
+            "activation", "bias", "tied", "attention", "computed", "kept", "experts", "active_experts")},
+        "dp": plan.dp, "tp": plan.tp, "pp": plan.pp, "ep": plan.ep, "micro_batches": plan.micro_batches,
         "schedule": plan.schedule, "optimizer_shard": plan.shard, "optimizer": job.optimizer,
         "global_batch": job.global_batch, "stage_of": [stage for stage, _ in found.placed],
         "segment_of": [segment for _, segment in found.placed],
@@ -43,10 +43,8 @@ def can_generate(net: Network, found: Found) -> str:
         return "" if found.plan.pp == 1 else "your own cell is compiled with data parallel, shard and recompute only"
     if net.family in ("conv", "traced"):
         return f"Jumar writes a whole MindSpore network for transformers and plain stacks, not for `{net.name}`"
-    if net.experts:
-        return "experts are modelled, but the generated network has none"
-    if net.tied and found.plan.pp > 1:
-        return "a table shared by embedding and head cannot be on two stages"
+    if net.latent or net.shared_inner or net.dense_layers:
+        return "latent attention and shared experts are modelled, but the generated network has none"
     return ""
 
 

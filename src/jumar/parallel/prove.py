@@ -61,11 +61,8 @@ class Proven(NamedTuple):
 
 
 def shrink(search: Search, found: Found, depth: int | None) -> tuple[Search, Found, bool]:
-    """The same plan with fewer layers where the whole would be too much; on stages the head has its own weight."""
+    """The same plan with fewer layers where the whole would be too much."""
     plan, limit = found.plan, search.hardware.usable
-    if search.net.tied and plan.pp > 1:
-        search = Search(search.net.with_(tied=False), search.job, search.hardware)
-        found = search.evaluate(plan, limit, found.layers) or found
     if search.net.family == "traced":
         return search, found, False
     wanted = depth or (SHRUNK * plan.pp if plan.pp > 1 and search.net.layers > SHRUNK * plan.pp else search.net.layers)

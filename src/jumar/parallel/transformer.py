@@ -194,14 +194,21 @@ def _feed_forward(tape: Tape, net: Architecture, x: int, prefix: str = "") -> in
 
 
 def _experts(tape: Tape, net: Architecture, x: int) -> int:
-    """Each token goes to some experts: their tokens are gathered, computed and scattered; all experts hold weights."""
-    c, active = BYTES[net.computed], net.active_experts
+    """Each token goes to some experts: their tokens are gathered, computed and put back; all experts hold weights."""
+    c, active, graph = BYTES[net.computed], net.active_experts, net.framework == "mindspore"
     size = net.seq * net.hidden * c
-    router = tape.weight("router", net.hidden * net.experts)
-    tape.op("route", (x,), net.seq * net.experts * FLOAT, own=True, keeps=(x,), weights=(router,),
-            flops=2 * net.seq * net.hidden * net.experts)  # fmt: skip
-    sent = tape.op("dispatch", (x,), size * active)
-    tape.exchanged += size * active
+    sent_size = size * active
+    router = tape.weight("router", net.hidden * net.experts, cast=False)
+    exact = tape.op("cast", (x,), net.seq * net.hidden * FLOAT) if c != FLOAT else x
+    shares = net.seq * net.experts * FLOAT
+    scores = tape.op("route", (exact,), shares, keeps=(exact,), weights=(router,),
+                     flops=2 * net.seq * net.hidden * net.experts)  # fmt: skip
+    tape.op("softmax", (scores,), shares, own=True)
+    rows = tape.op("concat", (x,), size) if graph else x
+    sent = tape.op("dispatch", (rows,), sent_size)
+    if graph:
+        sent = tape.op("transpose", (sent,), sent_size)
+    tape.exchanged += sent_size
     wide = net.seq * active * net.inner * c
     names = ("gate", "up") if net.activation == "swiglu" else ("up",)
     flops = 2 * net.seq * active * net.hidden * net.inner
@@ -213,9 +220,12 @@ def _experts(tape: Tape, net: Architecture, x: int) -> int:
     if len(made) == 2:
         act = tape.op("mul", (act, made[1]), wide, TENSOR, keeps=(act, made[1]))
     weight = _expert_weight(tape, "down", net)
-    y = tape.op("matmul", (act,), size * active, keeps=(act,), weights=(weight,), flops=flops)
+    y = tape.op("matmul", (act,), sent_size, keeps=(act,), weights=(weight,), flops=flops)
     tape.reduced.append(y)
-    return tape.op("combine", (y,), size, SEQUENCE, keeps=(y,))
+    for kind in ("transpose", "concat", "gather") if graph else ():
+        y = tape.op(kind, (y,), sent_size)
+    y = tape.op("mul", (y,), sent_size, keeps=(y,))
+    return tape.op("sum", (y,), size, SEQUENCE)
 
 
 def _expert_weight(tape: Tape, name: str, net: Architecture) -> int:

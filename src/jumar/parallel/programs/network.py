@@ -14,8 +14,9 @@ from mindspore.common.initializer import initializer
 from mindspore.communication import init
 from mindspore.nn.utils import no_init_parameters
 from mindspore.nn.wrap.cell_wrapper import _TrainGradAccuStepCell
-from mindspore.ops.auto_generate import RmsNorm, SiLU
+from mindspore.ops.auto_generate import RmsNorm, SiLU, TopKRouter
 from mindspore.parallel.auto_parallel import AutoParallel
+from mindspore.parallel.nn import GradAccumulation
 
 GIVEN = {}
 KINDS = {"float32": ms.float32, "bfloat16": ms.bfloat16, "float16": ms.float16}
@@ -181,6 +182,87 @@ class FeedForward(nn.Cell):
         return self.down(self.act(self.up(x)))
 
 
+class Experts(nn.Cell):
+    """Each token goes to its best experts; those of a data-parallel card that get too many tokens drop the last ones.
+
+    Tokens are exchanged where the strategy changes from "groups of tokens on the cards" to "experts on the cards": the
+    compiler puts an AllToAll over the expert-parallel cards there.
+    """
+
+    def __init__(self, given):
+        super().__init__()
+        dp, tp, ep, kept = given["dp"], given["tp"], given["ep"], KINDS[given["kept"]]
+        self.groups, self.experts, self.active, self.width = (
+            dp,
+            given["experts"],
+            given["active_experts"],
+            given["hidden"],
+        )
+        tokens = given["global_batch"] // given["micro_batches"] // dp * given["seq"]
+        self.tokens, self.room = tokens, -(-tokens * self.active // self.experts)
+        self.kind = KINDS[given["computed"]]
+        whole, turned = (dp, 1, 1), (dp // ep, ep, 1, 1)
+        self.to_float = ops.Cast().shard((whole,))
+        self.router = Parameter(initializer("normal", (self.width, self.experts), ms.float32), name="router")
+        self.score = ops.MatMul().shard(((dp, 1), (1, 1)))
+        self.softmax = ops.Softmax(-1).shard((whole,))
+        self.best = ops.TopK(sorted=True).shard((whole,))
+        self.route = TopKRouter().shard((whole,))
+        self.first = Tensor(np.zeros((dp, 1, self.width)), self.kind)
+        self.pad = ops.Concat(1).shard((whole, whole))
+        self.dispatch = ops.Gather(batch_dims=1).shard((whole, whole))
+        self.send = ops.Transpose().shard((turned,))
+        self.receive = ops.Transpose().shard(((ep, dp // ep, 1, 1),))
+        self.up, self.down = (
+            Parameter(initializer("normal", shape, kept), name=name)
+            for name, shape in (
+                ("up", (self.experts, self.width, given["inner"])),
+                ("down", (self.experts, given["inner"], self.width)),
+            )
+        )
+        rows, columns = (ep, dp // ep, 1), (ep, dp // ep, tp)
+        self.cast_up, self.cast_down = ops.Cast().shard(((ep, 1, tp),)), ops.Cast().shard(((ep, tp, 1),))
+        self.widen = ops.BatchMatMul().shard((rows, (ep, 1, tp)))
+        self.narrow = ops.BatchMatMul().shard((columns, (ep, tp, 1)))
+        self.gated = given["activation"] == "swiglu"
+        if self.gated:
+            self.gate = Parameter(initializer("normal", (self.experts, self.width, given["inner"]), kept), name="gate")
+            self.cast_gate = ops.Cast().shard(((ep, 1, tp),))
+            self.open = ops.BatchMatMul().shard((rows, (ep, 1, tp)))
+            self.act, self.mul = SiLU().shard((columns,)), ops.Mul().shard((columns, columns))
+        else:
+            self.act = (ops.GeLU() if given["activation"] == "gelu" else ops.ReLU()).shard((columns,))
+        self.lead = Tensor(np.zeros((dp, self.experts, 1, self.width)), self.kind)
+        self.pad_back = ops.Concat(2).shard(((dp, 1, 1, 1), (dp, 1, 1, 1)))
+        self.combine = ops.Gather(batch_dims=1).shard((whole, whole))
+        self.shares, self.share = ops.Cast().shard((whole,)), ops.Mul().shard(((dp, 1, 1, 1), (dp, 1, 1, 1)))
+        self.total = ops.ReduceSum().shard(((dp, 1, 1, 1),))
+
+    def computed(self, x):
+        """All experts on their tokens: (experts, tokens, width)."""
+        wide = self.widen(x, self.cast_up(self.up, self.kind))
+        if self.gated:
+            wide = self.mul(self.act(self.open(x, self.cast_gate(self.gate, self.kind))), wide)
+        else:
+            wide = self.act(wide)
+        return self.narrow(wide, self.cast_down(self.down, self.kind))
+
+    def construct(self, x):
+        groups, experts, width = self.groups, self.experts, self.width
+        rows = ops.reshape(x, (groups, self.tokens, width))
+        exact = ops.reshape(self.to_float(rows, ms.float32), (-1, width))
+        scores = ops.reshape(self.score(exact, self.router), (groups, self.tokens, experts))
+        shares, chosen = self.best(self.softmax(scores), self.active)
+        there, back = self.route(chosen, self.room, experts, 0)
+        sent = self.dispatch(self.pad((self.first, rows)), ops.stop_gradient(there), 1)
+        held = ops.reshape(self.send(sent, (1, 0, 2, 3)), (experts, -1, width))
+        made = ops.reshape(self.computed(held), (experts, groups, self.room, width))
+        made = self.pad_back((self.lead, self.receive(made, (1, 0, 2, 3))))
+        made = self.combine(ops.reshape(made, (groups, -1, width)), ops.stop_gradient(back), 1)
+        shares = ops.reshape(self.shares(shares, self.kind), (groups, self.tokens, self.active, 1))
+        return ops.reshape(self.total(self.share(made, shares), 2), (-1, width))
+
+
 class Block(nn.Cell):
     """One layer of the stack."""
 
@@ -194,7 +276,7 @@ class Block(nn.Cell):
             self.add1 = ops.Add().shard(((rows, 1), (rows, 1)))
             self.norm2 = Norm(given, given["hidden"], rows)
             self.add2 = ops.Add().shard(((rows, 1), (rows, 1)))
-        self.forward = FeedForward(given)
+        self.forward = Experts(given) if given["experts"] else FeedForward(given)
 
     def construct(self, x):
         if self.plain:
@@ -292,6 +374,9 @@ class Network(nn.Cell):
             self.blocks.append(block)
         self.end = PlainEnd(given) if self.plain else End(given)
         self.end.pipeline_stage = given["pp"] - 1
+        if given["tied"] and given["pp"] > 1:
+            self.start.table.add_pipeline_stage(0)
+            self.start.table.add_pipeline_stage(given["pp"] - 1)
 
     def construct(self, x, labels):
         table = x
@@ -329,7 +414,12 @@ def build(given):
             pipeline_config={"pipeline_interleave": given["schedule"] == "interleaved", "pipeline_scheduler": "1f1b"},
         )
     with no_init_parameters():
-        net = nn.PipelineCell(StagedNetwork(given), given["micro_batches"]) if given["pp"] > 1 else Network(given)
+        if given["pp"] > 1:
+            net = nn.PipelineCell(StagedNetwork(given), given["micro_batches"])
+        elif given["micro_batches"] > 1:
+            net = GradAccumulation(StagedNetwork(given), given["micro_batches"])
+        else:
+            net = Network(given)
         kinds = {
             "adam": nn.Adam,
             "adamw": nn.AdamWeightDecay,
@@ -337,7 +427,7 @@ def build(given):
             "sgd": lambda p: nn.SGD(p, 0.1),
         }
         optimizer = kinds[given["optimizer"]](net.trainable_params())
-        one_step = _TrainGradAccuStepCell if given["pp"] > 1 else nn.TrainOneStepCell
+        one_step = _TrainGradAccuStepCell if given["micro_batches"] > 1 else nn.TrainOneStepCell
         step = one_step(net, optimizer)
     if given["pp"] > 1:
         parallel = step
