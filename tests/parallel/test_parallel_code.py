@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from jumar.core.errors import UserError
-from jumar.parallel import code, code_mindspore, code_torch, hardware, models, programs, prove, prove_torch
+from jumar.parallel import code, code_mindspore, code_torch, hardware, models, programs, provable, prove, prove_torch
 from jumar.parallel.plan import Job, Plan
 from jumar.parallel.search import Found, Search
+from jumar.parallel.space import PlanRequest
 
 TINY = models.preset("llama-7b").with_(
     layers=4, hidden=256, inner=512, heads=8, kv_heads=8, head_dim=32, vocab=1024, seq=64, input_bytes=512
@@ -55,7 +56,7 @@ def test_settings_are_those_of_the_plan(plan: Plan, spelling: str) -> None:
 def test_printed_program_compiles(mindspore: str, tmp_path: Path, plan: Plan, spelling: str) -> None:
     search, found = _found(plan)
     given = {**code.words(search.net, search.job, found), "recomputed": [], "stage_of": [0] * 4, "segment_of": [0] * 4}
-    cells = programs.source("network").partition("def build(")[0]
+    cells = programs.network().partition("def build(")[0]
     kind = "StagedNetwork" if plan.pp > 1 else "Network"
     made = f"GIVEN = json.loads({json.dumps(given)!r})\n\n\ndef make_net(ways):\n    return {kind}(GIVEN)\n"
     (tmp_path / "network.py").write_text(cells + made)
@@ -83,9 +84,15 @@ def test_program_for_pytorch_is_that_of_the_plan(plan: Plan, words: tuple[str, .
     assert all(word in printed for word in words)
 
 
-def test_pipelines_of_pytorch_are_refused(tmp_path: Path) -> None:
+def test_only_plans_that_can_be_proved_are_recommended() -> None:
     search, found = _found(Plan(2, 1, 2, 2), framework="torch")
-    assert prove_torch.refuse(search.net, found) == "pipelines of PyTorch are modelled, but not run"
+    assert provable.reason(search.net, found.plan) == "pipelines of PyTorch are modelled, but not run"
+    answer = search.run(PlanRequest(4))
+    assert {row.plan.pp for row in answer.fitting} == {1}
+    assert answer.left_out["pipelines of PyTorch are modelled, but not run"] > 0
+    every = search.run(PlanRequest(4, unproved=True))
+    assert every.looked > answer.looked
+    assert not every.left_out
 
 
 def test_proof_of_pytorch_extends_two_depths(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ SPELLINGS = ("mindspore", "mindspore-old", "torch", "network")
 MODEL = ("name", "family", "source", "layers", "hidden", "inner", "heads", "kv_heads", "vocab", "seq", "computed",
          "kept", "attention")  # fmt: skip
 _FIXED = ("cards", "dp", "tp", "pp", "micro_batches", "shard", "recompute", "schedule", "sequence", "ep", "layers",
-          "equal_stages")  # fmt: skip
+          "equal_stages", "unproved")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +56,8 @@ class ParallelRequest:
     """Layers of each stage."""
     equal_stages: float | None = None
     """Share by which a stage may be faster than the slowest."""
+    unproved: bool = False
+    """Also plans that no command can prove."""
     memory: str | None = None
     """Memory of a card, such as `32G`."""
     constants: Mapping[str, float] = field(default_factory=dict)
@@ -242,15 +244,15 @@ def _code(kind: str, search: Search, best: Found) -> str:
 
 def _prove(search: Search, answer: Answer, best: Found, result: Result, request: ParallelRequest, tell: Tell) -> None:
     """Compile or run the best plans; each starts in an interpreter of its own, which may be another Python."""
-    from jumar.parallel import code as codes
-    from jumar.parallel import prove, prove_torch
+    from jumar.parallel import provable, prove, prove_torch
 
     torch = search.net.framework == "torch"
-    way, refuse = (prove_torch.prove, prove_torch.refuse) if torch else (prove.prove, codes.can_generate)
+    way = prove_torch.prove if torch else prove.prove
     starter = [sys.executable, "-m", "jumar", *(["launch"] if torch else ["run", "--python", _interpreter(request)])]
-    chosen = [found for found in answer.fitting or [best] if not refuse(search.net, found)][: request.prove]
+    net = search.net
+    chosen = [found for found in answer.fitting or [best] if not provable.reason(net, found.plan)][: request.prove]
     if not chosen:
-        raise UserError(f"cannot prove `{best.plan.name}`: {refuse(search.net, best)}", "fix another plan")
+        raise UserError(f"cannot prove `{best.plan.name}`: {answer.unproved}", "fix another plan")
     for found in chosen:
         tell(f"{'running' if torch else 'compiling'} `{found.plan.name}`")
         proof = way(search, found, starter, depth=request.prove_layers, limit=request.prove_limit)

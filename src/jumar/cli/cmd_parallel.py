@@ -50,6 +50,7 @@ COUNT = click.IntRange(min=1)
 @click.option("--layers", metavar="N,N…", help="Fix the layers of each stage.")
 @click.option("--equal-stages", type=Number(0, 100), metavar="PERCENT",
               help="Only plans whose stage times differ by at most this much.")  # fmt: skip
+@click.option("--unproved", is_flag=True, help="Also show plans that no command can prove.")
 @click.option("--memory", metavar="SIZE", help="Memory of a card, such as 32G.")
 @click.option(
     "--set", "settings", metavar="NAME=VALUE", multiple=True, help="Replace a constant of the hardware; see --list."

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from jumar.core.errors import UserError
-from jumar.parallel import programs
+from jumar.parallel import programs, provable
 from jumar.parallel.network import Network
 from jumar.parallel.plan import Job
 from jumar.parallel.search import Found
@@ -27,36 +27,27 @@ def words(net: Network, job: Job, found: Found) -> dict[str, Any]:
     return {
         **{name: getattr(net, name) for name in (
             "family", "layers", "hidden", "inner", "heads", "kv_heads", "head_dim", "vocab", "seq", "norm", "position",
-            "activation", "bias", "tied", "attention", "computed", "kept", "experts", "active_experts")},
+            "activation", "bias", "tied", "attention", "computed", "kept", "experts", "active_experts",
+            "shared_inner", "dense_layers", "dense_inner")},
+        "latent": net.latent._asdict() if net.latent else None,
         "dp": plan.dp, "tp": plan.tp, "pp": plan.pp, "ep": plan.ep, "micro_batches": plan.micro_batches,
         "schedule": plan.schedule, "optimizer_shard": plan.shard, "optimizer": job.optimizer,
-        "global_batch": job.global_batch, "stage_of": [stage for stage, _ in found.placed],
-        "segment_of": [segment for _, segment in found.placed],
+        "global_batch": job.global_batch, "stage_of": [0] * net.dense_layers + [stage for stage, _ in found.placed],
+        "segment_of": [0] * net.dense_layers + [segment for _, segment in found.placed],
         "sequence": plan.sequence, "selective": plan.recompute == "selective",
-        "recomputed": list(range(net.layers)) if plan.recompute == "full" else [],
+        "recomputed": list(range(net.dense_layers, net.layers)) if plan.recompute == "full" else [],
     }  # fmt: skip
-
-
-def can_generate(net: Network, found: Found) -> str:
-    """Why there is no whole generated MindSpore network for this plan; empty if there is one."""
-    if net.family == "traced" and net.framework == "mindspore":
-        return "" if found.plan.pp == 1 else "your own cell is compiled with data parallel, shard and recompute only"
-    if net.family in ("conv", "traced"):
-        return f"Jumar writes a whole MindSpore network for transformers and plain stacks, not for `{net.name}`"
-    if net.latent or net.shared_inner or net.dense_layers:
-        return "latent attention and shared experts are modelled, but the generated network has none"
-    return ""
 
 
 def network(net: Network, job: Job, found: Found) -> str:
     """A whole program that trains with this plan on zeros: put your data in."""
-    reason = can_generate(net, found)
+    reason = provable.reason(net.with_(framework="mindspore"), found.plan)
     if reason:
         raise UserError(reason, "`--code` still prints the settings for your own network")
     if net.family == "traced":
         return programs.source("own_cell")
     given = "".join(f"    {json.dumps(key)}: {value!r},\n" for key, value in words(net, job, found).items())
-    return programs.source("network").replace("GIVEN = {}\n", f"GIVEN = {{\n{given}}}\n")
+    return programs.network().replace("GIVEN = {}\n", f"GIVEN = {{\n{given}}}\n")
 
 
 def launch(net: Network, found: Found, per_node: int) -> str:

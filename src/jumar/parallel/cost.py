@@ -174,7 +174,8 @@ class Clock:
                 redone = _again(tape, at.recompute) if block else []
                 tensor += n * sum(_added(tape.values[v], at) for v in (*tape.reduced, *redone, *tape.returned))
                 tensor += n * (tape.late if at.sequence else tape.late - tape.late * at.computed // at.gradient)
-            expert += n * tape.exchanged * 4 if plan.ep > 1 else 0
+            ways = 6 if block and at.recompute == "full" else 4
+            expert += n * tape.exchanged * ways if plan.ep > 1 else 0
             data += count * self._gradients(tape, at, block) if plan.dp > 1 else 0
         tape = self.model.net.parts[self.model.block].tape
         pieces = range(stage, plan.pp * plan.chunks, plan.pp)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jumar.core.errors import UserError
-from jumar.parallel import code
+from jumar.parallel import code, provable
 from jumar.parallel.search import Found, Search
 from jumar.runtime import process as processes
 
@@ -81,7 +81,7 @@ def prove(
     search: Search, found: Found, starter: Sequence[str], *, depth: int | None = None, limit: float = 600
 ) -> Proven:
     """Compile the plan for the first rank of each stage and compare."""
-    reason = code.can_generate(search.net, found)
+    reason = provable.reason(search.net, found.plan)
     if reason:
         raise UserError(f"cannot prove `{found.plan.name}`: {reason}", "choose another plan, or leave out `--prove`")
     search, found, shrunk = shrink(search, found, depth)

@@ -11,14 +11,12 @@ from math import gcd
 from pathlib import Path
 
 from jumar.core.errors import UserError
-from jumar.parallel import code, code_torch, programs
+from jumar.parallel import code, code_torch, programs, provable
 from jumar.parallel.network import Network
 from jumar.parallel.plan import Job
 from jumar.parallel.prove import GIB, SPARE, Proof, Proven, available, reason_in, watched
 from jumar.parallel.search import Found, Search
 
-MOST = 8
-"""Processes on this machine: one for each card."""
 EACH = 600 << 20
 """Memory of a process before it has a tensor: torch, torch_npu and the emulator."""
 WORK = 2e10
@@ -30,24 +28,11 @@ SAMPLES = 2
 """Samples of a data-parallel rank at most."""
 
 
-def refuse(net: Network, found: Found) -> str:
-    """Why there is no proof of this plan; empty if there is one."""
-    if found.plan.pp > 1:
-        return "pipelines of PyTorch are modelled, but not run"
-    if net.experts:
-        return "experts are modelled, but the small network has none"
-    if net.family == "conv":
-        return f"`{net.name}` is not written as a PyTorch module; give your own as `file.py:make_model`"
-    if found.plan.tp > MOST:
-        return f"tensor parallel {found.plan.tp} needs as many processes, and at most {MOST} are started here"
-    return ""
-
-
 def prove(
     search: Search, found: Found, starter: Sequence[str], *, depth: int | None = None, limit: float = 600
 ) -> Proven:
     """Train a few steps at two depths, compare each rank's peak, and go on to the whole depth along a line."""
-    reason = refuse(search.net, found)
+    reason = provable.reason(search.net, found.plan)
     if reason:
         raise UserError(f"cannot prove `{found.plan.name}`: {reason}", "choose another plan, or leave out `--prove`")
     fixed = search.net.family == "traced"
@@ -66,7 +51,7 @@ def prove(
 def _small(search: Search, found: Found, layers: int) -> tuple[Search, Found]:
     """The same kind of plan for a network that this machine can train."""
     plan, net = found.plan, search.net
-    while plan.cards > MOST:
+    while plan.cards > provable.PROCESSES:
         plan = plan._replace(dp=plan.dp // 2, ep=gcd(plan.ep, plan.dp // 2))
     each = search.job.global_batch // found.plan.dp
     each = each if net.family == "traced" else min(each, SAMPLES if net.heads else 256)

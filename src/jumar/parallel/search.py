@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from jumar.core.errors import UserError
-from jumar.parallel import balance, conflicts
+from jumar.parallel import balance, conflicts, provable
 from jumar.parallel.cost import Clock, Time
 from jumar.parallel.hardware import Hardware
 from jumar.parallel.memory import Memory, Model
@@ -52,6 +53,10 @@ class Answer:
     """The fastest that fit, best first."""
     looked: int = 0
     pruned: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Plans that no command can prove, by reason."""
+    unproved: str = ""
+    """Why no command can prove the best plan."""
 
     def add(self, found: Found, keep: int) -> None:
         if self.leanest is None or found.peak < self.leanest.peak:
@@ -128,9 +133,8 @@ class Search:
         conflicts.check(self.space, self.net, request)
         answer = Answer(None, None, [])
         closest = 1.0
-        ordered = sorted(
-            ((self.quickest(group), group) for group in self.space.groups(request)), key=lambda row: row[0]
-        )
+        groups, answer.left_out = provable.choose(self.net, self.space.groups(request), request)
+        ordered = sorted(((self.quickest(group), group) for group in groups), key=lambda row: row[0])
         for time, group in ordered:
             answer.looked += group.size
             for plan in self._hopeful(group, time, answer, keep, request):
@@ -150,12 +154,14 @@ class Search:
                 f"{100 * closest:.1f} %",
                 "embedding and head take time too: allow more, or use another number of stages",
             )
+        shown = answer.best or answer.leanest
+        answer.unproved = provable.reason(self.net, shown.plan) if shown else ""
         return answer
 
     def any_that_fits(self, request: PlanRequest) -> Found | None:
         """Some plan that fits; those of groups with the lowest bounds are tried first."""
         limit, rows = self.hardware.usable, []
-        for group in self.space.groups(request):
+        for group in provable.choose(self.net, self.space.groups(request), request)[0]:
             for shard in group.shards:
                 least = self.model.least(group.plan._replace(shard=shard), self.depth)
                 if least <= limit:

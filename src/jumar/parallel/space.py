@@ -30,6 +30,8 @@ class PlanRequest:
     equal_stages: float | None = None
     """No stage may be faster than the slowest by more than this share."""
     layers: tuple[int, ...] | None = None
+    unproved: bool = False
+    """Also plans that no command can prove."""
 
 
 class Group(NamedTuple):

@@ -27,6 +27,11 @@ def head(search: Search, answer: Answer) -> list[str]:
         f"{search.job.optimizer}; "
         f"{machine.chip}, {machine.usable / GIB:.1f} GiB usable; {answer.looked} plans examined",
     ]
+    for reason, count in answer.left_out.most_common():
+        lines.append(f"{count} plans are left out, `--unproved` includes them: {reason}")
+    shown = answer.best or answer.leanest
+    if shown and answer.unproved:
+        lines.append(f"`{shown.plan.name}` cannot be proved: {answer.unproved}")
     return [*lines, *net.notes]
 
 
