@@ -18,7 +18,7 @@ from jumar.parallel.architecture import BYTES
 from jumar.parallel.network import Network
 from jumar.parallel.plan import Job, Plan
 from jumar.parallel.search import Search
-from jumar.parallel.space import Wish
+from jumar.parallel.space import PlanRequest
 
 ROWS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "tests" / "parallel" / "compiled.json").read_text()
@@ -66,7 +66,7 @@ def main() -> None:
     name, batch, cards = LARGE
     search = Search(models.preset(name), Job(batch), machine)
     began = time.process_time()
-    answer = search.run(Wish(cards))
+    answer = search.run(PlanRequest(cards))
     spent = time.process_time() - began
     print(f"search: {answer.looked} plans in {spent:.1f} s CPU, {answer.pruned} ruled out by bounds")
 

@@ -35,7 +35,7 @@ def words(net: Network, job: Job, found: Found) -> dict[str, Any]:
         "global_batch": job.global_batch, "stage_of": [0] * net.dense_layers + [stage for stage, _ in found.placed],
         "segment_of": [0] * net.dense_layers + [segment for _, segment in found.placed],
         "sequence": plan.sequence, "selective": plan.recompute == "selective",
-        "recomputed": list(range(net.dense_layers, net.layers)) if plan.recompute == "full" else [],
+        "recomputed": list(range(net.layers)) if plan.recompute == "full" else [],
     }  # fmt: skip
 
 

@@ -60,7 +60,7 @@ class Clock:
 
     def layer(self, part: int, at: Setting) -> tuple[float, float, float, float]:
         """Forward and backward seconds of one layer for one micro-batch, and those of its collectives."""
-        recompute = at.recompute if part == self.model.block else "none"
+        recompute = at.recompute if self.model.recomputes(part) else "none"
         return self.layers(
             part, Setting(at.batch, at.tp, 1, at.sequence, False, recompute, at.kept, at.computed, ep=at.ep)
         )
@@ -168,15 +168,15 @@ class Clock:
                 (number < self.model.block and stage == 0) or (number > self.model.block and stage == plan.pp - 1)
             ):
                 continue
-            count, tape = layers[stage] if block else part.count, part.tape
+            count, tape, again = layers[stage] if block else part.count, part.tape, self.model.recomputes(number)
             n = count * plan.micro_batches * at.batch
             if plan.tp > 1:
-                redone = _again(tape, at.recompute) if block else []
+                redone = _again(tape, at.recompute) if again else []
                 tensor += n * sum(_added(tape.values[v], at) for v in (*tape.reduced, *redone, *tape.returned))
                 tensor += n * (tape.late if at.sequence else tape.late - tape.late * at.computed // at.gradient)
-            ways = 6 if block and at.recompute == "full" else 4
+            ways = 6 if again and at.recompute == "full" else 4
             expert += n * tape.exchanged * ways if plan.ep > 1 else 0
-            data += count * self._gradients(tape, at, block) if plan.dp > 1 else 0
+            data += count * self._gradients(tape, at, again) if plan.dp > 1 else 0
         tape = self.model.net.parts[self.model.block].tape
         pieces = range(stage, plan.pp * plan.chunks, plan.pp)
         ends = sum((piece > 0) + (piece < plan.pp * plan.chunks - 1) for piece in pieces)

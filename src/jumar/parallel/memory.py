@@ -10,6 +10,7 @@ from jumar.parallel.network import Network
 from jumar.parallel.plan import Job, Plan
 from jumar.parallel.profile import shape
 from jumar.parallel.setting import Profile, Setting, Shape
+from jumar.parallel.tape import DENSE
 
 ADAM = 8
 """Bytes of state that Adam has for each weight."""
@@ -68,7 +69,7 @@ class Model:
         )
 
     def _profile(self, part: int, at: Setting) -> Profile:
-        if part != self.block:
+        if not self.recomputes(part):
             at = at._replace(recompute="none", root=at.eager and at.shard)
         return self.shape(part, at.kind).at(at)
 
@@ -82,9 +83,13 @@ class Model:
 
     @cached_property
     def block(self) -> int:
-        """The part that there are most of; only its layers are recomputed, and stages divide them."""
+        """The part that there are most of; stages divide its layers."""
         parts = self.net.parts
         return max(range(len(parts)), key=lambda number: parts[number].count)
+
+    def recomputes(self, part: int) -> bool:
+        """Is a part recomputed, and gathered by itself? Embedding and head are not."""
+        return part == self.block or self.net.parts[part].name == DENSE
 
     def memory(self, plan: Plan, layers: tuple[int, ...]) -> list[Memory]:
         """The peak of each stage when stage `s` has `layers[s]` of the repeated layers."""

@@ -9,6 +9,10 @@ WHOLE, TENSOR, SEQUENCE = "", "t", "s"
 """A tensor is whole on every card, divided by tensor parallel, or divided when sequence parallel is on."""
 
 
+DENSE = "dense"
+"""The name of layers without experts before those with them."""
+
+
 class Value(NamedTuple):
     size: int
     """Bytes for one sample."""

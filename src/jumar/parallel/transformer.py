@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jumar.parallel.architecture import BYTES, Architecture, Latent
-from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Layer, Tape
+from jumar.parallel.tape import DENSE, SEQUENCE, TENSOR, WHOLE, Layer, Tape
 
 FLOAT = 4
 FLASH_STATISTICS = 8
@@ -15,7 +15,7 @@ FLASH_STATISTICS = 8
 def parts(net: Architecture) -> tuple[Layer, ...]:
     """Embedding, blocks, and norm with head and loss; blocks without experts come before those with them."""
     dense = replace(net, experts=0, inner=net.dense_inner or net.inner)
-    before = (Layer("dense", _block(dense), net.dense_layers),) if net.dense_layers else ()
+    before = (Layer(DENSE, _block(dense), net.dense_layers),) if net.dense_layers else ()
     blocks = Layer("block", _block(net), net.layers - net.dense_layers)
     return (Layer("start", _start(net)), *before, blocks, Layer("end", _end(net)))
 
