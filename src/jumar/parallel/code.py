@@ -23,6 +23,7 @@ def words(net: Network, job: Job, found: Found) -> dict[str, Any]:
         return {
             "file": os.path.abspath(name), "function": function, "optimizer": job.optimizer, "seq": net.fed_seq,
             "global_batch": job.global_batch, "optimizer_shard": plan.shard, "recompute": plan.recompute == "full",
+            "micro_batches": plan.micro_batches,
         }  # fmt: skip
     return {
         **{name: getattr(net, name) for name in (

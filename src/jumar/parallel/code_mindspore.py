@@ -19,11 +19,12 @@ YOURS = "from network import make_net  # yours: returns the loss; its layers are
 def new(net: Network, job: Job, found: Found) -> str:
     """Everything up to the model; `model.train(epochs, dataset)` follows."""
     plan = found.plan
-    wrapped = f"Pipeline(net, {plan.micro_batches})" if plan.pp > 1 else "net"
+    wrapper = "Pipeline" if plan.pp > 1 else "GradAccumulation" if plan.micro_batches > 1 else ""
+    wrapped = f"{wrapper}(net, {plan.micro_batches})" if wrapper else "net"
     lines = ["import mindspore as ms", "from mindspore import nn", "from mindspore.communication import init",
              "from mindspore.nn.utils import no_init_parameters",
              "from mindspore.parallel.auto_parallel import AutoParallel",
-             *(["from mindspore.parallel.nn import Pipeline"] if plan.pp > 1 else []), "", YOURS, "",
+             *([f"from mindspore.parallel.nn import {wrapper}"] if wrapper else []), "", YOURS, "",
              *_start(), "", *_network(net, job, found), "",
              f'parallel = AutoParallel({wrapped}, parallel_mode="semi_auto")',
              'parallel.dataset_strategy("full_batch")', "parallel.enable_gradients_mean()"]  # fmt: skip
@@ -38,7 +39,8 @@ def new(net: Network, job: Job, found: Found) -> str:
 
 def old(net: Network, job: Job, found: Found) -> str:
     plan = found.plan
-    wrapped = f"nn.PipelineCell(net, {plan.micro_batches})" if plan.pp > 1 else "net"
+    wrapper = "nn.PipelineCell" if plan.pp > 1 else "nn.GradAccumulationCell" if plan.micro_batches > 1 else ""
+    wrapped = f"{wrapper}(net, {plan.micro_batches})" if wrapper else "net"
     settings = ['parallel_mode="semi_auto_parallel"', f"device_num={plan.cards}", "full_batch=True",
                 "gradients_mean=True"]  # fmt: skip
     if plan.pp > 1:

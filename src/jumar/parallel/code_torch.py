@@ -112,6 +112,10 @@ def _data(net: Network, found: Found) -> list[str]:
 def _optimizer(net: Network, job: Job, found: Found) -> list[str]:
     plan = found.plan
     lines = [f"# {job.global_batch // plan.dp} samples per step and data-parallel rank"]
+    if plan.micro_batches > 1 and plan.pp == 1:
+        lines[0] += f", in {plan.micro_batches} backward passes before the optimizer's step"
+        if plan.dp > 1 and not plan.shard:
+            lines.append("# all but the last of them: with model.no_sync():")
     if BYTES[net.computed] != BYTES[net.kept] and not (plan.dp > 1 and plan.shard):
         lines.append(f'# forward pass: with torch.autocast("npu", dtype=torch.{net.computed}):')
     what = "model.parameters()"

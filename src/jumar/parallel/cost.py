@@ -69,7 +69,7 @@ class Clock:
         tape, hardware = self.model.net.parts[part].tape, self.hardware
         divisors = {WHOLE: 1, TENSOR: at.tp, SEQUENCE: at.tp if at.sequence else 1}
         speed, bandwidth = hardware.flops(BYTES[self.model.net.computed]), hardware.bandwidth()
-        sizes = [value.size * at.batch / divisors[value.split] for value in tape.values]
+        sizes = [value.size * (1 if value.once else at.batch) / divisors[value.split] for value in tape.values]
         matrix = vector = again = 0.0
         redone = repeated(tape, at.recompute)
         for number, op in enumerate(tape.ops):
@@ -176,7 +176,10 @@ class Clock:
                 tensor += n * (tape.late if at.sequence else tape.late - tape.late * at.computed // at.gradient)
             ways = 6 if again and at.recompute == "full" else 4
             expert += n * tape.exchanged * ways if plan.ep > 1 else 0
-            data += count * self._gradients(tape, at, again) if plan.dp > 1 else 0
+            passes = plan.micro_batches if at.eager and at.shard else 1
+            data += passes * count * self._gradients(tape, at, again) if plan.dp > 1 else 0
+        if at.staged and stage in (0, plan.pp - 1):
+            data += self.model.net.vocab * self.model.net.hidden // plan.tp * at.gradient
         tape = self.model.net.parts[self.model.block].tape
         pieces = range(stage, plan.pp * plan.chunks, plan.pp)
         ends = sum((piece > 0) + (piece < plan.pp * plan.chunks - 1) for piece in pieces)

@@ -134,7 +134,7 @@ class Model:
         buffers, always = self._buffers(at, first, pipeline), 0
         if at.pipeline:
             # What is added up, and zeros that clear it: one set as the gradients are, one as the optimizer sees them.
-            always = (local + (local + state if pipeline else 0)) * at.gradient
+            always = (2 * local + state) * at.gradient
         size, grads, held, name = self._highest(rows, gradients, int((flight - 1) * saved))
         if at.eager:
             size, grads, held, name = self._eager(at, rows, state, gradients, (size, grads, held, name))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from jumar.core.compat import zip
 from jumar.parallel.liveness import Order, order
 from jumar.parallel.setting import NOTHING, Setting, Shape, Size, cards_of, holders, is_sharded
-from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape
+from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape, Value
 
 
 def shape(tape: Tape, at: Setting) -> Shape:
@@ -22,7 +22,7 @@ class _Walk:
     def __init__(self, tape: Tape, at: Setting, known: Order) -> None:
         self.tape, self.at, self.order = tape, at, known
         self.divisors = {WHOLE: 1, TENSOR: at.tp, SEQUENCE: at.tp if at.sequence else 1}
-        self.sizes = [Size(value.size * at.width(value) // self.divisors[value.split]) for value in tape.values]
+        self.sizes = [self._size(value) for value in tape.values]
         self.local = [weight.elements // cards_of(weight, at) for weight in tape.weights]
         self.sharded = [is_sharded(weight, at) for weight in tape.weights]
         self.copy = [self._copy(index) for index in range(len(tape.weights))]
@@ -35,6 +35,10 @@ class _Walk:
         self.live = NOTHING
         self.moments: list[Size] = []
         self.rising = False
+
+    def _size(self, value: Value) -> Size:
+        size = value.size * self.at.width(value) // self.divisors[value.split]
+        return Size(fixed=size) if value.once else Size(size)
 
     def run(self) -> Shape:
         self._grow(self.together)

@@ -20,7 +20,8 @@ def reason(net: Network, plan: Plan) -> str:
 
 def _mindspore(net: Network, plan: Plan) -> str:
     if net.family == "traced":
-        return "" if plan.pp == 1 else "your own cell is compiled with data parallel, shard and recompute only"
+        alone = plan.pp == 1 and plan.micro_batches == 1
+        return "" if alone else "your own cell is compiled with data parallel, shard and recompute only"
     if net.family == "conv":
         return f"Jumar writes a whole MindSpore network for transformers and plain stacks, not for `{net.name}`"
     if net.latent and net.attention != "flash":

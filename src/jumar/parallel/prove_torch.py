@@ -24,8 +24,8 @@ WORK = 2e10
 DEPTHS = (2, 4)
 PLAN, MEASURED = "jumar_plan.py", "jumar_measured.py"
 """Names that no model of a user has: his folder is on the path too."""
-SAMPLES = 2
-"""Samples of a data-parallel rank at most."""
+SAMPLES, PASSES = 2, 3
+"""Samples of a data-parallel rank in one pass, and passes before the optimizer's step, at most."""
 
 
 def prove(
@@ -53,9 +53,11 @@ def _small(search: Search, found: Found, layers: int) -> tuple[Search, Found]:
     plan, net = found.plan, search.net
     while plan.cards > provable.PROCESSES:
         plan = plan._replace(dp=plan.dp // 2, ep=gcd(plan.ep, plan.dp // 2))
-    each = search.job.global_batch // found.plan.dp
-    each = each if net.family == "traced" else min(each, SAMPLES if net.heads else 256)
-    job = Job(plan.dp * each, search.job.optimizer)
+    each = search.job.global_batch // found.plan.dp // plan.micro_batches
+    if net.family != "traced":
+        each = min(each, SAMPLES if net.heads else 256)
+        plan = plan._replace(micro_batches=min(plan.micro_batches, PASSES))
+    job = Job(plan.dp * plan.micro_batches * each, search.job.optimizer)
     if net.family != "traced":
         net = net.with_(layers=layers, tied=False)
     room = available() - SPARE

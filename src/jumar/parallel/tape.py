@@ -19,6 +19,8 @@ class Value(NamedTuple):
     split: str
     wide: bool = False
     """Does PyTorch's autocast leave it in float32? Norms and residuals are."""
+    once: bool = False
+    """Is it there once for all samples, such as a mask?"""
 
 
 class Weight(NamedTuple):
@@ -66,17 +68,17 @@ class Tape:
     selective: set[int] = field(default_factory=set)
     """Operators that selective recompute does again: those of the attention scores."""
 
-    def value(self, size: int, split: str = WHOLE, wide: bool = False) -> int:
-        self.values.append(Value(size, split, wide))
+    def value(self, size: int, split: str = WHOLE, wide: bool = False, once: bool = False) -> int:
+        self.values.append(Value(size, split, wide, once))
         return len(self.values) - 1
 
     def op(
         self, kind: str, inputs: tuple[int, ...], size: int, split: str = WHOLE, *, keeps: tuple[int, ...] = (),
         own: bool = False, weights: tuple[int, ...] = (), flops: int = 0, view: bool = False, extra: int = 0,
-        again: bool = False, ahead: int = 0, wide: bool = False,
+        again: bool = False, ahead: int = 0, wide: bool = False, once: bool = False,
     ) -> int:  # fmt: skip
         """Add an operator; `own` says that the backward pass reads its output."""
-        out = self.value(size, split, wide)
+        out = self.value(size, split, wide, once)
         kept = (*keeps, out) if own else keeps
         self.ops.append(Op(kind, inputs, out, kept, weights, flops, view, extra, split, ahead))
         if again:

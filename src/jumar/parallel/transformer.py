@@ -8,6 +8,8 @@ from jumar.parallel.architecture import BYTES, Architecture, Latent
 from jumar.parallel.tape import DENSE, SEQUENCE, TENSOR, WHOLE, Layer, Tape
 
 FLOAT = 4
+MASK = 2048 * 2048
+"""Bytes of the causal mask that torch_npu makes for each call of the fused attention; MindSpore's network has one."""
 FLASH_STATISTICS = 8
 """The fused attention keeps a maximum and a sum of 8 floats for each row of the scores."""
 
@@ -176,8 +178,9 @@ def _flash(tape: Tape, net: Architecture, q: int, k: int, v: int, value: int = 0
     size = net.seq * net.heads * value * BYTES[net.computed]
     rows = net.heads * net.seq * FLASH_STATISTICS * FLOAT * 2
     statistics = tape.op("statistics", (), rows, TENSOR, own=True)
+    mask = (tape.op("mask", (), MASK, own=True, once=True),) if net.framework == "torch" else ()
     flops = 2 * net.seq * net.seq * net.heads * (net.head_dim + value)
-    return tape.op("flash", (q, k, v), size, TENSOR, keeps=(q, k, v, statistics), own=True, flops=flops)
+    return tape.op("flash", (q, k, v), size, TENSOR, keeps=(q, k, v, statistics, *mask), own=True, flops=flops)
 
 
 def _feed_forward(tape: Tape, net: Architecture, x: int, prefix: str = "") -> int:

@@ -173,13 +173,15 @@ def build(given):
     ms.set_context(mode=ms.GRAPH_MODE)
     ms.set_device("Ascend", 0)
     init()
-    if given["pp"] > 1:
+    accumulates = given["micro_batches"] > 1 or given["pp"] > 1
+    if accumulates:  # the step that adds gradients up reads the context when it is built
+        schedule = {"pipeline_interleave": given["schedule"] == "interleaved", "pipeline_scheduler": "1f1b"}
         ms.set_auto_parallel_context(
             parallel_mode="semi_auto_parallel",
-            pipeline_stages=given["pp"],
             full_batch=True,
             enable_parallel_optimizer=bool(given["optimizer_shard"]),
-            pipeline_config={"pipeline_interleave": given["schedule"] == "interleaved", "pipeline_scheduler": "1f1b"},
+            pipeline_stages=given["pp"],
+            **({"pipeline_config": schedule} if given["pp"] > 1 else {}),
         )
     with no_init_parameters():
         if given["pp"] > 1:
@@ -195,9 +197,9 @@ def build(given):
             "sgd": lambda p: nn.SGD(p, 0.1),
         }
         optimizer = kinds[given["optimizer"]](net.trainable_params())
-        one_step = _TrainGradAccuStepCell if given["micro_batches"] > 1 else nn.TrainOneStepCell
+        one_step = _TrainGradAccuStepCell if accumulates else nn.TrainOneStepCell
         step = one_step(net, optimizer)
-    if given["pp"] > 1:
+    if accumulates:
         parallel = step
         parallel.set_train()
     else:

@@ -86,21 +86,24 @@ def train(inputs, volume):
 
     def peak_of(moment):
         torch.npu.synchronize()
-        peaks[moment] = torch.npu.max_memory_allocated()
+        peaks[moment] = max(peaks.get(moment, 0), torch.npu.max_memory_allocated())
         torch.npu.reset_peak_memory_stats()
 
     for number in range(3):
         torch.npu.reset_peak_memory_stats()
+        peaks.clear()
         volume.bytes = 0
         with volume if number == 2 and not hooked else contextlib.nullcontext():
-            with precision:
-                out = model(*inputs)
-            loss = loss_of(out, inputs)
-            del out
-            peak_of("forward")
-            loss.backward()
-            del loss
-            peak_of("backward")
+            for left in range(GIVEN["micro_batches"], 0, -1):
+                with model.no_sync() if hooked and left > 1 else contextlib.nullcontext():
+                    with precision:
+                        out = model(*inputs)
+                    loss = loss_of(out, inputs)
+                    del out
+                    peak_of("forward")
+                    loss.backward()
+                    del loss
+                    peak_of("backward")
             optimizer.step()
             peak_of("optimizer")
             optimizer.zero_grad()
@@ -109,7 +112,7 @@ def train(inputs, volume):
 
 def main():
     with torch.device("npu"):
-        inputs = make_inputs(GIVEN["global_batch"] // GIVEN["dp"])
+        inputs = make_inputs(GIVEN["global_batch"] // GIVEN["dp"] // GIVEN["micro_batches"])
     volume = Volume()
     peaks = train(inputs, volume)
     written = Path(__file__).with_name(f"rank_{dist.get_rank()}.json")
