@@ -30,3 +30,23 @@ for name, words in (
     results = [torch.empty_like(eager[0]), torch.full((1,), 7.0, device="npu")]
     attend.out(q, k, v, **words, out=results)
     assert torch.equal(results[0], eager[0]) and results[1].tolist() == [7.0]
+
+# The update that calls its kernel past the dispatcher (torch_npu/csrc/npu/Graph.cpp).
+graph, event, side = torch.npu.NPUGraph(), torch.npu.ExternalEvent(), torch.npu.Stream()
+results = [torch.empty_like(eager[0]), torch.empty(0, device="npu")]
+with torch.npu.graph(graph):
+    stream = torch.npu.current_stream()
+    event.wait(stream)
+    event.reset(stream)
+    torch.npu.graph_task_group_begin(stream)
+    call.out(q, k, v, actual_seq_lengths_kv=[8], **options, out=results)
+    handle = torch.npu.graph_task_group_end(stream)
+for length in (3, 8):
+    with torch.npu.stream(side):
+        updated = torch_npu._C._npu_fused_infer_attention_score_out_graph(
+            side, handle, event, q, k, v, actual_seq_lengths_kv=[length], **options, out=results
+        )
+    graph.replay()
+    torch.npu.synchronize()
+    assert torch.equal(results[0], call(q, k, v, actual_seq_lengths_kv=[length], **options)[0])
+    assert updated[0].data_ptr() == results[0].data_ptr()

@@ -12,7 +12,7 @@ from typing import Any
 from jumar.core.compat import add_note
 from jumar.core.errors import UserError
 from jumar.emulate import env
-from jumar.emulate.glue import build, composite, probe, sparse
+from jumar.emulate.glue import build, composite, past_dispatcher, probe, sparse
 from jumar.runtime import variables
 from jumar.tables import operators, tested
 
@@ -56,6 +56,7 @@ def install() -> int:
     if count >= 0:
         composite.register()
         sparse.register()
+        past_dispatcher.register()
         library.jumar_glue_watch_leaving()
         atexit.register(library.jumar_glue_leave)
     else:
