@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from running import Run
 
 from jumar.tables import operators
@@ -74,3 +75,8 @@ def test_pooling_keeps_a_mask_or_positions_as_torch_npu_does(run: Run) -> None:
 
 def test_kernels_of_the_card_say_nothing_about_determinism(run: Run) -> None:
     run(program_text(__file__, "deterministic_mode"))
+
+
+@pytest.mark.parametrize("low", ["float16", pytest.param("bfloat16", marks=pytest.mark.slow)])
+def test_autocast_keeps_to_torch_npus_lists(run: Run, low: str) -> None:
+    run(program_text(__file__, "autocast_lists"), LOW=low)

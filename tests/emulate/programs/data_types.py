@@ -19,6 +19,8 @@ TYPES = [  # place in the source of torch_npu; the call; types of its results
     ("ToKernelNpu.cpp:39", lambda: whole.double(), float32),
     ("ToKernelNpu.cpp:39", lambda: torch.nn.Linear(2, 2).npu().double().weight, float32),
     ("SumKernelNpuOpApi.cpp:59", lambda: x.sum(dtype=float64), float64),  # cast inside the kernel
+    ("ProdKernelNpuOpApi.cpp:65", lambda: half.prod(dtype=float32), float32),
+    ("ProdKernelNpuOpApi.cpp:45", lambda: half.prod(1, dtype=float32), float32),
     ("ToKernelNpu.cpp:38", lambda: double.to(float64, copy=True), float64),
     ("ToKernelNpu.cpp:35", lambda: x.to("npu:0", float64), float64),
     ("ToKernelNpu.cpp:35", lambda: x.to("cpu", float64), float64),
