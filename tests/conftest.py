@@ -64,11 +64,16 @@ def _leaks_nothing() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(_leaks_nothing: None, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
     """No test reads or writes the user's cache; the workers of one run share one, so that the glue is built once."""
     base = tmp_path_factory.getbasetemp()
-    monkeypatch.setenv("XDG_CACHE_HOME", str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"))
+    return str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache")
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(_leaks_nothing: None, cache: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
 
 
 @pytest.fixture(scope="session")

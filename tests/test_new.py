@@ -156,13 +156,13 @@ def test_aclnn(new: New) -> None:
 
 
 def test_cann_function(new: New) -> None:
-    root = new("cann", "aclmdlRIDebugJsonPrint", "--library", "ascendcl")
-    row = tomllib.loads((root / "native/api/ascendcl.toml").read_text("utf-8"))["functions"]["aclmdlRIDebugJsonPrint"]
+    root = new("cann", "aclmdlRIDebugPrint", "--library", "ascendcl")
+    row = tomllib.loads((root / "native/api/ascendcl.toml").read_text("utf-8"))["functions"]["aclmdlRIDebugPrint"]
     assert (row["state"], row["use"]) == ("works", "by name")
-    body = (root / "native/acl/aclmdl_ri_debug_json_print.cpp").read_text("utf-8")
-    assert "int32_t aclmdlRIDebugJsonPrint(void *modelRI, const char *path, uint32_t flags) {" in body
-    test = (root / "native/tests/aclmdl_ri_debug_json_print_test.cpp").read_text("utf-8")
-    assert "aclmdlRIDebugJsonPrint(nullptr, nullptr, 0) == ACL_ERROR_RT_FEATURE_NOT_SUPPORT" in test
+    body = (root / "native/acl/aclmdl_ri_debug_print.cpp").read_text("utf-8")
+    assert "int32_t aclmdlRIDebugPrint(void *modelRI) {" in body
+    test = (root / "native/tests/aclmdl_ri_debug_print_test.cpp").read_text("utf-8")
+    assert "aclmdlRIDebugPrint(nullptr) == ACL_ERROR_RT_FEATURE_NOT_SUPPORT" in test
 
 
 def test_cann_function_that_no_list_has(new: New) -> None:

@@ -30,6 +30,7 @@ struct Model {
   uint32_t id;
   void* origin;  // the stream that the capture began on
   std::vector<Step> steps;
+  std::vector<Placed> tasks;
   std::vector<std::shared_ptr<Group>> groups;
   std::vector<Kept> kept;
   bool waits = false;
@@ -95,6 +96,12 @@ Recording* find(void* stream) {
   return found == state().streams.end() ? nullptr : &found->second;
 }
 
+void place(Model& model, void* stream, const Task& task) {
+  int32_t id = 0;
+  aclrtStreamGetId(stream, &id);
+  model.tasks.push_back({id, task});
+}
+
 int32_t not_captured(const char* function) {
   return fail(ACL_ERROR_RT_STREAM_NOT_CAPTURED, "%s: the stream is not captured", function);
 }
@@ -109,7 +116,7 @@ bool is_captured(void* stream) {
   return find(stream) != nullptr;
 }
 
-bool record(void* stream, const Step& step, bool waits) {
+bool record(void* stream, const Task& task, const Step& step, bool waits) {
   if (captured_streams == 0) return false;
   std::lock_guard<std::mutex> guard(state().mutex);
   Recording* recording = find(stream);
@@ -118,9 +125,17 @@ bool record(void* stream, const Step& step, bool waits) {
     recording->update->push_back(step);
     return true;
   }
+  place(*recording->model, stream, task);
   recording->model->waits |= waits;
   (recording->group != nullptr ? recording->group->steps : recording->model->steps).push_back(step);
   return true;
+}
+
+void note(void* stream, const Task& task) {
+  if (captured_streams == 0) return;
+  std::lock_guard<std::mutex> guard(state().mutex);
+  const Recording* recording = find(stream);
+  if (recording != nullptr && recording->model != nullptr) place(*recording->model, stream, task);
 }
 
 void keep_contents(void* stream, void* memory, size_t bytes) {
@@ -245,6 +260,15 @@ int32_t aclmdlRIGetId(void* handle, uint32_t* id) {
   return ACL_SUCCESS;
 }
 
+int32_t aclmdlRIDebugJsonPrint(void* handle, const char* path, uint32_t) {
+  std::lock_guard<std::mutex> guard(state().mutex);
+  const auto found = state().models.find(handle);
+  if (path == nullptr || found == state().models.end())
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "aclmdlRIDebugJsonPrint: no path, or not a model");
+  if (print_tasks(path, found->second->id, found->second->tasks)) return ACL_SUCCESS;
+  return fail(ACL_ERROR_RT_PARAM_INVALID, "aclmdlRIDebugJsonPrint: cannot write `%s`", path);
+}
+
 int32_t aclmdlRICaptureTaskGrpBegin(void* stream) {
   std::lock_guard<std::mutex> guard(state().mutex);
   Recording* recording = find(stream);
@@ -315,10 +339,11 @@ __attribute__((visibility("default"))) void jumar_keep_contents(void* stream, vo
   keep_contents(stream, memory, bytes);
 }
 
-__attribute__((visibility("default"))) void jumar_record(void* stream, int32_t (*run)(void*, char*, size_t),
-                                                         void (*release)(void*), void* data) {
+__attribute__((visibility("default"))) void jumar_record(void* stream, const char* name,
+                                                         int32_t (*run)(void*, char*, size_t), void (*release)(void*),
+                                                         void* data) {
   const std::shared_ptr<void> owned(data, release);
-  record(stream, [owned, run] {
+  record(stream, {"KERNEL_AICORE", name}, [owned, run] {
     char reason[1024] = "";
     if (run(owned.get(), reason, sizeof reason) == 0) return static_cast<int32_t>(ACL_SUCCESS);
     return fail(ACL_ERROR_RT_INTERNAL_ERROR, "a captured operator failed: %s", reason);

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace jumar {
 
@@ -16,8 +18,17 @@ extern std::atomic<int> captured_streams;
 
 bool is_captured(void* stream);
 
+// A task as aclmdlRIDebugJsonPrint shows it, in the words of the vendor's runtime.
+struct Task {
+  const char* type;
+  std::string name;  // empty: that of its type
+};
+
 // True when the stream is captured and took the step. A step that waits makes replays run in the background.
-bool record(void* stream, const Step& step, bool waits = false);
+bool record(void* stream, const Task& task, const Step& step, bool waits = false);
+
+// A task of a captured stream that needs no step, since steps are done one after the other.
+void note(void* stream, const Task& task);
 
 // Remembers what is in memory that the next step changes.
 void keep_contents(void* stream, void* memory, size_t bytes);
@@ -28,5 +39,12 @@ void join_capture(void* stream, uint32_t capture);
 
 // For calls that a captured stream does not allow.
 int32_t refuse_captured(const char* function);
+
+// Writes the tasks as events that chrome://tracing shows, stream by stream; false: the file cannot be written.
+struct Placed {
+  int32_t stream;
+  Task task;
+};
+bool print_tasks(const char* path, uint32_t model, const std::vector<Placed>& tasks);
 
 }  // namespace jumar

@@ -1,6 +1,7 @@
 // Events: a point in a stream, and the time at which it was reached.
 #include "acl/event.h"
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,7 @@ struct Event {
   std::shared_ptr<Queue> queue;
   std::shared_ptr<Mark> mark;  // none when never recorded
   uint32_t capture = 0;        // in which it was recorded
+  uint32_t number = 0;         // of that record
   bool shared = false;         // between processes
 };
 
@@ -40,8 +42,10 @@ uint64_t time_of(void* event) {
 }
 
 int32_t put_mark(void* event, std::shared_ptr<Queue> queue, std::shared_ptr<Mark> mark, uint32_t capture = 0) {
+  static std::atomic<uint32_t> records{0};
   std::lock_guard<std::mutex> guard(static_cast<Event*>(event)->mutex);
   static_cast<Event*>(event)->capture = capture;
+  if (capture != 0) static_cast<Event*>(event)->number = ++records;
   static_cast<Event*>(event)->queue = std::move(queue);
   static_cast<Event*>(event)->mark = std::move(mark);
   return ACL_SUCCESS;
@@ -74,6 +78,11 @@ int32_t finish_event(const char* function, void* event) {
 uint32_t capture_of_event(void* event) {
   std::lock_guard<std::mutex> guard(static_cast<Event*>(event)->mutex);
   return static_cast<Event*>(event)->capture;
+}
+
+Task named(const char* type, void* event) {
+  std::lock_guard<std::mutex> guard(static_cast<Event*>(event)->mutex);
+  return {type, std::string(type) + "_" + std::to_string(static_cast<Event*>(event)->number)};
 }
 
 }  // namespace jumar
@@ -117,11 +126,14 @@ int32_t aclrtRecordEvent(void* event, void* stream) {
     if (int32_t code = finish_stream("aclrtRecordEvent", stream)) return code;
   std::shared_ptr<Queue> queue = queue_of(stream);
   std::shared_ptr<Mark> mark = queue->mark();
-  return put_mark(event, std::move(queue), std::move(mark), capture_of(stream));
+  put_mark(event, std::move(queue), std::move(mark), capture_of(stream));
+  note(stream, named("EVENT_RECORD", event));
+  return ACL_SUCCESS;
 }
 
-int32_t aclrtResetEvent(void* event, void*) {
+int32_t aclrtResetEvent(void* event, void* stream) {
   if (event == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtResetEvent: no event");
+  note(stream, named("EVENT_RESET", event));
   return put_mark(event, nullptr, nullptr);
 }
 

@@ -62,7 +62,7 @@ int32_t copy(const char* function, void* to, size_t room, const void* from, size
 int32_t copy_in_stream(const char* function, void* to, size_t room, const void* from, size_t count, void* stream) {
   if (int32_t code = finish_stream(function, stream)) return code;
   if (count <= room) keep_contents(stream, to, count);
-  record(stream, [=] { return copy(function, to, room, from, count); });
+  record(stream, {"MEMCPY_ASYNC", ""}, [=] { return copy(function, to, room, from, count); });
   return copy(function, to, room, from, count);
 }
 
@@ -187,7 +187,7 @@ int32_t aclrtMemset(void* at, size_t room, int32_t value, size_t count) {
 int32_t aclrtMemsetAsync(void* at, size_t room, int32_t value, size_t count, void* stream) {
   if (int32_t code = finish_stream("aclrtMemsetAsync", stream)) return code;
   if (count <= room) keep_contents(stream, at, count);
-  record(stream, [=] { return set("aclrtMemsetAsync", at, room, value, count); });
+  record(stream, {"MEMSET_ASYNC", ""}, [=] { return set("aclrtMemsetAsync", at, room, value, count); });
   return set("aclrtMemsetAsync", at, room, value, count);
 }
 

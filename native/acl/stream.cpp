@@ -92,6 +92,7 @@ int32_t aclrtStreamGetId(void* stream, int32_t* id) {
 int32_t aclrtStreamWaitEvent(void* stream, void* event) {
   if (event == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtStreamWaitEvent: no event");
   if (const uint32_t capture = capture_of_event(event)) join_capture(stream, capture);
+  note(stream, named("EVENT_WAIT", event));
   return finish_event("aclrtStreamWaitEvent", event);
 }
 
@@ -115,7 +116,7 @@ int32_t aclrtLaunchCallback(void* function, void* data, int32_t, void* stream) {
     reinterpret_cast<void (*)(void*)>(function)(data);
     return static_cast<int32_t>(ACL_SUCCESS);
   };
-  if (record(stream, call)) return ACL_SUCCESS;
+  if (record(stream, {"HOSTFUNC_CALLBACK", ""}, call)) return ACL_SUCCESS;
   if (int32_t code = finish_stream("aclrtLaunchCallback", stream)) return code;
   return call();
 }

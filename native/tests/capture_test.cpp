@@ -1,6 +1,11 @@
 // Graphs: what is captured, that it is not done by the capture, groups that are exchanged, and what is refused.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 #include "api.h"
 #include "machine/codes.h"
@@ -12,6 +17,28 @@ namespace {
 
 void add_one(void* number) { ++*static_cast<int*>(number); }
 void* function(void (*pointer)(void*)) { return reinterpret_cast<void*>(pointer); }
+
+// Tasks are told stream by stream; a record and its wait have the same number, those of an update are not told.
+void check_picture(void* model) {
+  char path[] = "/tmp/jumar-capture-XXXXXX";
+  const int file = mkstemp(path);
+  CHECK(file >= 0 && close(file) == 0);
+  CHECK(aclmdlRIDebugJsonPrint(model, path, 1) == ACL_SUCCESS);
+  std::ifstream in(path);
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  unlink(path);
+  std::string names;
+  const std::string key = "{\"name\":\"";
+  for (size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + 1)) {
+    const size_t from = at + key.size();
+    names += text.substr(from, text.find('"', from) - from) + " ";
+  }
+  CHECK(names == "MEMSET_ASYNC HOSTFUNC_CALLBACK EVENT_RECORD_1 HOSTFUNC_CALLBACK EVENT_WAIT_1 MEMCPY_ASYNC ");
+  CHECK(text.front() == '[' && text.back() == ']');
+  CHECK(aclmdlRIDebugJsonPrint(model, "/proc/no/such/folder", 0) == ACL_ERROR_RT_PARAM_INVALID);
+  CHECK(aclmdlRIDebugJsonPrint(model, nullptr, 0) == ACL_ERROR_RT_PARAM_INVALID);
+  CHECK(aclmdlRIDebugJsonPrint(path, path, 0) == ACL_ERROR_RT_PARAM_INVALID);
+}
 
 }  // namespace
 
@@ -58,6 +85,7 @@ int main() {
   CHECK(aclrtLaunchHostFunc(stream, function(add_one), &other) == ACL_SUCCESS);
   CHECK(aclmdlRICaptureTaskUpdateEnd(stream) == ACL_SUCCESS);
   CHECK(aclmdlRIExecuteAsync(model, stream) == ACL_SUCCESS && count == 3 && other == 1);
+  check_picture(model);
   CHECK(aclmdlRIDestroy(model) == ACL_SUCCESS && aclmdlRIDestroy(model) == ACL_ERROR_RT_PARAM_INVALID);
   CHECK(aclmdlRICaptureTaskUpdateBegin(stream, group) == ACL_ERROR_RT_PARAM_INVALID);
 

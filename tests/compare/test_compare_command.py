@@ -56,7 +56,19 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, extra in (("npu", []), ("tanh", ["--tanh"])):
         words = ["--device", "npu", *extra]
         npu = _program(
-            "record", "-o", folder / name, "--steps", 1, "--stop", 2, "--", EXAMPLE, *words, JUMAR_EMULATE="1"
+            "record",
+            "-o",
+            folder / name,
+            "--steps",
+            1,
+            "--floor",
+            0,
+            "--stop",
+            2,
+            "--",
+            EXAMPLE,
+            *words,
+            JUMAR_EMULATE="1",
         )
         assert npu.returncode == 0, npu.stderr
     return folder

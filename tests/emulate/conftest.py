@@ -18,6 +18,7 @@ from ranks import Outcome, Ranks, run_ranks
 from running import Run
 
 from jumar.emulate import env
+from jumar.emulate.glue import build
 
 if TYPE_CHECKING:
     from stand_ins import Library
@@ -30,9 +31,12 @@ def built() -> None:
 
 
 @pytest.fixture(scope="session")
-def emulator(built: None) -> None:
+def emulator(built: None, cache: str) -> None:
     if importlib.util.find_spec("torch_npu") is None:
         pytest.skip("torch_npu is not installed: pip install 'jumar[emulator]'")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", cache)
+        build.library()  # here, so that no program's time is spent on it, however busy the machine is
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +71,7 @@ def _left(name: str) -> list[Path]:
 @pytest.fixture
 def run(emulator: None, machine: str) -> Run:
     def call(
-        program: str, check: bool = True, limit: float = 300, **variables: str
+        program: str, check: bool = True, limit: float = 900, **variables: str
     ) -> subprocess.CompletedProcess[str]:
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("JUMAR_SOC", "ASCEND"))}
         done = subprocess.run(
@@ -89,7 +93,7 @@ def ranks(run: Run, tmp_path: Path) -> Ranks:
     """`ranks(4, source)` runs `main(rank, size)` of the source on four cards; what each rank said, and its end."""
     folders = (tmp_path / f"run-{number}" for number in itertools.count())
 
-    def call(size: int, source: str, check: bool = True, limit: float = 300, **variables: str) -> Outcome:
+    def call(size: int, source: str, check: bool = True, limit: float = 900, **variables: str) -> Outcome:
         folder = next(folders)
         folder.mkdir()
         return run_ranks(run, folder, size, source, check, limit, **variables)

@@ -26,7 +26,7 @@ def _run(name: str, machine: str, *arguments: str) -> subprocess.CompletedProces
         capture_output=True,
         text=True,
         check=False,
-        timeout=280,
+        timeout=3600,  # the tools have limits of their own; a busy machine has none
     )
 
 
@@ -44,7 +44,7 @@ def _tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_each_case_counts_once_whatever_happens(emulator: None, machine: str, tmp_path: Path) -> None:
     (tmp_path / "test_card.py").write_text(_SUITE, encoding="utf-8")
     out = tmp_path / "out.json"
-    done = _run("conformance.py", machine, str(tmp_path), "--jobs", "1", "--timeout", "8", "--json", str(out))
+    done = _run("conformance.py", machine, str(tmp_path), "--jobs", "1", "--timeout", "30", "--json", str(out))
     found = {case["name"].split(".")[-1]: case for case in json.loads(out.read_text(encoding="utf-8"))}
     assert {name: case["state"] for name, case in found.items()} == {
         "test_adds": "passed",
@@ -85,7 +85,7 @@ def test_a_sample_of_the_operator_database(emulator: None, machine: str) -> None
         "add,mul,sum,max,sort,matmul,cat,index_select,where,softmax,nn.functional.conv2d,nn.functional.layer_norm,"
         "nn.functional.cross_entropy,cumsum,view_as_complex,fft.rfft"
     )
-    done = _run("opinfo.py", machine, "--only", names, "--samples", "3", "--jobs", "2")
+    done = _run("opinfo.py", machine, "--only", names, "--samples", "3", "--jobs", "2", "--timeout", "900")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

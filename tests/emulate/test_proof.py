@@ -35,7 +35,7 @@ FILES = {
     "net/dials.py": "import socket\nsocket.create_connection(('192.0.2.1', 80), 5)\n",
     "net/signals.py": "import os\nos.kill(OTHER, 15)\n",
     "net/writes.py": "open('made-by-import.txt', 'w').close()\n",
-    "train.py": "while True:\n    pass\n",
+    "train.py": "import resource\nresource.setrlimit(resource.RLIMIT_CPU, (1, 2))\nwhile True:\n    pass\n",
     "setup.py": "raise SystemExit\n",
 }
 
@@ -151,6 +151,18 @@ def test_every_module_is_judged(
     assert "train.py: it starts its work when it is imported" in said
     assert "  a script is proved by running it: `--verify -- python " in said
     assert "note: not imported, as they are no modules: `setup.py`" in said
+
+
+@pytest.mark.parametrize("text", ["while True:\n    pass\n", "import time\ntime.sleep(600)\n"])
+def test_import_that_does_not_end_is_late(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = sides._spec
+    monkeypatch.setattr(sides, "_spec", lambda *words, **named: {**spec(*words, **named), "preload": []})
+    side = sides.Side(tmp_path, os.environ, sides.Limits(each=2), sides.can_cage(tmp_path))
+    side.top.mkdir()
+    (side.top / "train.py").write_text(text)
+    (side.top / "zeta.py").write_text("")
+    found = sides.import_all(side, modules.find(side.top))
+    assert {path: one.end for path, one in found.items()} == {"train.py": End.LATE, "zeta.py": End.OK}
 
 
 def test_command_line_gives_the_verdict(

@@ -17,7 +17,7 @@ from jumar.runtime import refusals, variables
 from jumar.runtime.refusals import Kind, Refusal
 from program_files import program_file, program_text
 
-FUNCTION = Refusal(Kind.FUNCTION, "aclmdlRIDebugJsonPrint")
+FUNCTION = Refusal(Kind.FUNCTION, "aclmdlSetDump")
 OPERATOR = Refusal(Kind.OPERATOR, "npu::npu_fused_attention_layernorm_qkv_fwd")
 ARGUMENTS = Refusal(Kind.ARGUMENTS, "npu::npu_lstm")
 FALLBACK = Refusal(Kind.FALLBACK, "aten::_linalg_eigh.eigenvalues")

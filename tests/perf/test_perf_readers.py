@@ -15,6 +15,7 @@ from jumar.perf.places import place
 from jumar.perf.profile import Profile
 from jumar.perf.readers import folder
 from jumar.perf.readers.collect import nanoseconds
+from jumar.report import perf as text
 
 OLD = (
     "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Dim,Input Shapes,"
@@ -112,6 +113,23 @@ def test_files_beside_the_trace(tmp_path: Path) -> None:
     names = [item.name for item in analyse.rank_report(profile).advice]
     assert "settings: ASCEND_LAUNCH_BLOCKING" in names
     assert "memory-fragmentation" in names
+
+
+@pytest.mark.parametrize("place", ["", "cluster_step_trace_time.csv", ".."])
+def test_table_of_a_cluster_has_a_row_for_each_rank(tmp_path: Path, place: str) -> None:
+    folder = tmp_path / "cluster_analysis_output"
+    folder.mkdir()
+    (folder / "cluster_step_trace_time.csv").write_text(
+        "Step,Type,Index,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage\n"
+        ',rank,1,10,2,3,5,7,19\n,rank,0,20,4,6,10,14,38\n5,rank,0,20,4,6,10,14,38\n,stage,"(0, 1)",20,4,6,10,14,38\n'
+    )
+    report = analyse.report(folder / place)
+    assert [(rank.rank, rank.split.computing, rank.split.communication) for rank in report.ranks] == [
+        (0, 40, 8), (1, 10, 2)
+    ]  # fmt: skip
+    said = list(text.lines(report, top=5))
+    assert sum("no list of kernels" in line for line in said) == 1
+    assert any(line.startswith("note: every rank: ") for line in said)
 
 
 def test_kineto_trace(tmp_path: Path) -> None:

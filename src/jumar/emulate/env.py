@@ -77,6 +77,17 @@ def socs() -> dict[str, dict[str, Any]]:
     return soc_table.socs()
 
 
+def has_bfloat16() -> bool:
+    """Whether the chip that this process emulates has bfloat16."""
+    return bool(socs().get(variables.SOC.read(), {}).get("bf16", True))
+
+
+def chip() -> str:
+    """The group of that chip in the table of operators."""
+    newest = variables.SOC.read().startswith(("Ascend950", "Ascend350"))
+    return "older" if not has_bfloat16() else "950" if newest else "910B"
+
+
 def check_soc(name: str) -> str:
     """The SoC name as the vendor spells it: `910b3` means Ascend910B3."""
     return soc_table.known(name)

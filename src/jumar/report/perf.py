@@ -212,11 +212,17 @@ def _split_json(split: Split) -> dict[str, float]:
 
 
 def _notes(report: Report) -> Iterator[str]:
+    """Each once: what every rank has to say is said for all of them."""
+    common = [text for rank in report.ranks[:1] for text in rank.notes if _by_all(report, text)]
     many = len(report.ranks) > 1
+    yield from (f"every rank: {text}" if many else text for text in common)
     for rank in report.ranks:
-        for text in rank.notes:
-            yield f"rank {rank.rank}: {text}" if many else text
+        yield from (f"rank {rank.rank}: {text}" for text in rank.notes if text not in common)
     yield from report.notes
+
+
+def _by_all(report: Report, text: str) -> bool:
+    return all(text in rank.notes for rank in report.ranks)
 
 
 def _change(old: float, new: float) -> str:

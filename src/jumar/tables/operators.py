@@ -47,7 +47,10 @@ class Row:
     error: str = ""
     warns: str = ""
     warns_for: tuple[str, ...] = ()
+    cpu_for: tuple[str, ...] = ()
     int32_results: tuple[int, ...] = ()
+    transposed_results: tuple[int, ...] = ()
+    transposed_unless: str = ""
     chips: tuple[str, ...] = ()
     source: str = ""
 
@@ -67,10 +70,12 @@ _COLUMNS = {field.name for field in fields(Row)} - {"name"}
 _CHOICES = {"carried": CARRIED, "autograd": ("torch_npu",), "devices": ("mixed",)}
 _WORDS = {
     "index": None, "written": None, "host": None, "rounding": ("float16", "bfloat16"), "refuses": TYPES,
-    "warns_for": TYPES, "chips": CHIPS,
+    "warns_for": TYPES, "cpu_for": TYPES, "chips": CHIPS,
 }  # fmt: skip
-_NUMBERS = ("float32_results", "host_results", "int32_results")
-_SOURCED = ("refuses", "refusal", "error", "warns", "warns_for", "int32_results", "chips")
+_NUMBERS = ("float32_results", "host_results", "int32_results", "transposed_results")
+_SOURCED = ("refuses", "refusal", "error", "warns", "warns_for", "cpu_for", "int32_results", "transposed_results",
+            "transposed_unless", "chips")  # fmt: skip
+_NEEDED = {"warns_for": "warns", "cpu_for": "warns", "transposed_unless": "transposed_results"}
 _SOURCE = re.compile(r"\w+\.(cpp|h):\d+")
 _FLAGS = ("index_result", "statistics", "random")
 
@@ -124,7 +129,9 @@ def _unsourced(columns: dict[str, Any]) -> str:
         return "`source` is the file and line of torch_npu that says so, as `ToKernelNpu.cpp:40`"
     if ("refuses" in columns) != ("refusal" in columns):
         return "`refuses` and `refusal` come together"
-    return "`warns_for` needs `warns`" if "warns_for" in columns and "warns" not in columns else ""
+    missing = (column for column, other in _NEEDED.items() if column in columns and other not in columns)
+    column = next(missing, None)
+    return f"`{column}` needs `{_NEEDED[column]}`" if column else ""
 
 
 def _problem(column: str, value: Any) -> str:

@@ -76,6 +76,26 @@ torch_npu._npu_flash_attention_qlens(
 )
 torch.testing.assert_close(out.cpu().float(), expected, **CLOSE)
 
+# The encoder with a prefix takes the same pages: its own mask, a compressed one, biases by distance, or its out= form.
+encode = torch.ops.atb.npu_self_attention_prefix_encoder
+given = (tails.npu(), keys, values, table.npu(), rows, lengths, HEADS, SCALE, FEWER)
+for words in ({}, {"mask": compressed, "mask_type": "mask_type_norm_compress"}):
+    got = encode(*given, **words)
+    assert got.shape == tails.shape and got.dtype == tails.dtype
+    torch.testing.assert_close(got.cpu().float(), expected, **CLOSE)
+out.zero_()
+encode.out(*given, output=out)
+torch.testing.assert_close(out.cpu().float(), expected, **CLOSE)
+far = torch.arange(256.0).unsqueeze(1) - torch.arange(256.0)
+for kind, near in (("alibi_compress", lambda d: d), ("alibi_compress_sort", lambda d: d.abs().sqrt())):
+    biased = []
+    for t, p, r, n in zip(tails.split(rows), parts, rows, lengths):
+        steps = torch.arange(n - r, n).unsqueeze(1) - torch.arange(n)
+        bias = (-slopes.view(-1, 1, 1) * near(steps.float())).masked_fill(steps < 0, float("-inf"))
+        biased.append(written_out(t, k[p], v[p], bias))
+    got = encode(*given, mask=near(far).half().npu(), slopes=-slopes.npu(), mask_type=f"mask_type_{kind}")
+    torch.testing.assert_close(got.cpu().float(), torch.cat(biased), **CLOSE)
+
 # Two steps around a ring are the whole.
 nope, rope = torch.randn(6, HEADS, 128).half(), torch.randn(6, HEADS, 64).half()
 k_nope, k_rope, value = (torch.randn(10, HEADS, n).half() for n in (128, 64, 128))

@@ -2,13 +2,15 @@
 
 import torch
 import torch_npu
-from torch import float16, float32, float64, int32, int64, uint8
+from torch import float16, float32, float64, int8, int32, int64, uint8
 from torch.nn import functional
 
 x = torch.randn(4, 6, device="npu")
 half, whole, double = x.half(), torch.arange(6, device="npu"), torch.randn(4, 6, dtype=float64).npu()
 image, volume = torch.randn(1, 2, 4, 4, device="npu"), torch.randn(1, 2, 4, 4, 4, device="npu")
+on_host = torch.randn(1, 2, 4, 4, 4, dtype=float64)
 lists = {kind: [t, t] for kind, t in (("double", double), ("whole", whole), ("float", x))}
+triangle = torch.randn(4, 4).triu().fill_diagonal_(2).npu()
 aten, npu = torch.ops.aten, torch.ops.npu
 
 TYPES = [  # place in the source of torch_npu; the call; types of its results
@@ -17,6 +19,8 @@ TYPES = [  # place in the source of torch_npu; the call; types of its results
     ("ToKernelNpu.cpp:39", lambda: whole.double(), float32),
     ("ToKernelNpu.cpp:39", lambda: torch.nn.Linear(2, 2).npu().double().weight, float32),
     ("SumKernelNpuOpApi.cpp:59", lambda: x.sum(dtype=float64), float64),  # cast inside the kernel
+    ("ProdKernelNpuOpApi.cpp:65", lambda: half.prod(dtype=float32), float32),
+    ("ProdKernelNpuOpApi.cpp:45", lambda: half.prod(1, dtype=float32), float32),
     ("ToKernelNpu.cpp:38", lambda: double.to(float64, copy=True), float64),
     ("ToKernelNpu.cpp:35", lambda: x.to("npu:0", float64), float64),
     ("ToKernelNpu.cpp:35", lambda: x.to("cpu", float64), float64),
@@ -31,6 +35,9 @@ TYPES = [  # place in the source of torch_npu; the call; types of its results
     ("SoftmaxKernelNpuOpApi.cpp:30", lambda: half.softmax(-1, dtype=float32), float32),
     ("MaxPool3dWithIndicesKernelNpuOpApi.cpp:105", lambda: aten.max_pool3d_with_indices(volume, 2), (float32, int32)),
     ("AdaptiveMaxPool3dKernelNpuOpApi.cpp:83", lambda: aten.adaptive_max_pool3d(volume, [2, 2, 2]), (float32, int32)),
+    ("AdaptiveMaxPool3dKernelNpuOpApi.cpp:67", lambda: aten.adaptive_max_pool3d(on_host.npu(), [2, 2, 2]),
+     (float64, int64)),
+    ("MaxPool2dWithIndicesKernelNpuOpApi.cpp:136", lambda: aten.max_pool2d_with_indices(image, [2]), (float32, int8)),
     ("SortKernelNpuOpApi.cpp:35", lambda: double.sort(), (float64, int64)),
     ("op_plugin_functions.yaml: trace", lambda: torch.ones(2, 2, dtype=int32, device="npu").trace(), int64),
     ("op_plugin_functions.yaml: searchsorted", lambda: torch.searchsorted(whole, whole, out_int32=True), int32),
@@ -54,7 +61,16 @@ CONTIGUOUS = [  # place; the call on a transposed tensor; whether the result is 
     ("CloneKernelOpApi.cpp:36", lambda: image.clone(memory_format=torch.channels_last), True),
     ("ToKernelNpu.cpp:94", lambda: x.t().half(), False),
     ("ToKernelNpu.cpp:94", lambda: x.t().double(), False),
-]
+    ("LinalgSvdKernelNpuOpApi.cpp:45", lambda: torch.linalg.svd(x)[0], True),
+    ("LinalgSvdKernelNpuOpApi.cpp:52", lambda: torch.linalg.svd(x)[2], False),
+    ("LinalgSvdKernelNpuOpApi.cpp:52", lambda: torch.linalg.svd(x)[2].mT, True),
+    ("LinalgSolveTriangularKernelNpuOpApi.cpp:98",
+     lambda: torch.linalg.solve_triangular(triangle, x, upper=True), True),
+    ("LinalgSolveTriangularKernelNpuOpApi.cpp:101",
+     lambda: torch.linalg.solve_triangular(triangle, x.t(), upper=True, left=False), False),
+    ("LinalgSolveTriangularKernelNpuOpApi.cpp:101",
+     lambda: torch.linalg.solve_triangular(triangle, x.t(), upper=True, left=False).mT, True),
+]  # fmt: skip
 
 REFUSED = [  # place; the call; torch_npu's words
     ("ToKernelNpu.cpp:72", lambda: image.to(memory_format=torch.channels_last),

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <string>
 
 #include "alias.h"
 #include "kernel.h"
@@ -15,7 +16,8 @@ extern "C" {
 const std::atomic<int>* jumar_captured_streams();
 int32_t jumar_is_captured(void* stream);
 void jumar_keep_contents(void* stream, void* memory, size_t bytes);
-void jumar_record(void* stream, int32_t (*run)(void*, char*, size_t), void (*release)(void*), void* data);
+void jumar_record(void* stream, const char* name, int32_t (*run)(void*, char*, size_t), void (*release)(void*),
+                  void* data);
 }
 
 namespace jumar {
@@ -88,7 +90,8 @@ void Captured::finish(std::unique_ptr<Captured> call, const torch::jit::Stack& s
       call->results_.push_back(tensor.device().is_cpu() || !tensor.has_storage() ? tensor : aliases.to_cpu(tensor));
     });
   void* const stream = call->stream_;
-  jumar_record(stream, &run_again, &release, call.release());
+  const std::string& name = call->op_.schema().name();
+  jumar_record(stream, name.c_str(), &run_again, &release, call.release());
 }
 
 void Captured::run() const {

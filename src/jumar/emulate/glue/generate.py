@@ -12,8 +12,10 @@ from jumar.tables.operators import Row
 HEADER = "operators.inc"
 _NAMES = ("index", "written", "host")
 _MASKS = ("float32_results", "host_results")
-_TYPES = {"refuses": "refused", "warns_for": "warned"}
-_TEXTS = {"refusal": "refusal", "error": "error", "warns": "warning", "source": "source"}
+_TYPES = {"refuses": "refused", "warns_for": "warned", "cpu_for": "on_cpu"}
+_CHANGED = ("int32_results", "transposed_results")
+_TEXTS = {"refusal": "refusal", "error": "error", "warns": "warning", "source": "source",
+          "transposed_unless": "transposed_unless"}  # fmt: skip
 _FLAGS = ("index_result", "statistics")
 
 
@@ -69,8 +71,9 @@ def _strictness(row: Row) -> list[str]:
         for column, field in _TYPES.items()
         if (kinds := getattr(row, column))
     ]
-    if row.int32_results:
-        cells.append(f".int32_results = {sum(1 << item for item in row.int32_results)}u")
+    cells += [
+        f".{column} = {sum(1 << item for item in value)}u" for column in _CHANGED if (value := getattr(row, column))
+    ]
     if row.chips:
         cells.append(f".chips = {sum(1 << operators.CHIPS.index(chip) for chip in row.chips)}")
     return cells + [

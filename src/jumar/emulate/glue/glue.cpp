@@ -1,5 +1,6 @@
 // One translation unit: the headers of torch take most of the time, so they are read once.
 #define NDEBUG  // as torch itself was built: some of its classes have more fields without it
+#include "alert.cpp"
 #include "alias.cpp"
 #include "capture.cpp"
 #include "install.cpp"

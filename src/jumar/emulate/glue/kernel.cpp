@@ -6,6 +6,7 @@
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include "alert.h"
 #include "alias.h"
 #include "capture.h"
 #include "compat.h"
@@ -198,9 +199,9 @@ class Call {
 void set_bfloat16(bool supported) { has_bfloat16 = supported; }
 
 void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
-  refuse_or_warn(plan_, *stack);
+  const Changes changes = refuse_or_warn(plan_, *stack);
   run(op, stack);
-  if (plan_.strictness.int32_results != 0) shorten_indices(plan_, *stack, op.schema().returns().size());
+  if ((changes.shortened | changes.transposed) != 0) change_results(changes, *stack, op.schema().returns().size());
 }
 
 void Kernel::run(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
@@ -267,6 +268,7 @@ void compute(const Plan& plan, const c10::OperatorHandle& target, const std::opt
     generator.emplace(*seed);
   }
   const DeviceMemory memory;
+  const NoAlerts quiet;
   const c10::impl::ExcludeDispatchKeyGuard below(kAbove);
   target.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
 }

@@ -12,7 +12,7 @@ from typing import Any
 from jumar.core.compat import add_note
 from jumar.core.errors import UserError
 from jumar.emulate import env
-from jumar.emulate.glue import build, composite, probe, sparse
+from jumar.emulate.glue import build, composite, past_dispatcher, probe, sparse
 from jumar.runtime import variables
 from jumar.tables import operators, tested
 
@@ -43,16 +43,20 @@ def install() -> int:
     """Takes over torch_npu's operators and returns how many."""
     library = _open(build.library())
     os.environ.update(probe.settings())
-    soc = env.socs().get(variables.SOC.read(), {})
     message = ctypes.create_string_buffer(4096)
     count = int(
         library.jumar_glue_install(
-            int(soc.get("bf16", True)), _chip(soc), _load_reference, message, ctypes.c_size_t(len(message))
+            int(env.has_bfloat16()),
+            operators.CHIPS.index(env.chip()),
+            _load_reference,
+            message,
+            ctypes.c_size_t(len(message)),
         )
     )
     if count >= 0:
         composite.register()
         sparse.register()
+        past_dispatcher.register()
         library.jumar_glue_watch_leaving()
         atexit.register(library.jumar_glue_leave)
     else:
@@ -61,14 +65,6 @@ def install() -> int:
             hint=tested.pair_hint(),
         )
     return count
-
-
-def _chip(soc: dict[str, Any]) -> int:
-    """The number of the chip's group in the table of operators."""
-    if not soc.get("bf16", True):
-        return operators.CHIPS.index("older")
-    newest = variables.SOC.read().startswith(("Ascend950", "Ascend350"))
-    return operators.CHIPS.index("950" if newest else "910B")
 
 
 @functools.cache

@@ -25,12 +25,21 @@ Kind kind_of(const c10::Type& type) {
   }
 }
 
+// What is computed on the CPU is so on every chip; the rest is about those that the row names.
+Strictness on_this_chip(const Strictness& all) {
+  if (all.chips == 0 || (all.chips >> static_cast<int>(emulated_chip()) & 1u) != 0) return all;
+  if (all.on_cpu == 0) return {};
+  return {.on_cpu = all.on_cpu, .warning = all.warning, .source = all.source};
+}
+
 }  // namespace
 
 Plan make_plan(const c10::OperatorHandle& op) {
   const Facts facts = facts_of(op.operator_name());
   Plan plan;
   for (const auto& argument : op.schema().arguments()) {
+    if (!argument.name().empty() && argument.name() == facts.strictness.transposed_unless)
+      plan.transposed_unless = static_cast<int>(plan.arguments.size());
     const Kind kind = contains(facts.host, argument.name()) ? Kind::kOther : kind_of(*argument.real_type());
     plan.arguments.push_back(kind);
     plan.written.push_back((argument.alias_info() != nullptr && argument.alias_info()->isWrite()) ||
@@ -41,8 +50,7 @@ Plan make_plan(const c10::OperatorHandle& op) {
   }
   plan.random = facts.random || plan.has_generator || op.hasTag(at::Tag::nondeterministic_seeded);
   plan.computing = facts.computing;
-  const unsigned chips = facts.strictness.chips;
-  if (chips == 0 || (chips >> static_cast<int>(emulated_chip()) & 1u) != 0) plan.strictness = facts.strictness;
+  plan.strictness = on_this_chip(facts.strictness);
   return plan;
 }
 

@@ -20,7 +20,8 @@ struct Plan {
   bool random = false;
   bool has_generator = false;
   Computing computing;
-  Strictness strictness;  // empty where it is about other chips
+  Strictness strictness;  // of a row about other chips only what holds on every chip
+  int transposed_unless = -1;  // the argument's place
 };
 
 Plan make_plan(const c10::OperatorHandle& op);

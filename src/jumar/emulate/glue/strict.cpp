@@ -73,19 +73,32 @@ bool is_quiet() {
   return number(renamed ? "TORCH_NPU_WARNING_DISABLE" : "TORCH_NPU_DISABLED_WARNING") == 1 || number("RANK") > 0;
 }
 
-void warn_once(const Strictness& strict) {
+bool is_first(std::string_view warning) {
   static std::mutex lock;
   static auto* const given = new std::set<std::string_view>;
-  static const bool quiet = is_quiet();
   const std::lock_guard<std::mutex> guard(lock);
-  if (!given->insert(strict.warning).second || quiet) return;
-  const std::string place(strict.source);
+  return given->insert(warning).second;
+}
+
+// torch_npu writes its own warnings to stderr and lets them be switched off (TORCH_NPU_WARN_ONCE); what it says through
+// torch (TORCH_WARN_ONCE) is a warning of Python.
+void warn_once(const Strictness& strict, bool through_torch) {
+  static const bool quiet = is_quiet();
+  if (!is_first(strict.warning) || (quiet && !through_torch)) return;
+  const auto& place = *new std::string(strict.source);  // kept: torch reads it when the call returns to Python
   const size_t colon = place.rfind(':');
-  const std::string file = place.substr(0, colon);
-  c10::WarningHandler().process(c10::Warning(
-      c10::UserWarning(),
-      {"operator()", file.c_str(), static_cast<uint32_t>(std::strtoul(place.c_str() + colon + 1, nullptr, 10))},
-      std::string(strict.warning), false));
+  const auto& file = *new std::string(place, 0, colon);
+  const auto line = static_cast<uint32_t>(std::strtoul(place.c_str() + colon + 1, nullptr, 10));
+  const c10::Warning warning(c10::UserWarning(), {"operator()", file.c_str(), line}, std::string(strict.warning), false);
+  through_torch ? c10::warn(warning) : c10::WarningHandler().process(warning);
+}
+
+Changes changes_of(const Plan& plan, const torch::jit::Stack& stack) {
+  Changes changes{plan.strictness.int32_results, plan.strictness.transposed_results};
+  if (plan.transposed_unless >= 0 &&
+      stack[stack.size() - plan.arguments.size() + static_cast<size_t>(plan.transposed_unless)].toBool())
+    changes.transposed = 0;
+  return changes;
 }
 
 }  // namespace
@@ -93,23 +106,30 @@ void warn_once(const Strictness& strict) {
 void set_chip(Chip emulated) { chip = emulated; }
 Chip emulated_chip() { return chip; }
 
-void refuse_or_warn(const Plan& plan, const torch::jit::Stack& stack) {
+Changes refuse_or_warn(const Plan& plan, const torch::jit::Stack& stack) {
   const Strictness& strict = plan.strictness;
-  if (strict.refusal.empty() && strict.warning.empty()) return;
+  if (strict.source.empty()) return {};
   const std::optional<at::Tensor> tensor = first_tensor(plan, stack);
-  if (!tensor.has_value()) return;
+  if (!tensor.has_value()) return {};
   const at::ScalarType type = tensor->scalar_type();
+  if (has(strict.on_cpu, type)) {
+    warn_once(strict, true);
+    return {};
+  }
   if (!strict.refusal.empty() && has(strict.refused, type) && !takes_loop(plan, stack)) refuse(strict, *tensor);
-  if (!strict.warning.empty() && (strict.warned == 0 || has(strict.warned, type))) warn_once(strict);
+  const bool warns = strict.on_cpu == 0 && !strict.warning.empty();
+  if (warns && (strict.warned == 0 || has(strict.warned, type))) warn_once(strict, false);
+  return changes_of(plan, stack);
 }
 
-void shorten_indices(const Plan& plan, torch::jit::Stack& stack, size_t results) {
+void change_results(const Changes& changes, torch::jit::Stack& stack, size_t results) {
   const size_t first = stack.size() - results;
-  const uint32_t wanted = plan.strictness.int32_results;
   for (size_t i = 0; i < results; ++i) {
     c10::IValue& value = stack[first + i];
-    if ((wanted >> i & 1u) != 0 && value.isTensor() && value.toTensor().scalar_type() == at::kLong)
-      value = value.toTensor().to(at::kInt);
+    if (!value.isTensor() || !value.toTensor().defined()) continue;
+    const at::Tensor tensor = value.toTensor();
+    if ((changes.shortened >> i & 1u) != 0 && tensor.scalar_type() == at::kLong) value = tensor.to(at::kInt);
+    if ((changes.transposed >> i & 1u) != 0 && tensor.dim() > 1) value = tensor.mT().contiguous().mT();
   }
 }
 

@@ -54,6 +54,7 @@ Wider::Wider(const Plan& plan, const torch::jit::Stack& stack) : plan_(plan) {
 void Wider::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   std::vector<Pair> pairs;
   torch::jit::Stack call;
+  at::ScalarType result = *narrow_;
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const c10::IValue& value = arguments_[i];
     if (plan_.arguments[i] == Kind::kTensor && value.isTensor()) {
@@ -63,9 +64,9 @@ void Wider::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::
       for (const at::Tensor& tensor : value.toTensorVector())
         list.push_back(widened(tensor, plan_.random, plan_.written[i], pairs));
       call.emplace_back(std::move(list));
-    } else if (value.isInt() && op.schema().arguments()[i].name() == "dtype" &&
-               value.toInt() == static_cast<int64_t>(*narrow_)) {
-      call.emplace_back(static_cast<int64_t>(at::kFloat));
+    } else if (value.isInt() && op.schema().arguments()[i].name() == "dtype") {
+      result = static_cast<at::ScalarType>(value.toInt());
+      call.emplace_back(static_cast<int64_t>(result == *narrow_ ? at::kFloat : result));
     } else {
       call.push_back(value);
     }
@@ -80,10 +81,10 @@ void Wider::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::
   for (c10::IValue& value : call) {
     const bool narrow = (plan_.computing.float32_results >> index++ & 1u) == 0;
     if (value.isTensor()) {
-      stack->emplace_back(narrow ? narrowed(value.toTensor(), *narrow_, pairs) : value.toTensor());
+      stack->emplace_back(narrow ? narrowed(value.toTensor(), result, pairs) : value.toTensor());
     } else if (value.isTensorList()) {
       c10::List<at::Tensor> list;
-      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(narrowed(tensor, *narrow_, pairs));
+      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(narrowed(tensor, result, pairs));
       stack->emplace_back(std::move(list));
     } else {
       stack->push_back(std::move(value));

@@ -77,12 +77,13 @@ def _results(
     if source in ("TND", "NTD"):
         rows = query.shape[0 if source == "TND" else 1]
         shape = (heads, rows, size) if (target or source) == "NTD" else (rows, heads, size)
-        return torch.empty(shape, dtype=dtype), torch.empty((rows, heads, 1) if with_sums else 1)
+        return torch.empty(shape, dtype=dtype), torch.empty((rows, heads, 1) if with_sums else 0)
     if source == "NSD":
-        return torch.empty((*query.shape[:-1], size), dtype=dtype), torch.empty(1)
+        sums = (1, *query.shape[:-1], 1) if with_sums else 0
+        return torch.empty((*query.shape[:-1], size), dtype=dtype), torch.empty(sums)
     batch, _, rows, _ = to_heads(query, heads, source).shape
     out = laid_out(torch.empty(batch, heads, rows, size, dtype=dtype), target or source).contiguous()
-    return out, torch.empty((batch, heads, rows, 1) if with_sums else 1)
+    return out, torch.empty((batch, heads, rows, 1) if with_sums else 0)
 
 
 @operator()

@@ -131,10 +131,12 @@ def _into(function: Function) -> Function:
             given = [kwargs.pop(name) for name in list(kwargs) if name not in known]
         results = function(*args, **kwargs)
         if not isinstance(results, tuple):
-            target = given[0] if isinstance(given, list) else given
-            return target.resize_(results.shape).copy_(results)
-        for target, result in zip(given, results):
-            target.resize_(result.shape).copy_(result)
-        return tuple(given)
+            return _write(given[0] if isinstance(given, list) else given, results)
+        return tuple(_write(target, result) for target, result in zip(given, results))
 
     return call
+
+
+def _write(target: Any, result: Any) -> Any:
+    """A result that was not asked for is empty: what the caller gave for it stays as it is."""
+    return target.resize_(result.shape).copy_(result) if result.numel() else target

@@ -40,12 +40,20 @@ def find(path: Path) -> list[Source]:
         near = [str(path.parent / item.name) for item in path.parent.iterdir()] if path.parent.is_dir() else []
         raise UserError(f"no such file or folder: `{path}`", did_you_mean(str(path), near, "check the path"))
     if path.is_file():
-        return [Source(_trace_rank(path) or 0, path)]
+        return _summaries(path) or [Source(_trace_rank(path) or 0, path)]
     if outputs := _outputs(path):
         return _numbered([(_rank(output), output) for output in outputs])
     if traces := _traces(path):
         return _numbered([(_trace_rank(item), item) for item in traces])
+    for summary in _first(path, *tables.STEPS, f"*/{tables.STEPS[0]}"):
+        if found := _summaries(summary):
+            return found
     raise _nothing(path)
+
+
+def _summaries(path: Path) -> list[Source]:
+    """The ranks of a table of steps: what is left of a profile that was summed up and not kept."""
+    return [Source(rank, path) for rank in tables.step_ranks(path)] if path.suffix == ".csv" else []
 
 
 def _numbered(found: list[tuple[int | None, Path]]) -> list[Source]:
@@ -85,6 +93,9 @@ def _without_collector() -> Iterator[None]:
 
 
 def _file(path: Path, profile: Profile) -> None:
+    if path.suffix == ".csv" and tables.step_ranks(path):
+        tables.steps(path, profile)
+        return
     if path.suffix == ".csv":
         profile.kernels, profile.comm = tables.kernels(path, profile, 0)
         return

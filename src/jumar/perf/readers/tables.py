@@ -20,6 +20,8 @@ from jumar.perf.readers.collect import nanoseconds
 from jumar.perf.readers.trace import type_of
 
 MAX_JSON = 512 << 20
+STEPS = ("cluster_step_trace_time.csv", "step_trace_time.csv")
+"""Of all ranks, as `msprof-analyze cluster` writes it; of one."""
 _FIELD = 1 << 20
 
 
@@ -86,9 +88,25 @@ def operators(path: Path, profile: Profile) -> None:
         profile.operators[name] = count + 1, host_sum + host, device_sum + device, stack
 
 
+def step_ranks(path: Path) -> list[int]:
+    """The ranks that a table of steps has rows of; none for other tables."""
+    nobody = Profile(0, str(path))
+    found = {_index(row) for row in rows(path, nobody) if "Computing" in row}
+    return sorted(rank for rank in found if rank is not None)
+
+
+def _index(row: dict[str, str]) -> int | None:
+    """The table of one rank has no column for it; that of a cluster has rows of pipeline stages too."""
+    if "Type" not in row:
+        return 0
+    return int(row["Index"]) if row["Type"] == "rank" and row.get("Index", "").isdecimal() else None
+
+
 def steps(path: Path, profile: Profile) -> None:
-    """step_trace_time.csv."""
+    """step_trace_time.csv, or this rank's rows of msprof-analyze's table of a cluster."""
     for row in rows(path, profile):
+        if "Type" in row and _index(row) != profile.rank:
+            continue
         try:
             values = [
                 positive(row.get(name)) for name in ("Computing", "Communication(Not Overlapped)", "Overlapped", "Free")
