@@ -162,8 +162,19 @@ def _matches(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.M
             found += _wrapped(candidate, text)
         if found:
             explained = {id_ for row, _ in found for id_ in row.explains}
-            return [(row, match) for row, match in found if row.id not in explained]
+            return _particular([(row, match) for row, match in found if row.id not in explained])
     return []
+
+
+def _particular(found: list[tuple[Signature, re.Match[str]]]) -> list[tuple[Signature, re.Match[str]]]:
+    """Where a particular failure is known, rows that read the form of the line or guess from a code stand back."""
+    if not any(row.is_thread for row, _ in found):
+        return found
+    return [(row, match) for row, match in found if row.is_thread or not _is_vague(row)]
+
+
+def _is_vague(row: Signature) -> bool:
+    return row.is_form or row.broad or row.certainty is Certainty.POSSIBLE
 
 
 def _fitting(
