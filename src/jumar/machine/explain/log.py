@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Optional
 
-from jumar.machine.explain import around, facts, order, place, scan, source, values, words
+from jumar.machine.explain import around, facts, order, place, scan, source, stack, values, words
 from jumar.machine.explain.program import Sample
 from jumar.machine.explain.result import Explanation, LogFile, Occurrence
 from jumar.machine.explain.source import Source
@@ -58,7 +58,7 @@ def explain(sources: Iterable[str | Path | Source]) -> Explanation:
     rows = [_words(key, item) for key, item in found.items()]
     foreign = sample.foreign()
     rows = [replace(row, certainty=Certainty.POSSIBLE) if row.category in foreign else row for row in rows]
-    result = order.explained(list(found.values()), rows, tuple(files))
+    result = stack.added(order.explained(list(found.values()), rows, tuple(files)), sample.heads())
     near = [line for cause in result.causes[:_NEAREST] for line in (cause.first.text, *cause.first.around)]
     return result._replace(program=sample.kind(near))
 
