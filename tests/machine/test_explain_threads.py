@@ -17,6 +17,7 @@ THREADS = {id_: row for id_, row in ROWS.items() if row.is_thread}
 SHARED = {
     "ACLNN_PARAM": "NPU_COMPLEX64_INDEX",
     "ACLOP_COMPILE": "ORT_CANN_BROADCAST",
+    "ACL_500001": "SET_PRECISION_MODE",
     "GGML_CHECK": "LLAMACPP_ROPE_DIMS",
     "OPERATOR_CODE": "LF_QWEN25VL_EXPORT",
     "TRITON_COMPILE": "VA_GRID_65536",
@@ -38,7 +39,7 @@ def test_rows_are_sorted_and_their_own() -> None:
     others = {id_ for name in ("errors.toml", "error_forms.toml") for id_ in table(name)["errors"]}
     assert not others & set(names)
     sources = [row.source for row in THREADS.values()]
-    assert all(re.search(r"[\w.-]+/[\w.-]+(?:#\d+| )", source) for source in sources), sources
+    assert all(re.search(r"[\w.-]+/[\w.-]+(?:#\d+|;| )", source) for source in sources), sources
 
 
 def test_row_fires_on_its_own_words_and_on_no_other_example() -> None:
