@@ -92,7 +92,7 @@ class Program:
 
 CODE = (
     r"(?:[Ee]rror(?: ?[Cc]ode)?(?: is)? ?[:=(\[]? ?|[Cc]ode ?[:=(] ?|[Rr]et(?:_int|[cC]ode)? ?[:=\[(]? ?"
-    r"|[Ss]tatus ?[:=]? ?|result ?= ?|ErrCode=|errcode: ?|errno:? ?|failure ?|failed ?:? ?|failed with ?|model: ?)"
+    r"|[Ss]tatus ?[:=]? ?|result ?= ?|ErrCode=|errcode: ?|errno:? ?|failure ?|failed ?[:,]? ?|failed with ?|model: ?)"
 )
 """What stands before the number of a failed call; rows write `(?&code)` for it."""
 _CLAUSE = re.compile(r"[,:] (?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)")
