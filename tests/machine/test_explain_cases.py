@@ -282,3 +282,20 @@ def test_no_headline_is_empty() -> None:
     for row in errors.signatures().values():
         what = errors.filled(row, {"line": "the line"}).what
         assert what and what[0] not in ".,:;)", row.id
+
+
+@pytest.mark.parametrize(
+    ("file", "exception"),
+    [
+        (f"{PACKAGES}/vllm_ascend/pear.py", "TypeError: 'NoneType' object is not iterable"),
+        ("/vllm-workspace/vllm-ascend/vllm_ascend/ops/pear.py", "AttributeError: 'Fig' object has no attribute 'peel'"),
+        ("/vllm-workspace/vllm/vllm/pear.py", "AttributeError: 'AscendFig' object has no attribute 'peel'"),
+        ("/home/me/pear.py", "TypeError: NPUFig.peel() got an unexpected keyword argument 'green'"),
+    ],
+)
+def test_failure_inside_of_vllm_ascend_is_a_matter_of_releases(file: str, exception: str) -> None:
+    row = _first(_raised(file, exception)).signature
+    assert "vLLM and vllm-ascend are of different releases, or this release has a bug" in row.why
+    assert "newest release" in row.do[1]
+    other = _first(_raised("/home/me/pear.py", "AttributeError: 'Fig' object has no attribute 'peel'")).signature
+    assert "vllm-ascend" not in other.why

@@ -19,7 +19,7 @@ from packaging.version import InvalidVersion, Version
 from jumar.machine.parse import version_info
 from jumar.machine.parse.layout import UnknownLayout
 from jumar.tables import cann as releases
-from jumar.tables import installation, mindspore_versions, versions
+from jumar.tables import installation, mindspore_versions, versions, vllm_versions
 from jumar.tables.load import table
 
 
@@ -62,6 +62,23 @@ def mindspore(version: str) -> tuple[Row, ...]:
     wanted = _version(version)
     rows = [row for row in mindspore_versions.releases() if wanted is not None and _version(row.mindspore) == wanted]
     return tuple(Row(row.mindspore, row.cann, row.python, row.confidence, row.source) for row in rows)
+
+
+@cache
+def vllm_ascend(version: str) -> tuple[Row, ...]:
+    """The row of exactly this vllm-ascend."""
+    row = vllm_versions.find(version)
+    return (Row(row.vllm_ascend, row.cann, (), "official", vllm_versions.SOURCE, row.torch),) if row else ()
+
+
+def vllm_and_plugin(vllm: str, plugin: str) -> Answer:
+    """vllm-ascend is made for the vLLM of one minor version; builds of other commits cannot be judged."""
+    row, here = vllm_versions.find(plugin), _parsed(vllm)
+    if row is None or here is None or here.is_devrelease:
+        return Answer(Fit.UNKNOWN, f"vllm-ascend {plugin} or vLLM {vllm} is not in the tables")
+    told = f"vllm-ascend {plugin} belongs to vLLM {row.vllm}, installed is vLLM {vllm}"
+    same = here.release[:2] == Version(row.vllm).release[:2]
+    return Answer(Fit.FITS if same else Fit.DOES_NOT, told, vllm_versions.SOURCE)
 
 
 def torch_npu_for(torch: str) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from jumar.core.compat import StrEnum, dataclass, zip
 from jumar.core.finding import Level, State
-from jumar.tables import third_party
+from jumar.tables import error_threads, third_party
 from jumar.tables.load import table
 
 
@@ -58,6 +58,8 @@ class Signature:
     lines: int
     broad: bool
     near: str
+    is_thread: bool
+    """Is it one particular failure, known from a thread? It knows more than a row about the form of the line."""
     is_filled: bool = False
     """Do its words hold what the line says?"""
 
@@ -90,7 +92,7 @@ class Program:
 
 CODE = (
     r"(?:[Ee]rror(?: ?[Cc]ode)?(?: is)? ?[:=(\[]? ?|[Cc]ode ?[:=(] ?|[Rr]et(?:_int|[cC]ode)? ?[:=\[(]? ?"
-    r"|[Ss]tatus ?[:=]? ?|result ?= ?|ErrCode=|errcode: ?|errno:? ?|failure ?|failed ?:? ?|failed with ?|model: ?)"
+    r"|[Ss]tatus ?[:=]? ?|result ?= ?|ErrCode=|errcode: ?|errno:? ?|failure ?|failed ?[:,]? ?|failed with ?|model: ?)"
 )
 """What stands before the number of a failed call; rows write `(?&code)` for it."""
 _CLAUSE = re.compile(r"[,:] (?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)")
@@ -126,7 +128,7 @@ class Lookup(StrEnum):
 
 @cache
 def signatures() -> dict[str, Signature]:
-    rows = {**table("errors.toml")["errors"], **table("error_forms.toml")["errors"]}
+    rows = {**table("errors.toml")["errors"], **table("error_forms.toml")["errors"], **error_threads.rows()}
     return {id_: _signature(id_, row) for id_, row in rows.items()}
 
 
@@ -283,6 +285,7 @@ def _signature(id_: str, row: dict[str, object]) -> Signature:
         lines=int(str(row.get("lines", 1))),
         broad=bool(row.get("broad", False)),
         near=str(row.get("near", "")),
+        is_thread=bool(row.get("is_thread", False)),
     )
 
 

@@ -14,7 +14,9 @@ _REACH = 6
 _SHOWN = 240
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+)(?:, in ([^\s]+))?')
 _BEGIN = "Traceback (most recent call last)"
-_LIBRARY = re.compile(r"(?:site|dist)-packages/|/lib(?:64)?/python[\d.]*/|^<|/Ascend/|python\d?\.zip/")
+_LIBRARY = re.compile(
+    r"(?:site|dist)-packages/|/lib(?:64)?/python[\d.]*/|^<|/Ascend/|python\d?\.zip/|/(?:vllm|sgl)-workspace/"
+)
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 NEAR = 6000
 """Characters above a line in which a row looks for what decides; below it, all that is kept."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Optional
 
-from jumar.machine.explain import around, facts, order, place, scan, source, values, words
+from jumar.machine.explain import around, facts, order, place, scan, source, stack, values, words
 from jumar.machine.explain.program import Sample
 from jumar.machine.explain.result import Explanation, LogFile, Occurrence
 from jumar.machine.explain.source import Source
@@ -58,7 +58,7 @@ def explain(sources: Iterable[str | Path | Source]) -> Explanation:
     rows = [_words(key, item) for key, item in found.items()]
     foreign = sample.foreign()
     rows = [replace(row, certainty=Certainty.POSSIBLE) if row.category in foreign else row for row in rows]
-    result = order.explained(list(found.values()), rows, tuple(files))
+    result = stack.added(order.explained(list(found.values()), rows, tuple(files)), sample.heads())
     near = [line for cause in result.causes[:_NEAREST] for line in (cause.first.text, *cause.first.around)]
     return result._replace(program=sample.kind(near))
 
@@ -162,8 +162,19 @@ def _matches(candidate: scan.Candidate, text: str) -> list[tuple[Signature, re.M
             found += _wrapped(candidate, text)
         if found:
             explained = {id_ for row, _ in found for id_ in row.explains}
-            return [(row, match) for row, match in found if row.id not in explained]
+            return _particular([(row, match) for row, match in found if row.id not in explained])
     return []
+
+
+def _particular(found: list[tuple[Signature, re.Match[str]]]) -> list[tuple[Signature, re.Match[str]]]:
+    """Where a particular failure is known, rows that read the form of the line or guess from a code stand back."""
+    if not any(row.is_thread for row, _ in found):
+        return found
+    return [(row, match) for row, match in found if row.is_thread or not _is_vague(row)]
+
+
+def _is_vague(row: Signature) -> bool:
+    return row.is_form or row.broad or row.certainty is Certainty.POSSIBLE
 
 
 def _fitting(

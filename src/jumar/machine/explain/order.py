@@ -29,7 +29,7 @@ _OF_ITS_OWN = (
     "python-deps",
 )
 """Kinds of causes that stop a program by themselves; after a failure of the device they belong to a restart."""
-_PROGRAM = ("python", "version", *_OF_ITS_OWN)
+_PROGRAM = ("python", "thread", "version", *_OF_ITS_OWN)
 """Kinds of failures of the program itself, without the device."""
 _IMPORTS = ("import", "install", "migration", "python-deps", "version")
 """Kinds of causes that programs catch and report as a warning."""
@@ -70,7 +70,7 @@ def explained(occurrences: list[Occurrence], signatures: list[Signature], files:
         late = begin is not None and _is_later(begin.first, cause.first)
         after = begin.signature if begin is not None and when(begin.first) < when(cause.first) else None
         role = _ROLES.index(_role(row, after))
-        doubt = (row.certainty is Certainty.POSSIBLE, row.broad)
+        doubt = _doubt(row)
         outlived = _is_outlived(cause) or _is_replaced(cause, causes) or _is_at_exit(cause)
         behind = not _is_warned_mismatch(cause, causes)
         return (
@@ -92,6 +92,12 @@ def explained(occurrences: list[Occurrence], signatures: list[Signature], files:
     if rival is not None:
         causes[0] = _as_guess(causes[0])
     return Explanation(tuple(causes), files, _first_rank(causes, blamed), _silent(causes, files), rival)
+
+
+def _doubt(row: Signature) -> tuple[bool, bool]:
+    """How far a row stands back: a guess about a particular failure still knows more than a guess from a code."""
+    guess = row.certainty is Certainty.POSSIBLE
+    return guess and not row.is_thread, row.broad or (guess and row.is_thread)
 
 
 def _settled(causes: list[Cause]) -> list[Cause]:

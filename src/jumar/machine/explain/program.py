@@ -16,16 +16,23 @@ class Sample:
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
+        self._heads: list[bytes] = []
 
     def kept(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
         """The same blocks, remembered a little."""
         end = b""
+        self._heads.append(b"")
         for block in blocks:
             if not end:
+                self._heads[-1] = block[:_PART]
                 self._parts.append(block[:_PART])
             end = block
             yield block
         self._parts.append(end[_PART:][-_PART:])
+
+    def heads(self) -> list[str]:
+        """The beginning of each log."""
+        return [head.decode("utf-8", "replace") for head in self._heads]
 
     def foreign(self) -> frozenset[str]:
         """Kinds of software that the logs do not speak of, where they speak of others."""

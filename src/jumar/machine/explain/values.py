@@ -10,7 +10,11 @@ from jumar.machine.explain.result import Frame
 
 _MOST = 1_000_000
 """Numbers above it are no sizes of a job."""
-_PACKAGE = re.compile(r"(?:site|dist)-packages/([\w.-]+?)(?:/|\.py|$)|/([\w.-]+)/(?:\1|src)/")
+_PACKAGE = re.compile(
+    r"(?:site|dist)-packages/([\w.-]+?)(?:/|\.py|$)"
+    r"|/(?:vllm|sgl)-workspace/[\w.-]+/(?:python/)?([\w.-]+)/"  # where published images keep their sources
+    r"|/([\w.-]+)/src/"
+)
 _PART = re.compile(r"/([A-Za-z_][\w-]*)/(?:[\w-]+/)*[\w-]+\.py$")
 _PREFIX = re.compile(r"^.*?(?:\]:?|\))\s{2,}(?=\S)|^\s+")
 """What a logger or a launcher writes before a line."""
