@@ -11,6 +11,8 @@ import yaml
 
 import links
 import site_pages
+import terminal_svg
+from jumar import api
 from jumar.core import compat
 from jumar.tables import errors, pages
 
@@ -96,3 +98,24 @@ def test_categories_have_titles() -> None:
 def test_addresses_outside_are_found_beside_code() -> None:
     known = links.addresses()
     assert all(address.startswith("http") and places for address, places in known.items())
+
+
+def test_the_picture_shows_what_the_commands_still_print() -> None:
+    """The quick ones among the recorded commands; those that train are recorded anew by hand."""
+    recorded = terminal_svg.RECORDING.read_text(encoding="utf-8")
+    assert [line[2:] for line in recorded.splitlines() if line.startswith("$ ")] == [*terminal_svg.COMMANDS]
+    said = str(api.explain("507015")).strip()
+    assert terminal_svg.COMMANDS[-1] == "jumar explain 507015"
+    assert recorded.partition(f"$ {terminal_svg.COMMANDS[-1]}\n")[2].strip() == said
+
+
+def test_a_picture_has_every_line_and_its_colours() -> None:
+    drawn = terminal_svg.picture("$ jumar x\n\x1b[1;31merror\x1b[0m: a < b\n" + "y" * 150)
+    assert '<tspan class="b">jumar x</tspan>' in drawn
+    assert '<tspan class="b" fill="#ff8a80">error</tspan>: a &lt; b' in drawn
+    assert drawn.count("<text ") == 4
+
+
+def test_what_a_progress_bar_erases_is_not_drawn() -> None:
+    raw = "\x1b[?25l\r\x1b[2Kreading 0/6\r\x1b[2Kreading 6/6\r\n\x1b[?25h\r\x1b[1A\x1b[2K6 files read\r\ndone\r\n"
+    assert terminal_svg._left(raw) == ["6 files read", "done", ""]

@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 import results  # noqa: E402  a tool beside this one, also when this file is loaded by its path
 import standin_page  # noqa: E402  the same
+import terminal_svg  # noqa: E402  the same
 
 REFERENCE = ROOT / "docs" / "reference"
 NOTE = "<!-- written by tools/generate.py: do not edit -->\n"
@@ -47,6 +48,7 @@ def generated() -> dict[str, str]:
         "plan-json.md": plan_json_page(),
         "rules.md": rules_page(),
         "variables.md": variables_page(),
+        "../assets/terminal.svg": terminal_svg.picture(terminal_svg.RECORDING.read_text(encoding="utf-8")),
         **{f"../results/{name}": text for name, text in results.generated().items()},
     }
 
