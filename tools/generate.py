@@ -13,6 +13,7 @@ import click
 
 import stamps
 from jumar import api
+from jumar.cli import tasks
 from jumar.cli.main import VERBS, jumar
 from jumar.cloud import target
 from jumar.core.finding import State
@@ -104,12 +105,17 @@ def cli_page() -> str:
     """From the declarations, not from click's own help text: that changes with click."""
     context = click.Context(jumar, info_name="jumar")
     parts = [f"# Commands\n\n{NOTE}", _command("jumar", jumar, "VERB ...")]
-    verbs = "\n".join(f"| [`jumar {verb}`](#jumar-{verb}) | {text} |" for verb, text in sorted(VERBS.items()))
-    parts.append(f"| verb | what it does |\n| --- | --- |\n{verbs}\n")
+    verbs = "\n".join(
+        f"| {task if at == 0 else ''} | [`jumar {verb}`](#jumar-{verb}) | {text} |"
+        for task, below in tasks.TASKS.items()
+        for at, (verb, text) in enumerate(below.items())
+    )
+    parts.append(f"| task | verb | what it does |\n| --- | --- | --- |\n{verbs}\n")
     for verb in sorted(VERBS):
         command = jumar.get_command(context, verb)
         assert command is not None
         parts.append(_command(f"jumar {verb}", command, _arguments(command)))
+        parts.append("```sh\n" + "\n".join(tasks.EXAMPLES[verb]) + "\n```\n")
         if isinstance(command, click.Group):
             for name in sorted(command.list_commands(context)):
                 sub = command.get_command(context, name)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from jumar.cli import show, streams
+from jumar.cli import reader, show, streams, values
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
 
 
 @click.command("explain", short_help="Explain an error, a log or a finding")
-@click.argument("names", nargs=-1, required=True, metavar="FILE|ID...")
+@click.argument("names", nargs=-1, required=True, metavar="FILE|ID...", shell_complete=values.explained)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(names: tuple[str, ...], as_json: bool) -> int:
     """Explain what happened, why, and what to do.
@@ -26,7 +26,11 @@ def command(names: tuple[str, ...], as_json: bool) -> int:
         found.append(answer)
         if answer.renamed and answer.page is not None:
             click.echo(f"`{answer.renamed}` is now `{answer.page.id}`", err=True)
-        if not as_json:
+        if as_json:
+            continue
+        if answer.page is not None and reader.is_person():
+            reader.markdown(answer.text)
+        else:
             click.echo(answer.text)
     result = explain.ExplainResult(tuple(found))
     if as_json:

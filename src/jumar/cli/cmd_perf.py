@@ -9,6 +9,7 @@ import click
 
 from jumar.cli import show
 from jumar.cli.cmd_run import LikePython
+from jumar.cli.listed import Listed
 from jumar.cli.options import chip
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
@@ -32,7 +33,7 @@ def _choice(function: Callable[..., Any]) -> Callable[..., Any]:
     return only(skip(function))
 
 
-class Commands(click.Group):
+class Commands(Listed):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

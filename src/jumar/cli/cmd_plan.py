@@ -19,7 +19,7 @@ LISTS = ("chips", "systems", "torch", "mindspore", "cann")
 LOG = "jumar-plan.log"
 
 
-@click.command("plan", short_help="Find versions that fit together, and the exact steps to install them")
+@click.command("plan", short_help="Find versions that fit together, and the steps to install them")
 @chip("chip", 'Chip, family or product: 910B3, A2, 310B, "Orange Pi AIpro".')
 @click.option("--os", metavar="NAME", help="System, such as openEuler22.03 or Ubuntu22.04.")
 @click.option("--arch", metavar="NAME", help="x86_64 or aarch64.")
