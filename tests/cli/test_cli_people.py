@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import click
 import pytest
 
 from jumar.app import completion, here
-from jumar.cli import cmd_completion, reader, tasks, values
+from jumar.cli import cmd_completion, progress, reader, tasks, values
 from jumar.cli import main as cli
 from jumar.core.errors import UserError
 from jumar.core.words import counted
@@ -168,3 +169,19 @@ def test_nouns_have_their_right_form() -> None:
     forms = [counted(number, "process", "processes") for number in (0, 1, 2)]
     assert forms == ["0 processes", "1 process", "2 processes"]
     assert counted(1200, "file") == "1,200 files"
+
+
+def test_who_waits_sees_what_is_done(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    shown = progress.Waiting("reading the log")
+    with shown:
+        shown._start()
+        assert shown.status is not None
+    assert shown.status is None and "reading the log" in capsys.readouterr().err
+    with progress.Waiting("nothing", quiet=True) as silent:
+        assert silent.timer is None
+    with shown.lock:
+        assert shown.over
+    shown.status = None
+    shown._start()
+    assert shown.status is None

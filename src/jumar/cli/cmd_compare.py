@@ -9,6 +9,7 @@ import click
 
 from jumar.cli.listed import Listed
 from jumar.cli.options import Number
+from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN, UserError
 from jumar.core.write import replace
 
@@ -106,7 +107,8 @@ def diff(first: Path, second: Path, as_json: bool, top: int, html: Path | None, 
     from jumar.app import compare
     from jumar.report import compare as report
 
-    result = compare.compare(compare.CompareRequest(first=first, second=second, **options))
+    with Waiting("comparing"):
+        result = compare.compare(compare.CompareRequest(first=first, second=second, **options))
     files = {reproducer: result.reproducer.encode()} if reproducer is not None else {}
     if html is not None:
         files = {html: result.html().encode(), **files}

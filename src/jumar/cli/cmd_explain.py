@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
 
 from jumar.cli import reader, show, streams, values
+from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
+
+if TYPE_CHECKING:
+    from jumar.app.explain import Answer
 
 
 @click.command("explain", short_help="Explain an error, a log or a finding")
@@ -22,7 +29,8 @@ def command(names: tuple[str, ...], as_json: bool) -> int:
     from jumar.app import explain
 
     found = []
-    for answer in explain.answers(explain.ExplainRequest(names, streams.given() if "-" in names else None)):
+    answers = explain.answers(explain.ExplainRequest(names, streams.given() if "-" in names else None))
+    while (answer := _next(answers)) is not None:
         found.append(answer)
         if answer.renamed and answer.page is not None:
             click.echo(f"`{answer.renamed}` is now `{answer.page.id}`", err=True)
@@ -36,3 +44,8 @@ def command(names: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         show.whole(result.to_json())
     return EXIT_FINDINGS if result.is_error else EXIT_OK
+
+
+def _next(answers: Iterator[Answer]) -> Answer | None:
+    with Waiting("reading the log"):
+        return next(answers, None)

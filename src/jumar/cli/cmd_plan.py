@@ -9,6 +9,7 @@ import click
 
 from jumar.cli import show
 from jumar.cli.options import chip
+from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN, UserError
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def command(
         raise UserError("`--run` and a printed form exclude each other", "leave out `--print`, `--format` and `--json`")
     places = {name: given.pop(name) for name in ("overwrite", "packages", "prefix")}
     options = PlanOptions(extras=plan.extras(extra, without), container=form == "dockerfile", **places)
-    result = plan.plan(PlanRequest(**given), options)
+    with Waiting("looking for versions that fit"):
+        result = plan.plan(PlanRequest(**given), options)
     if run and result.fits:
         return _carry_out(result)
     _show(result, form)
