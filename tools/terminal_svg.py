@@ -24,7 +24,7 @@ COMMANDS = (
     "jumar run shapes-npu/train.py --epochs 2",
     "jumar explain 507015",
 )
-COLUMNS, STEP, LINE, LEFT, TOP = 100, 8.4, 20, 20, 56
+COLUMNS, STEP, LINE, LEFT, TOP = 80, 8.4, 20, 20, 56
 UP, ERASE = "\x1b[1A", "\x1b[2K"
 _MOVES = re.compile(r"(\n|\x1b\[1A|\x1b\[2K)")
 _SGR = re.compile(r"\x1b\[([\d;]*)m")
