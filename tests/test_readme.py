@@ -22,14 +22,14 @@ def _pages(text: str) -> list[str]:
 
 
 def _pairs() -> list[tuple[Path, Path]]:
-    chinese = [*TOP.glob("*.zh-CN.md"), *TOP.glob("docs/guides/*.zh-CN.md")]
+    chinese = [*TOP.glob("*.zh-CN.md"), *TOP.glob("docs/guides/*.zh-CN.md"), *TOP.glob("docs/tutorials/*.zh-CN.md")]
     return [(path.with_name(path.name.replace(".zh-CN", "")), path) for path in sorted(chinese)]
 
 
 @pytest.mark.parametrize(("english", "chinese"), _pairs(), ids=lambda path: path.name)
 def test_both_languages_show_the_same_commands(english: Path, chinese: Path) -> None:
     commands = _commands(english.read_text())
-    assert commands
+    assert commands or english.name == "index.md"
     assert _commands(chinese.read_text()) == commands
 
 

@@ -13,6 +13,7 @@ import click
 
 import stamps
 from jumar import api
+from jumar.cli import tasks
 from jumar.cli.main import VERBS, jumar
 from jumar.cloud import target
 from jumar.core.finding import State
@@ -29,6 +30,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 import results  # noqa: E402  a tool beside this one, also when this file is loaded by its path
 import standin_page  # noqa: E402  the same
+import terminal_svg  # noqa: E402  the same
 
 REFERENCE = ROOT / "docs" / "reference"
 NOTE = "<!-- written by tools/generate.py: do not edit -->\n"
@@ -47,6 +49,7 @@ def generated() -> dict[str, str]:
         "plan-json.md": plan_json_page(),
         "rules.md": rules_page(),
         "variables.md": variables_page(),
+        "../assets/terminal.svg": terminal_svg.picture(terminal_svg.RECORDING.read_text(encoding="utf-8")),
         **{f"../results/{name}": text for name, text in results.generated().items()},
     }
 
@@ -102,12 +105,17 @@ def cli_page() -> str:
     """From the declarations, not from click's own help text: that changes with click."""
     context = click.Context(jumar, info_name="jumar")
     parts = [f"# Commands\n\n{NOTE}", _command("jumar", jumar, "VERB ...")]
-    verbs = "\n".join(f"| [`jumar {verb}`](#jumar-{verb}) | {text} |" for verb, text in sorted(VERBS.items()))
-    parts.append(f"| verb | what it does |\n| --- | --- |\n{verbs}\n")
+    verbs = "\n".join(
+        f"| {task if at == 0 else ''} | [`jumar {verb}`](#jumar-{verb}) | {text} |"
+        for task, below in tasks.TASKS.items()
+        for at, (verb, text) in enumerate(below.items())
+    )
+    parts.append(f"| task | verb | what it does |\n| --- | --- | --- |\n{verbs}\n")
     for verb in sorted(VERBS):
         command = jumar.get_command(context, verb)
         assert command is not None
         parts.append(_command(f"jumar {verb}", command, _arguments(command)))
+        parts.append("```sh\n" + "\n".join(tasks.EXAMPLES[verb]) + "\n```\n")
         if isinstance(command, click.Group):
             for name in sorted(command.list_commands(context)):
                 sub = command.get_command(context, name)

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import readme_proof
 from jumar.tables import tested
 from jumar.tables.load import table
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README*.md", "docs/guides/*.md", "docs/concepts/*.md")
+PROOF = r"(?s)<!-- proof: written by tools/generate.py -->\n(.*?)<!-- end of proof -->"
 _VERSION = r"\d+(?:\.\d+)+"
 
 
@@ -54,6 +56,8 @@ def stamps() -> list[Stamp]:
         Stamp(PAGES, rf"torch {v} (?:and|与) torch_npu {v}(?=, the tested pair|。)", (pair.torch, pair.torch_npu)),
         Stamp(PAGES, rf"torch {v}(?= must be installed first|）：)", (pair.torch,)),
         Stamp(PAGES, rf"pip install mindspore=={v} 'numpy([^']*)'", (mindspore.mindspore, mindspore.numpy)),
+        Stamp(("README.md",), PROOF, (readme_proof.block("en"),)),
+        Stamp(("README.zh-CN.md",), PROOF, (readme_proof.block("zh"),)),
         Stamp(PAGES, rf"version that the runtime reports \({v}\)", (pair.cann,)),
     ]
 

@@ -81,7 +81,10 @@ def _forget(tree: str, process: int) -> None:
 def _transfer_to_npu(_: ModuleType) -> None:
     import importlib
 
-    importlib.import_module("torch_npu.contrib.transfer_to_npu")
+    from jumar.runtime import noise
+
+    with noise.folded_warnings("torch_npu puts its own functions in the place of torch.cuda's"):
+        importlib.import_module("torch_npu.contrib.transfer_to_npu")
 
 
 def _record(_: ModuleType) -> None:

@@ -22,11 +22,15 @@ from jumar.core.errors import UserError
 Run = Callable[..., Any]
 
 
-def test_help_lists_the_verbs(jumar: Run) -> None:
+def test_help_lists_the_verbs(jumar: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     done = jumar("--help")
     assert done.code == 0
     assert re.search(r"^  migrate +Show or make the changes that move CUDA code to Ascend NPUs$", done.out, re.M)
     assert jumar().out == done.out
+    assert max(map(len, done.out.splitlines())) <= 80
+    order = [line.split()[0] for line in done.out.splitlines() if re.match(r"  [a-z]+ +[A-Z]", line)]
+    assert order == [*cli.VERBS]
 
 
 def test_version(jumar: Run) -> None:

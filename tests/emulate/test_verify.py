@@ -43,7 +43,7 @@ def _place(name: str, line: int) -> Where:
         (_outcome(), [("EM105", "the command finished, but no operator ran on a card")]),
         (
             _outcome(operators=(Operator("aten::mm", "float32", "native", 1200, 0, ""),)),
-            [("EM101", "the command finished on the emulator in 1.5 s: 1 operators, 1,200 calls")],
+            [("EM101", "the command finished on the emulator in 1.5 s: 1 operator, 1,200 calls")],
         ),
         (_outcome(1, "ValueError: x"), [("EM104", "the command ended with exit code 1: ValueError: x")]),
         (_outcome(-9), [("EM104", "the command ended with exit code -9: no traceback")]),

@@ -22,7 +22,7 @@ from jumar.migrate.result import FileResult, ProjectResult
 from jumar.migrate.rule import Rule, Unit, all_rules
 from jumar.migrate.settings import Settings
 from jumar.report import csv, html, json, sarif, text
-from jumar.tables.pages import Page
+from jumar.tables.pages import Page, address
 
 Golden = Callable[[str, str], None]
 RULES = {
@@ -111,6 +111,7 @@ def test_sarif_has_what_the_standard_requires() -> None:
             assert (region["endLine"], region["endColumn"]) >= (region["startLine"], region["startColumn"])
     help_texts = [rule["help"]["text"] for rule in driver["rules"] if "help" in rule]
     assert help_texts == ["# PT102 torch-cuda-name\n\nA page.\n"]
+    assert [rule["helpUri"] for rule in driver["rules"] if "help" in rule] == [address("PT102")]
 
 
 @pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"], ids=["plain", "bom"])

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from jumar.core.errors import UserError
-from jumar.runtime import activation, npus
+from jumar.runtime import activation, noise, npus
 from jumar.runtime.hooks.hint import HINT
 
 HERE = Path(__file__).parent / "programs"
@@ -126,7 +126,8 @@ def test_quiet_says_nothing(run: Run) -> None:
 def test_run_says_it_once(run: Run) -> None:
     done = run("-m", "jumar", "run", str(HERE / "touch.py"))
     assert done.stdout == "True True 3.0 Ascend910B3\n"
-    assert _said(done) == ["jumar: no NPU found, emulating 8 x Ascend910B3 with 65536 MiB each\n"]
+    emulating = "jumar: no NPU found, emulating 8 x Ascend910B3 with 65536 MiB each\n"
+    assert _said(done) == [emulating, f"jumar: {noise.TOLD}\n"]
     assert _said(run("-m", "jumar", "run", str(HERE / "touch.py"), JUMAR_QUIET="1")) == []
 
 

@@ -39,9 +39,10 @@ class Answer:
     def text(self) -> str:
         """The answer for people."""
         from jumar.report import explain
+        from jumar.tables import pages
 
         if self.page is not None:
-            return self.page.text.rstrip("\n")
+            return f"{self.page.text.rstrip()}\n\npage: {pages.address(self.page.id)}"
         if self.topic is not None:
             return "\n".join(explain.about(self.topic))
         assert self.log is not None
@@ -50,9 +51,11 @@ class Answer:
     def to_json(self) -> dict[str, Any]:
         """The fields of this answer."""
         from jumar.report import explain
+        from jumar.tables import pages
 
         if self.page is not None:
-            return {"id": self.page.id, "name": self.page.name, "area": self.page.area, "page": self.page.text}
+            id_, name, area, text = self.page
+            return {"id": id_, "name": name, "area": area, "page": text, "address": pages.address(id_)}
         if self.topic is not None:
             return explain.topic_json(self.topic)
         assert self.log is not None

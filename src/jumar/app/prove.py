@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from jumar.app.talk import Tell, silent
 from jumar.core.compat import dataclass
+from jumar.core.words import counted
 
 if TYPE_CHECKING:
     from jumar.core.finding import Finding, Where
@@ -161,7 +162,7 @@ def _modules(before: Side, after: Side, changed: frozenset[str], wanted: Callabl
     from jumar.emulate.proof.sides import import_all
 
     units = [one for one in modules.find(after.top) if (before.top / one.path).exists() and wanted(one.path)]
-    tell(f"importing {len(units)} modules before the migration, on the emulator")
+    tell(f"importing {counted(len(units), 'module')} before the migration, on the emulator")
     old = import_all(before, units)
     tell("importing them after the migration")
     new = import_all(after, units)

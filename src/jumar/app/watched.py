@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from jumar.machine.explain.result import Explanation
 
-from jumar.runtime import process
+from jumar.runtime import noise, process
 
 KEPT = 2 << 20
 """Bytes kept of the beginning of stderr, and as many of its end."""
@@ -90,6 +90,7 @@ def _channel() -> tuple[int, int]:
 
 def _pass_on(reading: int, child: int, kept: _Kept) -> None:
     """Until the child has ended and nothing more is there; a grandchild that lives on does not hold us up."""
+    fold = noise.Fold()
     while True:
         ready = select.select([reading], [], [], 0.1)[0]
         if ready:
@@ -99,15 +100,20 @@ def _pass_on(reading: int, child: int, kept: _Kept) -> None:
                 data = b""
             if not data:
                 break
-            kept.add(data)
-            with contextlib.suppress(OSError):
-                _write_all(2, data)
+            _show(fold.feed(data), kept)
         elif kept.status is None:
             pid, status = os.waitpid(child, os.WNOHANG)
             kept.status = status if pid else None
         else:
             break
+    _show(fold.end(), kept)
     os.close(reading)
+
+
+def _show(data: bytes, kept: _Kept) -> None:
+    kept.add(data)
+    with contextlib.suppress(OSError):
+        _write_all(2, data)
 
 
 def _write_all(target: int, data: bytes) -> None:

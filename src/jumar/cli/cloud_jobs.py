@@ -10,6 +10,7 @@ import click
 from jumar.app import cloud_jobs as app
 from jumar.app.cloud_place import Place, opened_place
 from jumar.cli import show as printing
+from jumar.cli import values
 from jumar.cli.cloud_common import options, show
 from jumar.cli.options import Number
 from jumar.cli.progress import Transfer
@@ -47,7 +48,7 @@ _JOB = (
     click.option("--allow-secrets", is_flag=True, help="Upload the code even if it seems to contain keys."),
 )
 _WHICH = (
-    click.argument("job", required=False, metavar="[JOB]"),
+    click.argument("job", required=False, metavar="[JOB]", shell_complete=values.jobs),
     click.option("--last", is_flag=True, help="The last submitted job (the default)."),
 )
 

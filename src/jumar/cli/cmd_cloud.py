@@ -6,6 +6,7 @@ import importlib
 
 import click
 
+from jumar.cli.listed import Listed
 from jumar.core.errors import UserError
 
 COMMANDS = {
@@ -17,7 +18,7 @@ COMMANDS = {
 """Command and the `jumar.cli.cloud_<part>` module that holds it."""
 
 
-class Parts(click.Group):
+class Parts(Listed):
     """Loads only the part that is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -34,7 +35,7 @@ class Parts(click.Group):
         return found
 
 
-@click.command("cloud", cls=Parts, short_help="OBS and ModelArts: storage, jobs, and a stand-in on this machine")
+@click.command("cloud", cls=Parts, short_help="OBS and ModelArts: storage, jobs, a stand-in on this machine")
 def command() -> None:
     """Storage in OBS and jobs on ModelArts, or on the stand-in on this machine.
 

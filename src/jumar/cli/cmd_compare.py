@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
+from jumar.cli.listed import Listed
 from jumar.cli.options import Number
+from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN, UserError
 from jumar.core.write import replace
 
@@ -25,7 +27,7 @@ class _Floor(click.IntRange):
         return None if value == "auto" else super().convert(value, param, ctx)
 
 
-class _Compare(click.Group):
+class _Compare(Listed):
     """`jumar compare A B` is `jumar compare diff A B`."""
 
     def resolve_command(
@@ -45,7 +47,7 @@ def _diff_options() -> set[str]:
     return {name for param in diff.params for name in param.opts}
 
 
-@click.group("compare", cls=_Compare, short_help="Check that it computes the same: record, compare, first difference",
+@click.group("compare", cls=_Compare, short_help="Check that it computes the same, and find the first difference",
              subcommand_metavar="A B | COMMAND ...")  # fmt: skip
 def command() -> None:
     """Check that the migrated model computes the same. `jumar compare A B` compares two records.
@@ -105,7 +107,8 @@ def diff(first: Path, second: Path, as_json: bool, top: int, html: Path | None, 
     from jumar.app import compare
     from jumar.report import compare as report
 
-    result = compare.compare(compare.CompareRequest(first=first, second=second, **options))
+    with Waiting("comparing"):
+        result = compare.compare(compare.CompareRequest(first=first, second=second, **options))
     files = {reproducer: result.reproducer.encode()} if reproducer is not None else {}
     if html is not None:
         files = {html: result.html().encode(), **files}

@@ -9,6 +9,7 @@ import click
 
 from jumar.cli import show
 from jumar.cli.options import Number
+from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FAILED, EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def command(list_checks: bool, **options: Any) -> int:
     if list_checks:
         return _list(doctor.checks(), as_json=options["as_json"])
     shown = {name: options.pop(name) for name in ("as_json", "verbose", "quiet")}
-    result = doctor.doctor(doctor.DoctorRequest(**options))
+    with Waiting("checking the machine", quiet=shown["quiet"]):
+        result = doctor.doctor(doctor.DoctorRequest(**options))
     if result.collected is not None:
         told = f"wrote `{result.collected}`: `jumar doctor --from {options['collect']}` reads it anywhere"
         click.echo(told, err=True)

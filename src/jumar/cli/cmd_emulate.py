@@ -11,6 +11,7 @@ import click
 from jumar.app import emulate
 from jumar.app.emulate import MachineRequest
 from jumar.cli import emulate_switch, show
+from jumar.cli.listed import Listed
 from jumar.cli.options import chip
 from jumar.core.errors import EXIT_OK
 
@@ -29,7 +30,7 @@ def machine(function: Decorated) -> Decorated:
     return function
 
 
-@click.group("emulate", short_help="The virtual Ascend machine: environment, npu-smi, coverage")
+@click.group("emulate", cls=Listed, short_help="The virtual Ascend machine: environment, npu-smi, coverage")
 def command() -> None:
     """The virtual Ascend machine: NPU code runs unchanged on a CPU.
 

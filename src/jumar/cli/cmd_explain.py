@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
 
-from jumar.cli import show, streams
+from jumar.cli import reader, show, streams, values
+from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
+
+if TYPE_CHECKING:
+    from jumar.app.explain import Answer
 
 
 @click.command("explain", short_help="Explain an error, a log or a finding")
-@click.argument("names", nargs=-1, required=True, metavar="FILE|ID...")
+@click.argument("names", nargs=-1, required=True, metavar="FILE|ID...", shell_complete=values.explained)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(names: tuple[str, ...], as_json: bool) -> int:
     """Explain what happened, why, and what to do.
@@ -22,13 +29,23 @@ def command(names: tuple[str, ...], as_json: bool) -> int:
     from jumar.app import explain
 
     found = []
-    for answer in explain.answers(explain.ExplainRequest(names, streams.given() if "-" in names else None)):
+    answers = explain.answers(explain.ExplainRequest(names, streams.given() if "-" in names else None))
+    while (answer := _next(answers)) is not None:
         found.append(answer)
         if answer.renamed and answer.page is not None:
             click.echo(f"`{answer.renamed}` is now `{answer.page.id}`", err=True)
-        if not as_json:
+        if as_json:
+            continue
+        if answer.page is not None and reader.is_person():
+            reader.markdown(answer.text)
+        else:
             click.echo(answer.text)
     result = explain.ExplainResult(tuple(found))
     if as_json:
         show.whole(result.to_json())
     return EXIT_FINDINGS if result.is_error else EXIT_OK
+
+
+def _next(answers: Iterator[Answer]) -> Answer | None:
+    with Waiting("reading the log"):
+        return next(answers, None)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from jumar.cli import export_check, export_command, export_run
+from jumar.cli.listed import Listed
 
 
-@click.group("export", short_help="Offline inference: check an ONNX model, ATC command, stand-in")
+@click.group("export", cls=Listed, short_help="Offline inference: check an ONNX model, ATC command, stand-in")
 def command() -> None:
     """Prepare a model for an offline `.om`: what ATC will refuse, the exact command, and the effect of fp16.
 

@@ -7,10 +7,11 @@ import shlex
 import click
 
 from jumar.cli import show
+from jumar.cli.listed import Listed
 from jumar.core.errors import EXIT_OK
 
 
-@click.group("net", short_help="Plan, set and check the addresses of the cards")
+@click.group("net", cls=Listed, short_help="Plan, set and check the addresses of the cards")
 def command() -> None:
     """Plan, set and check the addresses of the cards' own network ports (hccn_tool)."""
 

@@ -9,6 +9,7 @@ import click
 
 from jumar.cli import show
 from jumar.cli.options import Number, chip
+from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
@@ -106,7 +107,14 @@ def command(model: tuple[str, ...], **options: Any) -> int:
         text, fits = parallel.code(request, kind)
         click.echo(text, nl=False)
         return EXIT_OK if fits else EXIT_FINDINGS
-    return _show(parallel.parallel(request, lambda text: click.echo(text, err=True)), html, as_json)
+    with Waiting("searching for a plan") as line:
+
+        def tell(text: str, /) -> None:
+            line.close()
+            click.echo(text, err=True)
+
+        result = parallel.parallel(request, tell)
+    return _show(result, html, as_json)
 
 
 def _show(result: ParallelResult, html: Path | None, as_json: bool) -> int:

@@ -9,7 +9,9 @@ import click
 
 from jumar.cli import show
 from jumar.cli.cmd_run import LikePython
+from jumar.cli.listed import Listed
 from jumar.cli.options import chip
+from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def _choice(function: Callable[..., Any]) -> Callable[..., Any]:
     return only(skip(function))
 
 
-class Commands(click.Group):
+class Commands(Listed):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -67,7 +69,9 @@ def read(path: Path, jobs: int | None, **options: Any) -> int:
     """
     from jumar.app import perf
 
-    return _show(perf.read(path, jobs=jobs, **_chosen(options)), options)
+    with Waiting("reading the profile"):
+        found = perf.read(path, jobs=jobs, **_chosen(options))
+    return _show(found, options)
 
 
 @command.command("lint", cls=LikePython, short_help="Report on a program before it runs on a card",
@@ -108,7 +112,8 @@ def diff(before: Path, after: Path, top: int, jobs: int | None, as_json: bool) -
     from jumar.app import perf
     from jumar.report import perf as report
 
-    found = perf.diff(before, after, jobs=jobs)
+    with Waiting("reading the profiles"):
+        found = perf.diff(before, after, jobs=jobs)
     if as_json:
         show.whole(found.to_json())
     else:

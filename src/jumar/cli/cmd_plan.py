@@ -9,6 +9,7 @@ import click
 
 from jumar.cli import show
 from jumar.cli.options import chip
+from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN, UserError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ LISTS = ("chips", "systems", "torch", "mindspore", "cann")
 LOG = "jumar-plan.log"
 
 
-@click.command("plan", short_help="Find versions that fit together, and the exact steps to install them")
+@click.command("plan", short_help="Find versions that fit together, and the steps to install them")
 @chip("chip", 'Chip, family or product: 910B3, A2, 310B, "Orange Pi AIpro".')
 @click.option("--os", metavar="NAME", help="System, such as openEuler22.03 or Ubuntu22.04.")
 @click.option("--arch", metavar="NAME", help="x86_64 or aarch64.")
@@ -67,7 +68,8 @@ def command(
         raise UserError("`--run` and a printed form exclude each other", "leave out `--print`, `--format` and `--json`")
     places = {name: given.pop(name) for name in ("overwrite", "packages", "prefix")}
     options = PlanOptions(extras=plan.extras(extra, without), container=form == "dockerfile", **places)
-    result = plan.plan(PlanRequest(**given), options)
+    with Waiting("looking for versions that fit"):
+        result = plan.plan(PlanRequest(**given), options)
     if run and result.fits:
         return _carry_out(result)
     _show(result, form)

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from jumar.cli import show, streams
+from jumar.cli.listed import Listed
 from jumar.core.errors import EXIT_OK, UserError
 
 
-@click.group("ranktable", short_help="Make, check and convert rank tables")
+@click.group("ranktable", cls=Listed, short_help="Make, check and convert rank tables")
 def command() -> None:
     """Make, check and convert rank tables: which card of which machine is which rank."""
 

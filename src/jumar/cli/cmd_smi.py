@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from jumar.cli import show
+from jumar.cli.listed import Listed
 from jumar.cli.options import Number
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
@@ -22,7 +23,7 @@ _PAST = 40
 _PORT = click.IntRange(0, 65535)
 
 
-@click.group("smi", short_help="The NPUs of this machine: use, memory, processes, free cards",
+@click.group("smi", cls=Listed, short_help="The NPUs of this machine: use, memory, processes, free cards",
              invoke_without_command=True, options_metavar="[OPTIONS]")  # fmt: skip
 @click.option("--once", is_flag=True, help="Print one table and stop; so does output that is not a terminal.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and stop.")

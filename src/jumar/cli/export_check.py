@@ -9,6 +9,7 @@ import click
 
 from jumar.cli import show
 from jumar.cli.options import chip
+from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def check(source: str | None, list_checks: bool, **options: Any) -> int:
     if source is None:
         raise UserError("no model is named", "`jumar export check model.onnx`")
     shown = {name: options.pop(name) for name in ("as_json", "sarif", "html", "quiet")}
-    result = export.check(export.ExportCheckRequest(source=source, **options))
+    with Waiting("checking the model"):
+        result = export.check(export.ExportCheckRequest(source=source, **options))
     _write(result, shown["sarif"], shown["html"], quiet=shown["quiet"])
     if shown["as_json"]:
         show.whole(result.to_json())

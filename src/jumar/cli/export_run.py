@@ -9,6 +9,7 @@ import click
 
 from jumar.cli import show
 from jumar.cli.options import Number, chip
+from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def run(model: Path, **options: Any) -> int:  # fmt: skip
     shown = {name: options.pop(name) for name in ("top", "as_json")}
     more = {name: options.pop(name) for name in ("tolerance", "timeout", "save")}
     listed = options.pop("listed")
-    result = export.run(OfflineRequest(model=model, **options), keep_list=listed, **more)
+    with Waiting("running the model"):
+        result = export.run(OfflineRequest(model=model, **options), keep_list=listed, **more)
     if shown["as_json"]:
         show.whole(result.to_json())
     else:

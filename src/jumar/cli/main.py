@@ -11,32 +11,14 @@ from contextlib import suppress
 import click
 
 from jumar import __version__
-from jumar.cli import streams
+from jumar.cli import streams, tasks
 from jumar.core.errors import EXIT_FAILED, EXIT_OK, UserError, from_os, meaning
 
-VERBS = {
-    "analyze": "Report what ties a code base to CUDA, without changing it",
-    "cloud": "OBS and ModelArts: storage, jobs, and a stand-in on this machine",
-    "compare": "Check that it computes the same: record, compare, first difference",
-    "doctor": "Check a machine: driver, CANN, frameworks, cards, network",
-    "emulate": "The virtual Ascend machine: environment, npu-smi, coverage",
-    "explain": "Explain an error, a log or a finding",
-    "export": "Offline inference: check an ONNX model, ATC command, stand-in",
-    "launch": "Start a program on many cards, here or on other machines",
-    "migrate": "Show or make the changes that move CUDA code to Ascend NPUs",
-    "net": "Plan, set and check the addresses of the cards",
-    "parallel": "Find a parallel plan that fits these cards, and its code",
-    "perf": "Find where the time goes on the card, and what to change first",
-    "plan": "Find versions that fit together, and the exact steps to install them",
-    "ranktable": "Make, check and convert rank tables",
-    "run": "Run a script on real NPUs, or on emulated ones if there are none",
-    "smi": "The NPUs of this machine: use, memory, processes, free cards",
-}
-"""Verb and one-line help; the command is `command` in `jumar.cli.cmd_<verb>`."""
-
+VERBS = tasks.verbs()
 EXIT_INTERRUPTED = 130
 EXIT_NO_READER = 141
 """As the shell shows a program that SIGPIPE ended: `jumar … | head` says nothing."""
+_WIDTH = max(map(len, VERBS))
 COMPLETION = "_JUMAR_COMPLETE"
 
 
@@ -44,12 +26,13 @@ class Verbs(click.Group):
     """A group that knows its verbs by name and imports only the one that is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(VERBS)
+        return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
         found: click.Command = importlib.import_module(f"jumar.cli.cmd_{cmd_name}").command
+        found.epilog = tasks.epilog(cmd_name)
         return found
 
     def resolve_command(
@@ -64,8 +47,9 @@ class Verbs(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(VERBS.items()))
+        for task, below in tasks.TASKS.items():
+            with formatter.section(task):
+                formatter.write_dl([(f"{verb:{_WIDTH}}", text) for verb, text in below.items()])
 
 
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
@@ -74,7 +58,8 @@ class Verbs(click.Group):
 def jumar(debug: bool) -> None:
     """Move PyTorch/CUDA and MindSpore code to Ascend NPUs.
 
-    `jumar VERB --help` describes a verb, `jumar explain ID` a finding.
+    `jumar` alone says what fits the folder it is in, `jumar VERB --help` describes a verb, `jumar explain ID` a
+    finding.
     """
 
 
@@ -141,13 +126,29 @@ def _told(error: BaseException, args: list[str]) -> UserError:
 
 def _run(args: list[str]) -> int:
     try:
-        if not args:
-            args = ["--help"]
+        if not args and _says_what_fits():
+            return EXIT_OK
+        args = args or ["--help"]
         with jumar.make_context("jumar", args) as context:
             result = jumar.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code
     return result if isinstance(result, int) else EXIT_OK
+
+
+def _says_what_fits() -> bool:
+    """Name the commands for what the folder holds; False where that is nothing known."""
+    from pathlib import Path
+
+    from jumar.app import here
+
+    found = here.fits(Path())
+    if found:
+        click.echo("What fits this folder:\n")
+        for fit in found:
+            click.echo(f"  {fit.command}\n      {fit.why}")
+        click.echo("\n`jumar --help` lists all commands")
+    return bool(found)
 
 
 def _show(error: UserError, *, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from jumar.cli import show, streams
+from jumar.cli import show, streams, values
 from jumar.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ def chip(name: str, text: str, **more: Any) -> Callable[[Decorated], Decorated]:
 
     A name that no table knows is left for the command, which knows what else it takes and which names are near.
     """
-    return click.option("--chip", "--soc", name, metavar="NAME", callback=_vendor_name, help=text, **more)
+    return click.option(
+        "--chip", "--soc", name, metavar="NAME", callback=_vendor_name, help=text, shell_complete=values.chips, **more
+    )
 
 
 def _vendor_name(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -56,8 +58,10 @@ _SHARED = (
     click.option("--multi-card", is_flag=False, flag_value="ddp", default=None, metavar="[ddp|fsdp]",
                  help="Also turn a one-card training script into one for many cards: a copy of the model on each "
                  "(`ddp`, the default), or its parameters split over them (`fsdp`)."),
-    click.option("--only", multiple=True, metavar="ID", help="Use only this rule; repeatable."),
-    click.option("--skip", multiple=True, metavar="ID", help="Skip this rule; repeatable."),
+    click.option("--only", multiple=True, metavar="ID", shell_complete=values.rules,
+                 help="Use only this rule; repeatable."),
+    click.option("--skip", multiple=True, metavar="ID", shell_complete=values.rules,
+                 help="Skip this rule; repeatable."),
     click.option("--list", "list_rules", is_flag=True, help="List the rules and stop."),
     click.option("--all", "show_all", is_flag=True, help="Show every finding, including benign ones."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from types import TracebackType
 from typing import Any
@@ -64,3 +65,45 @@ class Transfer(Progress):
         self.bar = Bar(*columns, console=Console(stderr=True), transient=True)
         self.bar.start()
         self.task = self.bar.add_task("copying", total=total)
+
+
+class Waiting:
+    """A line that turns while something works that cannot be counted, for a person who has already waited."""
+
+    def __init__(self, what: str, *, quiet: bool = False) -> None:
+        self.what = what
+        self.timer = threading.Timer(DELAY, self._start) if not quiet and sys.stderr.isatty() else None
+        self.lock = threading.Lock()
+        self.status: Any = None
+        self.over = False
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.markup import escape
+
+        with self.lock:
+            if not self.over:
+                self.status = Console(stderr=True).status(escape(self.what))
+                self.status.start()
+
+    def __enter__(self) -> Waiting:
+        if self.timer is not None:
+            self.timer.daemon = True
+            self.timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take the line away: something else is about to print."""
+        if self.timer is None:
+            return
+        self.timer.cancel()
+        with self.lock:
+            self.over = True
+            if self.status is not None:
+                self.status.stop()
+                self.status = None

@@ -7,6 +7,8 @@ import sys
 
 import click
 
+from jumar.runtime import noise
+
 
 class RanksView:
     """Lines to standard output; notes and, on a terminal, the live line to standard error."""
@@ -15,11 +17,20 @@ class RanksView:
         self.width = len(str(ranks - 1))
         self.terminal = sys.stderr.isatty()
         self.below = ""
+        self.folded = False
 
     def line(self, rank: int, text: str) -> None:
+        if noise.is_noise(text.encode()):
+            self._fold()
+            return
         self._clear()
         click.echo(f"[rank {rank:>{self.width}}] {text}")
         self._redraw()
+
+    def _fold(self) -> None:
+        if not self.folded:
+            self.folded = True
+            self.note(noise.TOLD)
 
     def note(self, text: str) -> None:
         self._clear()

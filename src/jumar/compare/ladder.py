@@ -14,6 +14,7 @@ from jumar.compare.result import Pair, Verdict
 from jumar.compare.store import Rank
 from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
+from jumar.core.words import counted
 
 ROUNDINGS = ("bfloat16", "float16", "hf32")
 _NO_BASE = "no reference: give one with `--base REC`"
@@ -122,7 +123,7 @@ def _gap(a: Rank, b: Rank) -> str:
     values = {row.step: row.loss for row in a.curve if row.loss}
     apart = [abs(row.loss - values[row.step]) / abs(values[row.step]) for row in b.curve
              if row.loss is not None and values.get(row.step)]  # fmt: skip
-    return f"within {max(apart):.2%} over {len(apart)} steps" if apart else "not seen"
+    return f"within {max(apart):.2%} over {counted(len(apart), 'step')}" if apart else "not seen"
 
 
 def _against(base: Path, reference: list[Rank], path: Path, own: Rank) -> Iterator[Rung]:
@@ -168,4 +169,4 @@ def _curve(left: Verdict | None, a: Rank, own: Rank) -> Rung:
     if left is not None:
         return Rung("curve", "failed", left.message, left.meaning)
     shared = len({row.step for row in a.curve} & {row.step for row in own.curve})
-    return Rung("curve", "passed", f"loss and gradient norm stay in the envelope over {shared} steps")
+    return Rung("curve", "passed", f"loss and gradient norm stay in the envelope over {counted(shared, 'step')}")

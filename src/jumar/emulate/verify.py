@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from jumar.core.compat import pairwise
 from jumar.core.finding import Finding, Level, State, Where
+from jumar.core.words import counted
 from jumar.emulate import command as commands
 from jumar.emulate.operators import Operator
 from jumar.runtime import process, refusals, variables
@@ -88,7 +89,8 @@ def findings(outcome: Outcome, folder: Path, place: Callable[[str, int], Where])
         return [_finding("EM105", Level.WARNING, message, None, fix, State.HAND, "")]
     calls = sum(item.calls for item in outcome.operators)
     kinds = len({item.name for item in outcome.operators})
-    message = f"the command finished on the emulator in {outcome.seconds:.1f} s: {kinds} operators, {calls:,} calls"
+    counts = f"{counted(kinds, 'operator')}, {counted(calls, 'call')}"
+    message = f"the command finished on the emulator in {outcome.seconds:.1f} s: {counts}"
     return [*found, _finding("EM101", Level.NOTE, message, None, None, None, "")]
 
 

@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from jumar.core.words import counted
+
 if TYPE_CHECKING:
     from jumar.app.cloud_jobs import Pulled
     from jumar.app.cloud_machine import Served, SshEntry
@@ -45,7 +47,7 @@ def synced_row(done: Synced) -> Row:
 def synced(done: Synced, *, delete: bool) -> str:
     rate = f"{human(done.bytes)} in {done.seconds:.1f} s ({human(int(done.bytes / done.seconds))}/s)"
     removed = f", {done.removed} removed" if delete else ""
-    return f"{len(done.copies)} files, {rate}, {done.skipped} unchanged{removed}"
+    return f"{counted(len(done.copies), 'file')}, {rate}, {done.skipped} unchanged{removed}"
 
 
 def left_out(names: Sequence[str]) -> list[str]:
@@ -64,7 +66,8 @@ def plan_row(plan: JobPlan) -> Row:
 def plan(found: JobPlan) -> list[str]:
     lines = [f"make the bucket {found.new_bucket}"] if found.new_bucket else []
     for one in _uploads(found):
-        lines.append(f"upload {one['files']} files, {human(one['bytes'])} to {one['to']}; {one['unchanged']} unchanged")
+        what = f"{counted(one['files'], 'file')}, {human(one['bytes'])}"
+        lines.append(f"upload {what} to {one['to']}; {one['unchanged']} unchanged")
         lines += left_out(one["left_out"])
     lines += [f"{leak.path}:{leak.line}: {leak.what}" for leak in found.leaks]
     if found.spec.hours:
@@ -98,7 +101,7 @@ def pulled_row(one: Pulled) -> Row:
 
 
 def pulled(one: Pulled) -> str:
-    return f"{one.folder}: {one.files} files, {human(one.bytes)}, {one.skipped} unchanged"
+    return f"{one.folder}: {counted(one.files, 'file')}, {human(one.bytes)}, {one.skipped} unchanged"
 
 
 def served(found: Served) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jumar import __version__
 from jumar.compare.result import Comparison, Pair
+from jumar.core.words import counted
 from jumar.report.plot import Line, Plot
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def text(result: Comparison, top: int = 10) -> Iterator[str]:
     yield f"  what to do: {verdict.meaning}"
     yield ""
     for name, side in (("A", result.a), ("B", result.b)):
-        about = f"{side.device}, {side.dtype}, torch {side.torch}, {side.steps} steps, {side.operators} operators"
+        counts = f"{counted(side.steps, 'step')}, {counted(side.operators, 'operator')}"
+        about = f"{side.device}, {side.dtype}, torch {side.torch}, {counts}"
         yield f"{name}  {side.path}: {about}"
     yield f"floor: {result.floor_source}, rounding of {result.precision}, limit {result.limit:g}"
     for line in result.differences:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jumar.core.words import counted
 from jumar.report import json
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def summary(outcomes: Sequence[Outcome], seconds: float) -> str:
     parts = ", ".join(
         f"{counts[name]} {name}" for name in ("ok", "error", "warning", "unknown", "note", "skipped") if counts[name]
     )
-    return f"{len(outcomes)} checks in {seconds:.1f} s: {parts}"
+    return f"{counted(len(outcomes), 'check')} in {seconds:.1f} s: {parts}"
 
 
 def document(outcomes: Sequence[Outcome], machine: dict[str, Any], seconds: float) -> dict[str, Any]:

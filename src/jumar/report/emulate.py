@@ -24,7 +24,8 @@ def exports(variables: Mapping[str, str]) -> list[str]:
 
 
 def entered(shell: Shell) -> str:
-    return f"jumar: a shell on {shell.cards} emulated {shell.soc} cards; `exit` leaves it"
+    cards = "card" if shell.cards == 1 else "cards"
+    return f"jumar: a shell on {shell.cards} emulated {shell.soc} {cards}; `exit` leaves it"
 
 
 def files(prefix: Prefix) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jumar.core.finding import Level
 from jumar.machine.explain.result import Cause, Explanation, LogFile, Occurrence
-from jumar.tables import errors
+from jumar.tables import errors, pages
 from jumar.tables.errors import Certainty, Role, Signature
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def signature_json(row: Signature) -> dict[str, Any]:
         "why": row.why,
         "do": list(row.do),
         "source": row.source,
+        "address": pages.address(row.id),
     }
 
 
@@ -179,6 +180,7 @@ def _advice(row: Signature) -> Iterator[str]:
         for step in row.do:
             yield f"  - {step}"
     yield f"source: {row.source}"
+    yield f"page: {pages.address(row.id)}"
 
 
 def _further(causes: tuple[Cause, ...]) -> Iterator[str]:

@@ -17,7 +17,7 @@ def ended(outcome: Outcome, ranks: Local, why: Explanation | None) -> Iterator[s
     if outcome.rate:
         yield f"jumar: last throughput: {outcome.rate}"
     if outcome.state == "succeeded":
-        yield f"jumar: all {len(ranks.device_ids)} ranks finished; logs in `{ranks.logs}`"
+        yield f"jumar: {_all(len(ranks.device_ids))} finished; logs in `{ranks.logs}`"
     elif outcome.state == "failed" and outcome.failure is not None:
         one = outcome.failure
         yield from (f"  {text}" for text in one.tail)
@@ -42,3 +42,7 @@ def _end(code: int) -> str:
         return f"exit code {code}"
     name = signal.Signals(-code).name
     return f"{name}{' (out of memory?)' if name == 'SIGKILL' else ''}"
+
+
+def _all(ranks: int) -> str:
+    return "the one rank" if ranks == 1 else f"all {ranks} ranks"

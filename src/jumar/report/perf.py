@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from jumar.core.words import counted
 from jumar.perf.result import Advice, Difference, RankReport, Report, Split, time
 
 VERSION = 1
@@ -127,7 +128,7 @@ def advice_json(item: Advice) -> dict[str, Any]:
 def _rank(rank: RankReport) -> Iterator[str]:
     chip = f" on {rank.chip}" if rank.chip else ""
     steps = f", {rank.steps} step{'' if rank.steps == 1 else 's'}" if rank.steps else ""
-    yield f"rank {rank.rank}: {time(rank.split.total)}{steps}, {rank.kernels:,} kernels{chip}"
+    yield f"rank {rank.rank}: {time(rank.split.total)}{steps}, {counted(rank.kernels, 'kernel')}{chip}"
     for name, text in PARTS.items():
         amount = getattr(rank.split, name)
         if not amount:

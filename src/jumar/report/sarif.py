@@ -13,6 +13,7 @@ from urllib.parse import quote
 from jumar import __version__
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, Where
+from jumar.tables.pages import address
 
 if TYPE_CHECKING:
     from jumar.migrate.result import FileResult, ProjectResult
@@ -48,6 +49,7 @@ def _rule(id_: str, rules: Mapping[str, Unit], pages: Mapping[str, Page]) -> dic
         fields["shortDescription"] = {"text": rules[id_].rule.summary}
     if id_ in pages:
         fields["name"] = pages[id_].name
+        fields["helpUri"] = address(id_)
         fields["help"] = {"text": pages[id_].text, "markdown": pages[id_].text}
     return fields
 

@@ -117,6 +117,8 @@ MACHINE = _row(
     "JUMAR_MACHINE", _TEXT, str, "",
     "name of the emulated machine: processes with the same name share its cards; else chip, cards and memory")
 MEMORY = _row("JUMAR_MEMORY", _MEMORY, mebibytes, 0, "memory of each emulated card, such as `32G`; else the chip's own")
+NOISE = _row(
+    "JUMAR_NOISE", _SWITCH, _on, False, "`1`: show the warnings of torch_npu that mean nothing; else one line says so")
 MINDSPORE_MEET = _row(
     "JUMAR_MINDSPORE_MEET", _PATH, str, "", "folder in which the ranks of a MindSpore job tell that they have ended",
     INTERNAL)
@@ -132,7 +134,7 @@ PROFILE = _row("JUMAR_PROFILE", _PATH, str, "", "folder for profiles (`jumar run
 PROFILE_STEPS = _row(
     "JUMAR_PROFILE_STEPS", _COUNT, int, 0, "updates after which a profiled program ends (`jumar perf lint --steps`)",
     INTERNAL)
-QUIET = _row("JUMAR_QUIET", _SWITCH, _on, False, "`1`: nothing says that cards are emulated")
+QUIET = _row("JUMAR_QUIET", _SWITCH, _on, False, "`1`: nothing says that cards are emulated or warnings folded")
 RECORD = _row("JUMAR_RECORD", _TEXT, str, "", "what `jumar compare record` asks of the program", INTERNAL)
 REFUSAL_FILE = _row(
     "JUMAR_REFUSAL_FILE", _PATH, str, "", "file for refused calls and fallbacks to the CPU, one per line",

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from jumar.core.compat import Traversable, pairwise
 from jumar.tables.load import table
 
+SITE = "https://jumar-project.github.io/jumar/"
+"""Where the site is published: RELEASING.md says what else names it. Not confirmed before the first release."""
 _TITLE = re.compile(r"#+ ([A-Z]{2}\d{3}) ([a-z0-9-]+)")
 
 
@@ -31,6 +33,11 @@ def pages() -> dict[str, Page]:
         if title is not None:
             found[title[1]] = Page(title[1], title[2], area, text)
     return dict(sorted(found.items()))
+
+
+def address(id_: str) -> str:
+    """The page on the site of a rule, finding or known error; it stays the same for ever, as ids do."""
+    return f"{SITE}explain/{id_}/"
 
 
 def renamed() -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jumar.core.finding import Finding
+from jumar.core.words import counted
 from jumar.machine.check import Check, Report, Skip, limit, need_npus, warning
 from jumar.machine.host import Host
 from jumar.machine.parse.npu_smi import Chip
@@ -26,7 +27,7 @@ def run(host: Host) -> Report:
             findings.append(warning(CHECK, message, _reset(item.npu, item.chip)))
     busy = {(item.npu, item.chip) for item in info.processes}
     findings += [item for chip in info.chips if (chip.npu, chip.chip) not in busy for item in _held(chip)]
-    return Report(f"{len(info.processes)} processes on the cards", tuple(findings))
+    return Report(f"{counted(len(info.processes), 'process', 'processes')} on the cards", tuple(findings))
 
 
 def _held(chip: Chip) -> list[Finding]:

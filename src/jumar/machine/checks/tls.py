@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jumar.core.words import counted
 from jumar.machine import ports
 from jumar.machine.check import Check, Report, error
 from jumar.machine.host import Host, Unknown
@@ -18,7 +19,9 @@ def run(host: Host) -> Report:
         raise Unknown(f"the TLS setting is unknown: {next(iter(answers.values()))}")
     on = [str(number) for number, enabled in known.items() if enabled]
     if not on or len(on) == len(known):
-        return Report(f"{'on' if on else 'off'} on {len(known)} devices; other servers of a job must have the same")
+        return Report(
+            f"{'on' if on else 'off'} on {counted(len(known), 'device')}; other servers of a job must have the same"
+        )
     tool = ports.tool(host)
     fix = f"for i in {' '.join(on)}; do {tool} -i $i -tls -s enable 0; done"
     return Report("mixed", (error(CHECK, f"TLS is on for device {', '.join(on)} and off for the others", fix),))

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jumar.core.words import counted
 from jumar.perf.profile import Collective, Kernel, Profile, StepRow, is_communication
 from jumar.perf.readers.collect import nanoseconds
 from jumar.perf.readers.trace import type_of
@@ -40,7 +41,7 @@ def rows(path: Path, profile: Profile) -> Iterator[dict[str, str]]:
         except csv.Error as error:
             profile.notes.append(f"`{path.name}`, line {reader.line_num:,}: {error}; the rest was left out")
     if bad:
-        profile.notes.append(f"`{path.name}`: {bad:,} rows with too few or too many fields were left out")
+        profile.notes.append(f"`{path.name}`: left out {counted(bad, 'row')} with too few or too many fields")
 
 
 def kernels(path: Path, profile: Profile, origin: int) -> tuple[list[Kernel], list[Kernel]]:
@@ -70,7 +71,7 @@ def kernels(path: Path, profile: Profile, origin: int) -> tuple[list[Kernel], li
         )
         (comm if is_communication(name, core) else found).append(kernel)
     if bad:
-        profile.notes.append(f"`{path.name}`: {bad:,} rows without a time were left out")
+        profile.notes.append(f"`{path.name}`: left out {counted(bad, 'row')} without a time")
     return sorted(found, key=lambda item: item.start), sorted(comm, key=lambda item: item.start)
 
 
