@@ -27,6 +27,10 @@ _LABEL = re.compile(
 )
 
 
+_OFF = re.compile(r"-D\w+(?::\w+)?=(?:OFF|0|FALSE|NO|N)|--(?:no|without|disable)-[\w-]+", re.I)
+"""A part of CUDA that is not built."""
+
+
 def visit_magic(span: Span, file: TextFile) -> Iterator[Finding]:
     """A line of a notebook for IPython itself."""
     yield from _lines(file, *span)
@@ -102,6 +106,8 @@ def _word(file: TextFile, word: Word, state: State) -> Iterator[Finding]:
         yield file.report(RULE, span, State.BENIGN, f"`{marker}` in text that is only shown, or in what is removed")
     elif _FILE.fullmatch(word.text) and "://" not in word.text:
         yield file.report(RULE, span, State.BENIGN, f"`{shown}` is a file, folder or model name")
+    elif _OFF.fullmatch(word.text):
+        yield file.report(RULE, span, State.BENIGN, f"`{shown}` leaves a part for CUDA out")
     elif markers.is_prose(word.text):
         yield file.report(RULE, span, State.BENIGN, f"`{marker}` in a sentence")
     elif markers.is_weak(text):
