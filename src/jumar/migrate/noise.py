@@ -32,6 +32,9 @@ _NPU = re.compile(r"(?<![A-Za-z])npu(?![A-Za-z])", re.I)
 _NOT = re.compile(r"\bnot\b|!=")
 _SETTINGS = (".json", ".jsonl")
 _SOURCE = re.compile(r"\.(cu|cuh|cpp|cc|cxx|c|h|hpp)$|^-D\w+(=\S*)?$")
+_DOCUMENT = re.compile(
+    r"\.(png|jpe?g|gif|svg|ico|webp|mp4|mp3|wav|pdf|md|rst|html?|css|js|csv|tsv|parquet|npz?|whl)$", re.I
+)
 _PATHS = ("os.path.", "osp.", "glob.", "Path", "pathlib.")
 _CODE = {"PT101", "PT175", "PT178", "PT200", "PT205", "PT900"}
 """Rules whose findings need the syntax tree to be judged."""
@@ -166,6 +169,8 @@ def _about_text(chains: list[Chain], item: Finding) -> str:
         return "a sentence for people"
     if texts and not names and all(_SOURCE.search(str(chain[0].value)) for chain in texts):  # type: ignore[attr-defined]
         return "a source file or macro; what is built with it is what counts"
+    if texts and not names and all(_DOCUMENT.search(str(chain[0].value)) for chain in texts):  # type: ignore[attr-defined]
+        return "the name of a file"
     if texts and not names and all(_is_export(chain) for chain in texts):
         return "a name that the module exports; its definition is what counts"
     return ""

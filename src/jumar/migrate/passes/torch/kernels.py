@@ -42,13 +42,21 @@ _LAUNCH = re.compile(
 )
 # yacs keeps a program's defaults under the name `_C`.
 _CONFIG = re.compile(rb"^_C\s*=|(?:config|defaults|CfgNode)\w* import[^\n]*\b_C\b|import _C as", re.M)
+_EXTENSION = re.compile(rb"""\bCUDAExtension\(\s*(?:name\s*=\s*)?["']([A-Za-z_][\w.]*)["']""")
 _TESTED = re.compile(rb"\.is_cuda\b|device\.type|available|usable|fallback")
 
 
 def prepare(facts: Facts, texts: Iterable[Text]) -> Facts:
-    """The functions and classes of the project that start a kernel."""
+    """The functions and classes of the project that start a kernel, and the modules that it compiles for CUDA."""
     found = {name for text in texts for name in text.tells("kernels", _starting)}
-    return dataclasses.replace(facts, kernels=frozenset(found))
+    built = {name for text in texts for name in text.tells("CUDA extensions", _extensions)}
+    return dataclasses.replace(facts, kernels=frozenset(found), extensions=frozenset(built))
+
+
+def _extensions(raw: bytes) -> list[str]:
+    if b"CUDAExtension(" not in raw:
+        return []
+    return [match.group(1).decode() for match in _EXTENSION.finditer(raw)]
 
 
 def _starting(raw: bytes) -> list[str]:
@@ -107,6 +115,8 @@ def _kernel(call: ast.Call, file: PyFile) -> str | None:
 def _is_imported(name: str, last: str, file: PyFile) -> bool:
     root = name.strip(".").partition(".")[0]
     facts = file.settings.facts
+    if name.rpartition(".")[0].lstrip(".") in facts.extensions:
+        return True
     is_ours = name.startswith(".") or root in facts.own_modules
     if last in facts.kernels and (is_ours or not facts.own_modules):
         return True

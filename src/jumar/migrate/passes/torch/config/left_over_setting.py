@@ -58,6 +58,8 @@ def _judge(entry: ConfigEntry, marker: str, file: TextFile) -> tuple[State, str,
     fix = "check what reads it, and whether it works with an NPU"
     if entry.kind is Kind.OPEN:
         return State.BENIGN, f"`{entry.key}` is the name of a group", None
+    if entry.path[:1] == ("channels",) and any(one.path[:1] == ("dependencies",) for one in file.entries):
+        return State.BENIGN, f"`{entry.value}` is a conda channel; what is installed from it is what counts", None
     if markers.found(entry.value) is None:
         if not markers.is_strong(entry.key) and entry.value.lower() not in ("true", "yes", "on"):
             return State.BENIGN, f"`{entry.key}` is the program's own name", None

@@ -24,6 +24,7 @@ def visit_items(items: list[Item], file: TextFile) -> Iterator[Finding]:
     for item in items:
         if item.kind == "launch":
             launched.setdefault(item.name, []).append(file.source.line_of(item.start))
+    defined = {item.name for item in items if item.kind == "kernel"}
     for item in items:
         span = (item.start, item.end)
         if item.kind == "kernel":
@@ -33,4 +34,7 @@ def visit_items(items: list[Item], file: TextFile) -> Iterator[Finding]:
             yield file.report(RULE, span, State.UNSUPPORTED, message, ADVICE, subject=item.name)
         elif item.kind == "launch":
             message = f"launch of the CUDA kernel `{item.name}`"
-            yield file.report(RULE, span, State.UNSUPPORTED, message, ADVICE, subject=item.name)
+            if item.name in defined:
+                yield file.report(RULE, span, State.BENIGN, f"{message}, which is reported itself", subject=item.name)
+            else:
+                yield file.report(RULE, span, State.UNSUPPORTED, message, ADVICE, subject=item.name)

@@ -30,6 +30,7 @@ _ASKING = {
 _NAMES = {"PT102", "PT151", "PT161", "PT167"}
 _STRINGS, _TENSORS, _PACKAGES = "PT101", "PT106", "PT200"
 _CAUGHT = {"Exception", "BaseException", "RuntimeError", "AssertionError", ""}
+_BUILDER = "torch.utils.cpp_extension.CUDAExtension"
 _MANY = 6
 """A variable that decides about more rewritten places than this is the program's choice of a device."""
 
@@ -52,6 +53,8 @@ def settle(file: PyFile, found: list[Finding]) -> list[Finding]:
         _settle_twins(file, found, kept)
     _settle_literals(file, found, kept)
     _settle_guards(file, [one for one in found if id(one) not in kept], kept)
+    if any(one.subject == _BUILDER for one in found) and file.source.path.endswith("setup.py"):
+        _keep_questions(file, found, kept)
     return [kept.get(id(one), one) for one in found]
 
 
@@ -124,6 +127,13 @@ def _settle_guards(file: PyFile, found: list[Finding], kept: dict[int, Finding])
         settled.append(guard.behind.nodes)
         kept[id(guard.finding)] = reason
         _keep_inside(guard.spans, found, kept, file)
+
+
+def _keep_questions(file: PyFile, found: list[Finding], kept: dict[int, Finding]) -> None:
+    """What a `setup.py` that compiles CUDA kernels asks about CUDA is about compiling them."""
+    for guard in _guards(file, [one for one in found if id(one) not in kept]):
+        node = file.nodes[id(guard.finding)]
+        kept[id(guard.finding)] = _left(guard.finding, node, file, "stays: this file compiles CUDA kernels")
 
 
 def _elsewhere(guard: Guard, settled: list[list[ast.AST]]) -> list[ast.AST]:
