@@ -24,6 +24,8 @@ _ABOUT = re.compile(
     re.I,
 )
 _ADDRESS = re.compile(r"(?:https?|git|ssh|s3)://\S+|git@\S+|\S+@\S+\.\w+")
+_TOKEN = re.compile("[\u0120\u010a\u2581]|^##|</w>$")
+"""Marks of word beginnings in the vocabularies of tokenizers."""
 _VERSION = re.compile(r"\d+(?:\.\d+)+|cpu")
 _FILE = re.compile(r"[\w./${}*~@:-]*[\w}*]\.[A-Za-z]\w{0,5}|[\w.@-]+(?:/[\w.@${}*-]+)+")
 FLOOD = 30
@@ -60,6 +62,8 @@ def _judge(entry: ConfigEntry, marker: str, file: TextFile) -> tuple[State, str,
         return State.BENIGN, f"`{entry.key}` is the name of a group", None
     if entry.path[:1] == ("channels",) and any(one.path[:1] == ("dependencies",) for one in file.entries):
         return State.BENIGN, f"`{entry.value}` is a conda channel; what is installed from it is what counts", None
+    if _TOKEN.search(entry.key) and entry.value.isdigit():
+        return State.BENIGN, f"`{entry.key}` is an entry of a vocabulary", None
     if markers.found(entry.value) is None:
         if not markers.is_strong(entry.key) and entry.value.lower() not in ("true", "yes", "on"):
             return State.BENIGN, f"`{entry.key}` is the program's own name", None

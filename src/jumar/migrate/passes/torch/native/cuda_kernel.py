@@ -24,10 +24,13 @@ def visit_items(items: list[Item], file: TextFile) -> Iterator[Finding]:
     for item in items:
         if item.kind == "launch":
             launched.setdefault(item.name, []).append(file.source.line_of(item.start))
-    defined = {item.name for item in items if item.kind == "kernel"}
+    defined = {item.name: item for item in items if item.kind == "kernel"}
     for item in items:
         span = (item.start, item.end)
-        if item.kind == "kernel":
+        if item.kind == "kernel" and defined[item.name] is not item:
+            message = f"CUDA kernel `{item.name}`, which is reported below"
+            yield file.report(RULE, span, State.BENIGN, message, subject=item.name)
+        elif item.kind == "kernel":
             lines = ", ".join(map(str, launched.get(item.name, ())))
             where = f", launched in line {lines}" if lines else ", not launched in this file"
             message = f"CUDA kernel `{item.name}`{where}"

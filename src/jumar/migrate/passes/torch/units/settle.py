@@ -16,7 +16,7 @@ from jumar.core.finding import Finding, Level, Safety, State
 from jumar.migrate.document import Span
 from jumar.migrate.passes.torch import context, kernels, targets
 from jumar.migrate.passes.torch.python import cuda_extension_guard
-from jumar.migrate.passes.torch.units import reach, twins
+from jumar.migrate.passes.torch.units import foreign, reach, twins
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.settings import Style
 
@@ -52,6 +52,7 @@ def settle(file: PyFile, found: list[Finding]) -> list[Finding]:
     if file.settings.facts.npu_twins or twins.OTHERS.search(file.source.data.decode("utf-8", "replace")):
         _settle_twins(file, found, kept)
     _settle_literals(file, found, kept)
+    _settle_foreign(file, found, kept)
     _settle_guards(file, [one for one in found if id(one) not in kept], kept)
     if any(one.subject == _BUILDER for one in found) and file.source.path.endswith("setup.py"):
         _keep_questions(file, found, kept)
@@ -107,6 +108,20 @@ def _settle_literals(file: PyFile, found: list[Finding], kept: dict[int, Finding
         ):
             behind.append(node)
     _keep_inside(_spans(behind, file), found, kept, file, "stays with the other words of this table")
+
+
+def _settle_foreign(file: PyFile, found: list[Finding], kept: dict[int, Finding]) -> None:
+    """Keep what a package with devices of its own gets."""
+    for place, package in foreign.places(file):
+        spans = _spans([place], file)
+        for one in found:
+            if one.id != _STRINGS or not _is_written(one) or not _is_inside(one, spans, file):
+                continue
+            node = file.nodes[id(one)]
+            if not isinstance(file.parent(node), ast.IfExp):
+                message = f"stays: `{package}` has devices of its own, and no NPU among them"
+                kept[id(one)] = _left(one, node, file, message, State.HAND, "run this part on the CPU")
+        _keep_inside(spans, found, kept, file, f"stays: `{package}` has devices of its own")
 
 
 def _settle_guards(file: PyFile, found: list[Finding], kept: dict[int, Finding]) -> None:
