@@ -97,5 +97,11 @@ def test_a_test_in_front_of_a_compiled_kernel_stays() -> None:
     assert "if x.is_cuda:" in texts(migrated("own_extension"))["model.py"]
 
 
+def test_a_test_in_front_of_a_function_of_an_optional_package_stays() -> None:
+    after = texts(migrated("optional_kernel"))["check_losses.py"]
+    assert "torch.cuda.device_count() < 1" in after
+    assert "torch.randn(2, 3).cuda()" in after
+
+
 def test_questions_of_a_build_of_cuda_kernels_stay() -> None:
     assert "if not torch.cuda.is_available():" in texts(migrated("own_extension"))["setup.py"]
