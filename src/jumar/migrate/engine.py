@@ -63,6 +63,14 @@ def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]
     ]
 
 
+def held(units: Iterable[Unit], data: bytes) -> set[bytes]:
+    """The words of some rules that a text holds."""
+    words = set(data.translate(_SMALL).split())
+    holds = _finder(data, b" ".join(words))
+    found = {word for unit in units for word in unit.words & words}
+    return found | {word for unit in units for word in (*unit.keywords, *unit.beside) if holds(word)}
+
+
 def _is_asked(unit: Unit, settings: Settings) -> bool:
     name = unit.chosen_as
     return name not in settings.skip and (not settings.only or name in settings.only)

@@ -34,7 +34,7 @@ FLOOD = 30
 
 def finish(file: TextFile) -> Iterator[Finding]:
     told = 0
-    for entry in file.entries:
+    for entry in file.telling_entries:
         at = (min(entry.key_start, entry.start), max(entry.end, entry.key_end))
         if entry.kind is Kind.OPEN:
             at = (entry.key_start, entry.key_end)
