@@ -18,6 +18,7 @@ import pytest
 
 from jumar.migrate.passes.multicard import hooks
 from jumar.migrate.project import migrate, migrate_bytes
+from jumar.migrate.result import FileResult
 from jumar.migrate.settings import Settings, Style
 
 SCRIPTS = Path(__file__).parent / "multicard"
@@ -187,6 +188,33 @@ def test_a_sharded_program_keeps_attributes_and_gathers_states() -> None:
     assert after["evaluate.py"].count(b"unwrapped") == 0 and b"net.width" in after["evaluate.py"]
     assert b"    shard_over_cards(self.model)\n" in after["trainer.py"]
     assert b'save_from_all({"state": full_state_dict(self.model)' in after["trainer.py"]
+
+
+def sharded(raw: bytes) -> FileResult:
+    result = migrate_bytes("train.py", raw, Settings(multi_card=True, sharded=True))
+    assert result is not None
+    return result
+
+
+def test_a_method_of_a_sharded_model_gathers_its_parameters() -> None:
+    raw = (SCRIPTS / "vae_like.py").read_bytes()
+    assert b'register_fsdp_forward_method(model, "decode")' in sharded(raw).after
+    nested = sharded(
+        raw.replace(b"return self.decode(mu), mu, logvar", b"return self.fc1(self.decode(mu)), mu, logvar")
+    )
+    assert b"register_fsdp_forward_method" not in nested.after
+    assert "`model.decode`: outside `forward` each process of a sharded model has a part of each parameter" in {
+        one.message for one in nested.findings
+    }
+
+
+def test_a_model_with_a_scalar_parameter_is_not_sharded() -> None:
+    raw = (SCRIPTS / "vae_like.py").read_bytes()
+    before = b"        super(VAE, self).__init__()\n"
+    assert before in raw
+    scalar = sharded(raw.replace(before, before + b"        self.scale = nn.Parameter(torch.log(torch.tensor(0.5)))\n"))
+    assert b"fully_shard" not in scalar.after
+    assert any("is a parameter without dimensions" in one.message for one in scalar.findings)
 
 
 def test_a_second_run_over_several_files_changes_nothing(tmp_path: Path) -> None:

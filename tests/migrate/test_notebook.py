@@ -80,6 +80,22 @@ def test_shell_lines_and_magics() -> None:
     assert {"RQ103", "SH102"} <= {finding.id for finding in result.findings if finding.state is State.HAND}
 
 
+def test_shell_lines_go_on_behind_a_backslash() -> None:
+    lines = [
+        "!export CUDA_VISIBLE_DEVICES=0\n",
+        "!python train.py \\\n",
+        '    --name "a b"\\\n',
+        "    --device cuda\n",
+        "%run eval.py \\\n",
+    ]
+    result = run(book([*lines, "    --fast\n", "import torch\n", "torch.cuda.synchronize()"]))
+    assert sources(result) == [
+        '!export ASCEND_RT_VISIBLE_DEVICES=0\n!python train.py \\\n    --name "a b"\\\n    --device npu\n'
+        "%run eval.py \\\n    --fast\nimport torch\nimport torch_npu\ntorch.npu.synchronize()"
+    ]
+    assert "PT001" not in {finding.id for finding in result.findings}
+
+
 def test_a_cell_that_is_not_python_does_not_stop_the_others() -> None:
     result = run(book("print 'cuda'", "import torch\ntorch.cuda.synchronize()"))
     assert sources(result)[1].endswith("torch.npu.synchronize()")

@@ -57,6 +57,14 @@ def test_a_package_is_one_cause_wherever_it_is_named() -> None:
     assert group.ids == ("PT200", "RQ103", "SH900")
 
 
+def test_a_build_for_one_cuda_is_the_same_package() -> None:
+    plan = _plan(
+        _finding("p/a.py", "PT200", State.UNSUPPORTED, "cuml.linear_model"),
+        _finding("p/requirements.txt", "RQ103", State.UNSUPPORTED, "cuml-cu11"),
+    )
+    assert [group.cause for group in plan.groups] == ["the package `cuml` has parts that need CUDA"]
+
+
 def test_made_changes_are_one_cause_for_each_rule_and_come_last() -> None:
     plan = _plan(
         _finding("p/a.py", "PT102", State.REWRITTEN, "torch.cuda.empty_cache"),
@@ -189,11 +197,13 @@ def test_markdown_is_a_page() -> None:
     text = report.markdown(_sample())
     assert text.startswith("# Moving `p` to Ascend NPUs\n\n**This project can move with ")
     assert "Jumar changes 1 of 5 places by itself, 2 causes are left for people" in text
-    assert "1 cause in the product must be dealt with first.**" in text
+    assert "one of them stops the product until somebody deals with it.**" in text
+    assert "## What comes next\n\n1. `jumar migrate --write` makes the changes" in text
     assert "| `DataParallel`: several cards from one process (PT172) | blocks | product | 3 | 3 | " in text
     assert "add <map_location> \\| now |" in text
     assert [line for line in text.splitlines() if line.startswith("## ")] == [
-        "## What people have to do", "## What Jumar does", "## What is not known", "## Where the hours come from",
+        "## What people have to do", "## What Jumar does", "## What is not known", "## What comes next",
+        "## Where the hours come from",
     ]  # fmt: skip
 
 

@@ -71,3 +71,37 @@ def test_only_gaps_remain_in_a_project_that_supports_ascend() -> None:
 
 def test_a_project_for_cuda_does_not_support_ascend() -> None:
     assert migrated("needs_others").supports_ascend == ()
+
+
+def test_a_value_that_is_replaced_for_npus_stays() -> None:
+    after = texts(migrated("knows_npus"))
+    assert "amp = torch.cuda.amp.autocast" in after["train.py"]
+    assert 'return "cuda"' in after["train.py"]
+
+
+def test_a_file_without_npus_changes_in_a_project_that_knows_them() -> None:
+    assert 'device = "npu"' in texts(migrated("knows_npus"))["serve.py"]
+
+
+def test_modules_that_the_project_compiles_for_cuda_are_named_where_they_are_imported() -> None:
+    found = migrated("own_extension").findings()
+    told = {(Path(one.where.path).name, one.subject, one.state) for one in found if one.id == "PT200" and one.where}
+    assert told == {
+        ("model.py", "fast_engine", State.UNSUPPORTED),
+        ("model.py", "_C", State.UNSUPPORTED),
+        ("optional.py", "fast_engine", State.FALLBACK),
+    }
+
+
+def test_a_test_in_front_of_a_compiled_kernel_stays() -> None:
+    assert "if x.is_cuda:" in texts(migrated("own_extension"))["model.py"]
+
+
+def test_a_test_in_front_of_a_function_of_an_optional_package_stays() -> None:
+    after = texts(migrated("optional_kernel"))["check_losses.py"]
+    assert "torch.cuda.device_count() < 1" in after
+    assert "torch.randn(2, 3).cuda()" in after
+
+
+def test_questions_of_a_build_of_cuda_kernels_stay() -> None:
+    assert "if not torch.cuda.is_available():" in texts(migrated("own_extension"))["setup.py"]

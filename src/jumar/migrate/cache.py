@@ -28,6 +28,10 @@ from jumar.runtime import home
 MAX_ROWS = 50_000
 BATCH = 500
 """So many rows are asked for at once."""
+# A look-up in a dictionary: a large project has tens of thousands of findings, and calling an enumeration is slow.
+_LEVELS = {one.value: one for one in Level}
+_SAFETIES = {one.value: one for one in Safety}
+_STATES = {one.value: one for one in State}
 
 
 def folder() -> Path:
@@ -160,12 +164,12 @@ def _finding(
 ) -> Finding:
     return Finding(
         id,
-        Level(level),
+        _LEVELS[level],
         message,
         Where(path, *where) if where else None,
         fix,
-        Safety(safety),
-        State(state) if state else None,
+        _SAFETIES[safety],
+        _STATES[state] if state else None,
         doc,
         tuple(Edit(start, end, new.encode()) for start, end, new in edits),
         subject,

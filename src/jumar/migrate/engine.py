@@ -58,14 +58,27 @@ def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]
     return [
         unit
         for unit in asked
-        if (not unit.words.isdisjoint(words) or any(map(holds, unit.keywords)))
+        if (not unit.words.isdisjoint(words) or any(map(holds, unit.keywords)) or _is_known(unit, words, settings))
         and (not unit.beside or any(map(holds, unit.beside)))
     ]
+
+
+def held(units: Iterable[Unit], data: bytes) -> set[bytes]:
+    """The words of some rules that a text holds."""
+    words = set(data.translate(_SMALL).split())
+    holds = _finder(data, b" ".join(words))
+    found = {word for unit in units for word in unit.words & words}
+    return found | {word for unit in units for word in (*unit.keywords, *unit.beside) if holds(word)}
 
 
 def _is_asked(unit: Unit, settings: Settings) -> bool:
     name = unit.chosen_as
     return name not in settings.skip and (not settings.only or name in settings.only)
+
+
+def _is_known(unit: Unit, words: set[bytes], settings: Settings) -> bool:
+    names = unit.rule.known(settings.facts) if unit.rule.known is not None else frozenset()
+    return any(name.rpartition(".")[2].lower().encode() in words for name in names)
 
 
 def _finder(data: bytes, words: bytes) -> Callable[[bytes], bool]:

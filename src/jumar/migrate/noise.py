@@ -32,8 +32,13 @@ _NPU = re.compile(r"(?<![A-Za-z])npu(?![A-Za-z])", re.I)
 _NOT = re.compile(r"\bnot\b|!=")
 _SETTINGS = (".json", ".jsonl")
 _SOURCE = re.compile(r"\.(cu|cuh|cpp|cc|cxx|c|h|hpp)$|^-D\w+(=\S*)?$")
+_DOCUMENT = re.compile(
+    r"\.(png|jpe?g|gif|svg|ico|webp|mp4|mp3|wav|pdf|md|rst|html?|css|js|csv|tsv|parquet|npz?|whl)$", re.I
+)
+_PART = re.compile(r"nvidia-[a-z-]+-cu\d+")
+"""A part of CUDA that the CUDA build of torch brings: a pinned list holds a dozen of them."""
 _PATHS = ("os.path.", "osp.", "glob.", "Path", "pathlib.")
-_CODE = {"PT101", "PT175", "PT178", "PT200", "PT205", "PT900"}
+_CODE = {"PT101", "PT155", "PT175", "PT178", "PT200", "PT205", "PT900"}
 """Rules whose findings need the syntax tree to be judged."""
 
 
@@ -59,6 +64,9 @@ def _reasons(file: FileResult, index: Index | None) -> Iterator[str]:
             yield _about_dtype(at.get(item.where.line, []), item)
         elif item.id == "PT101":
             yield _about_device(at.get(item.where.line, []), item.where.col)
+        elif item.id == "PT155":
+            chain = _string_at(at.get(item.where.line, []), item.where.col)
+            yield "a name that the module exports; its definition is what counts" if _is_export(chain) else ""
         elif item.id == "PT178":
             yield _about_compiler(at.get(item.where.line, []), item.where.col)
         elif item.id in ("PT200", "PT205"):
@@ -166,6 +174,10 @@ def _about_text(chains: list[Chain], item: Finding) -> str:
         return "a sentence for people"
     if texts and not names and all(_SOURCE.search(str(chain[0].value)) for chain in texts):  # type: ignore[attr-defined]
         return "a source file or macro; what is built with it is what counts"
+    if texts and not names and all(_DOCUMENT.search(str(chain[0].value)) for chain in texts):  # type: ignore[attr-defined]
+        return "the name of a file"
+    if texts and not names and all(_is_test_name(chain) for chain in texts):
+        return "the name of a test case"
     if texts and not names and all(_is_export(chain) for chain in texts):
         return "a name that the module exports; its definition is what counts"
     return ""
@@ -177,6 +189,11 @@ def _is_export(chain: Chain) -> bool:
         and any(isinstance(one, ast.Name) and one.id == "__all__" for one in outer.targets)
         for outer in chain
     )
+
+
+def _is_test_name(chain: Chain) -> bool:
+    """`pytest.param(…, id="cuda-fp32")`, `parametrize(…, ids=["cpu", "cuda"])`."""
+    return any(isinstance(outer, ast.keyword) and outer.arg in ("id", "ids") for outer in chain)
 
 
 def _is_sentence(text: str) -> bool:
@@ -206,7 +223,8 @@ def _answer(item: Finding) -> tuple[str, ...] | None:
     """What a finding says about which package; None for one that is about something else."""
     if item.state not in _LEFT or not item.subject or effort.cause(item.id).by != "package":
         return None
-    return item.id, item.subject.partition(".")[0], item.state.value, item.fix or ""
+    package = "nvidia" if _PART.match(item.subject) else item.subject.partition(".")[0]
+    return item.id, package, item.state.value, item.fix or ""
 
 
 def _judged(item: Finding, reason: str) -> Finding:

@@ -67,6 +67,8 @@ class Rule:
     """Runs on what all other rules have written."""
     beside: tuple[str, ...] = ()
     """Lower-case words, one of which the file must hold as well."""
+    known: Callable[[Facts], frozenset[str]] | None = None
+    """Names that the look over the project found; a file with one of them reaches the rule too."""
 
 
 NOT_PYTHON = Rule("PT001", "not-python", "a Python file that cannot be parsed", ())

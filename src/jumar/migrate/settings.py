@@ -28,6 +28,8 @@ class Facts:
     """Top-level module names that lie in the project and so hide packages of the same name."""
     kernels: frozenset[str] = frozenset()
     """Functions and classes of the project that start a kernel which only CUDA has."""
+    extensions: frozenset[str] = frozenset()
+    """Modules that the project compiles from CUDA sources, by their dotted names."""
     own_words: frozenset[str] = frozenset()
     """Variables that are given "cuda" and also words that name no device: an implementation, a mode."""
     device_names: frozenset[str] = frozenset()

@@ -36,6 +36,8 @@ class TextFile(Document):
         self.lone_assignments: set[int] = set()
         """Starts of assignments that cannot have another one on their line: variables of a Makefile."""
         self.entries: list[ConfigEntry] = []
+        self.telling_entries: list[ConfigEntry] = []
+        """Those of them that hold a word of some rule."""
         self.previous: ConfigEntry | None = None
         """The entry before the one that is visited: `--device` before `cuda` in a list of arguments."""
         self.instructions: list[Instruction] = []

@@ -51,6 +51,20 @@ _MEANINGS = {
 }
 
 
+_AREAS = {
+    Area.TESTS: "*tests*: the project's own tests",
+    Area.CI: "*ci*: build services and images",
+    Area.OPTIONAL: "*optional*: examples, notebooks, benchmarks, tools and documents",
+}
+_MORE = "`jumar analyze --plan plan.json` lists them"
+_STEPS = (
+    "`jumar migrate --write` makes the changes; somebody reviews the diff.",
+    "`jumar migrate --verify` imports every module before and after, on emulated NPUs.",
+    "The causes above are dealt with from the top, those that stop the product first.",
+    "A short training on a real NPU is compared with one on a GPU (`jumar compare`).",
+)
+
+
 def verdict(plan: Roadmap) -> str:
     """The plan in one sentence."""
     if not plan.groups:
@@ -61,14 +75,23 @@ def verdict(plan: Roadmap) -> str:
     if not left:
         return f"This project can move at once: {share}, and reviewing that takes {hours(plan.effort)}."
     blocking = [group for group in left if group.kind is Kind.BLOCKS and dict(group.areas).get(Area.PRODUCT)]
-    stop = (
-        f"{count(len(blocking), 'cause')} in the product must be dealt with first"
-        if blocking
-        else "none of them stops it"
-    )
     more = ", CUDA kernels on top" if plan.is_open else ""
     causes = f"{count(len(left), 'cause')} {'is' if len(left) == 1 else 'are'} left for people"
-    return f"This project can move with {hours(plan.effort)} of work{more}: {share}, {causes}, and {stop}."
+    work = f"This project can move with {hours(plan.effort)} of work{more}"
+    return f"{work}: {share}, {causes}, and {_stop(left, blocking)}."
+
+
+def _stop(left: list[Group], blocking: list[Group]) -> str:
+    """Which of the causes that are left stop the product."""
+    if not blocking:
+        return "none of them stops it" if len(left) > 1 else "it does not stop the project"
+    if len(blocking) == len(left):
+        return (
+            "all of them stop the product until somebody deals with them" if len(left) > 1 else "it stops the product"
+        )
+    if len(blocking) == 1:
+        return "one of them stops the product until somebody deals with it"
+    return f"{len(blocking):,} of them stop the product until somebody deals with them"
 
 
 def hours(effort: Effort | None) -> str:
@@ -106,6 +129,7 @@ def html(plan: Roadmap) -> str:
     return page.get_template("roadmap.html").render(
         plan=plan, name=_name(plan), verdict=verdict(plan), left=shown, rest=rest, made=_made(plan), kinds=_kinds(plan),
         areas=[(area, plan.of(area)) for area in Area if plan.of(area)], total=plan.places, version=__version__,
+        more=_MORE, steps=_STEPS,
     )  # fmt: skip
 
 
@@ -148,7 +172,7 @@ def _markdown(plan: Roadmap) -> Iterator[str]:
     yield ""
     parts = ", ".join(f"{plan.of(area):,} in {area.value}" for area in Area if plan.of(area))
     read = f"{count(plan.scanned, 'file')} with {count(plan.lines, 'line')} were read"
-    yield f"{read}. Places that depend on CUDA: {parts or 'none'}."
+    yield f"{read}. Places that depend on CUDA: {parts or 'none'}. {_areas(plan)}".rstrip()
     shown, rest = _shown(plan)
     if shown:
         yield ""
@@ -157,7 +181,7 @@ def _markdown(plan: Roadmap) -> Iterator[str]:
         yield from _table(shown)
         for one in rest:
             numbers = f"{one.places:,} | {one.files:,} | {hours(one.effort)}"
-            yield f"| {count(one.causes, 'more cause')} | {one.kind.value} | | {numbers} | see the `.json` form |"
+            yield f"| {count(one.causes, 'more cause')} | {one.kind.value} | | {numbers} | {_MORE} |"
         yield ""
         yield "; ".join(f"*{kind.value}*: {meaning}" for kind, meaning in _kinds(plan)) + "."
     if made := _made(plan):
@@ -172,11 +196,21 @@ def _markdown(plan: Roadmap) -> Iterator[str]:
     yield ""
     yield from (f"- {sentence}" for sentence in plan.unknown)
     yield ""
+    yield "## What comes next"
+    yield ""
+    yield from (f"{number}. {step}" for number, step in enumerate(_STEPS, 1))
+    yield ""
     yield "## Where the hours come from"
     yield ""
     yield plan.basis
     yield ""
     yield f"*Written by Jumar {__version__}; `jumar explain ID` tells more about a rule.*"
+
+
+def _areas(plan: Roadmap) -> str:
+    """What the parts are, where there is more than the product."""
+    said = [meaning for area, meaning in _AREAS.items() if plan.of(area)]
+    return f"*product*: what the project itself runs; {'; '.join(said)}." if said else ""
 
 
 def _table(groups: list[Group]) -> Iterator[str]:
@@ -250,4 +284,4 @@ def _effort(effort: Effort | None) -> dict[str, float] | None:
 
 def _name(plan: Roadmap) -> str:
     """The project's folder."""
-    return os.path.basename(os.path.abspath(plan.root)) if plan.root in (".", "") else plan.root
+    return os.path.basename(os.path.abspath(plan.root)) or plan.root

@@ -16,13 +16,22 @@ class Recipe:
     note: str
     fix: str | None = None
     source: str = ""
+    own_devices: bool = False
+    """Has the package a list of devices of its own, without NPUs?"""
 
 
 @cache
 def recipes() -> dict[str, Recipe]:
     sources = table("third_party.toml")["sources"]
     return {
-        name: Recipe(name, State[row["state"].upper()], row["note"], row.get("fix"), sources[row["source"]])
+        name: Recipe(
+            name,
+            State[row["state"].upper()],
+            row["note"],
+            row.get("fix"),
+            sources[row["source"]],
+            row.get("own_devices", False),
+        )
         for name, row in table("third_party.toml")["packages"].items()
     }
 
@@ -31,6 +40,12 @@ def recipes() -> dict[str, Recipe]:
 def roots() -> tuple[str, ...]:
     """The first words of all rows: what an import must begin with."""
     return tuple(sorted({name.partition(".")[0] for name in recipes()}))
+
+
+@cache
+def own_devices() -> tuple[str, ...]:
+    """The packages that take `cpu` and `cuda`, and would refuse `npu`."""
+    return tuple(name for name, row in recipes().items() if row.own_devices)
 
 
 @cache

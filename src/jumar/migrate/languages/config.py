@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
 
 from jumar.core.finding import Finding
 from jumar.core.source import Source
+from jumar.migrate import engine
 from jumar.migrate.engine import Outcome
 from jumar.migrate.languages import shell
 from jumar.migrate.pins import How, Pin, pin
@@ -33,6 +35,8 @@ _SCRIPT = re.compile(
     r"(?:.*[_-])?(?:run|script|scripts|commands?|cmd|entrypoint|entry_point|setup|install|launch\w*|args|arguments|flags|options)",
     re.I,
 )
+_INDEXED = frozenset({"pyproject.toml", "Pipfile", "uv.toml", "pip.conf"})
+_PROJECTS = frozenset({"pyproject.toml", "Pipfile", "setup.cfg"})
 _INDEX_KEYS = frozenset({"url", "index-url", "extra-index-url", "find-links"})
 _LOCK = re.compile(r".*\.lock|conda-lock\.ya?ml")
 _ENVIRONMENT = re.compile(r".*(?:environment|env|conda)[\w.-]*\.ya?ml", re.I)
@@ -48,23 +52,51 @@ def _read(file: TextFile, active: list[Unit]) -> Iterator[Finding]:
         return
     reader = READERS.get(file.name) or READERS[PurePath(file.name).suffix.lower()]
     file.entries = list(reader(file.source.data))
+    file.telling_entries = _telling(file.entries, file.source.data, active)
+    told = set(map(id, file.telling_entries))
+    has_requirements = file.name in _PROJECTS or bool(_ENVIRONMENT.fullmatch(file.name))
     found: list[Pin] = []
     for entry in file.entries:
-        required = _requirement(file, entry)
+        required = _requirement(file, entry) if has_requirements else None
         if required is not None:
             found.append(required)
             file.requirement_spans.append((required.start, required.end))
             file.script_spans.append((entry.start, entry.end))
-        elif entry.key in _INDEX_KEYS and file.name in ("pyproject.toml", "Pipfile", "uv.toml", "pip.conf"):
+        elif file.name in _INDEXED and entry.key in _INDEX_KEYS:
             yield from visit(active, "visit_index", (entry.start, entry.end), file)
         elif entry.path == ("channels", "[]") and _ENVIRONMENT.fullmatch(file.name):
             yield from visit(active, "visit_channel", entry.value, (entry.start, entry.end), file)
+        elif id(entry) not in told:
+            pass
         elif _is_script(file, entry):
             yield from shell.read(file, active, entry.start, entry.end)
         else:
             yield from visit(active, "visit_entry", entry, file)
         file.previous = entry
     yield from visit(active, "visit_pins", found, file)
+
+
+def _telling(entries: list[ConfigEntry], data: bytes, active: list[Unit]) -> list[ConfigEntry]:
+    """The entries that hold a word of some rule, in a key on their path or in their value.
+
+    A vocabulary or a list of data files has hundreds of thousands of the others, and no rule has a word on them.
+    """
+    lowered = data.lower()
+    words = engine.held(active, data)
+    places = sorted(match.start() for word in words for match in re.finditer(re.escape(word), lowered))
+    names = [word.decode() for word in words]
+    known: dict[tuple[str, ...], bool] = {}
+    found = []
+    for entry in entries:
+        above = entry.path[:-1]
+        if above not in known:
+            path = " ".join(above).lower()
+            known[above] = any(name in path for name in names)
+        first = min(entry.start, entry.key_start)
+        at = bisect_left(places, first)
+        if known[above] or (at < len(places) and places[at] < max(entry.end, entry.key_end)):
+            found.append(entry)
+    return found
 
 
 def _is_script(file: TextFile, entry: ConfigEntry) -> bool:

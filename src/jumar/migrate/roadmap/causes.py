@@ -23,6 +23,10 @@ _DEPTH = 3
 """Folders from the top that tell one part of a project from another."""
 
 
+_BUILD = re.compile(r"_(?:cu\d+|cuda\d*x?|full)$")
+"""How a project is called on an index where its wheels are built for one version of CUDA: `cuml-cu11`, `mmcv-full`."""
+
+
 class Cause(NamedTuple):
     key: str
     title: str
@@ -88,6 +92,7 @@ def _title(item: Finding, title: str, by: str, name: str, summaries: dict[str, s
 def _package(subject: str) -> str:
     """The package that a name belongs to; empty when the tables do not know it."""
     top = re.split(r"[.\[<>=~! ]", subject, maxsplit=1)[0].replace("-", "_")
+    top = _BUILD.sub("", top)
     known = {root.lower(): root for root in third_party.roots() if root != "cuda"}
     return known.get(top.lower(), "")
 

@@ -33,5 +33,6 @@ def basis() -> str:
         f" range that the others give). Of the places that Jumar leaves to people they changed {rates.touched[0]:.0f}"
         f" to {rates.touched[1]:.0f} %, and left the other features out. One hour is {rates.per_hour[0]:g} to"
         f" {rates.per_hour[1]:g} finished and tested lines (COCOMO II), or {rates.review[0]:g} to {rates.review[1]:g}"
-        " reviewed ones. Training runs, tuning and approvals are not in it."
+        " reviewed ones. A cause counts with a quarter of an hour at least, also where only its upper end is named."
+        " Training runs, tuning and approvals are not in it."
     )

@@ -11,7 +11,7 @@ from jumar.migrate.syntax import json
 
 _MAGIC = re.compile(rb"(?m)^[ \t]*(?:[\w.,\[\] \t]+=[ \t]*)?(?:!(?!=)|%%?(?=[A-Za-z])|\?{1,2}(?=\w))")
 _HELP = re.compile(rb"(?m)^[ \t]*[\w.]+\?{1,2}[ \t]*$")
-_LINE = re.compile(rb"[^\n]*(?:\\\r?\n[^\n]*)*")
+_LINE = re.compile(rb"(?:\\\r?\n|[^\n])*")
 _PYTHON_CELLS = re.compile(rb"%%(?:time|timeit|capture|prun|python3?|debug)\b")
 _SHELL_CELLS = re.compile(rb"%%(?:bash|sh|script[ \t]+(?:ba|z)?sh|!)")
 _SHELL_LINES = re.compile(rb"(?:!!?|%(?:sx|system)\s|%(?=(?:pip|conda|mamba|uv)\s)|%(?:set_)?env\s)")

@@ -161,6 +161,8 @@ class Script(Training):
             return "it is unclear which loader holds the training data", _HAND
         if self.sharded and self._second_derivative:
             return _TWICE
+        if self.sharded and self._scalar:
+            return f"`{self._scalar}` is a parameter without dimensions, which `fully_shard` refuses", _SCALAR
         return self._crowded
 
     @property
@@ -168,6 +170,30 @@ class Script(Training):
         """Does training take gradients of gradients?"""
         words = [keyword for call in self.flow.calls if self.is_reached(call) for keyword in call.keywords]
         return any(one.arg == "create_graph" and not _is_false(one.value) for one in words)
+
+    @property
+    def _scalar(self) -> str:
+        """A parameter of a single number in the program: `nn.Parameter(torch.tensor(0.07))`."""
+        for call in self.flow.calls:
+            if self.file.name(call.func) == "torch.nn.Parameter" and call.args and self._is_number(call.args[0]):
+                return self.file.text(call)
+        return ""
+
+    def _is_number(self, node: ast.expr) -> bool:
+        """`torch.tensor(1.0)`, `torch.ones([])`, and what is computed from one such tensor and numbers."""
+        if isinstance(node, ast.BinOp):
+            sides = (node.left, node.right)
+            return any(map(self._is_number, sides)) and all(
+                self._is_number(one) or isinstance(one, ast.Constant) for one in sides
+            )
+        if not isinstance(node, ast.Call) or not node.args:
+            return False
+        name, first = self.file.name(node.func) or "", node.args[0]
+        if name == "torch.tensor":
+            return isinstance(first, (ast.Constant, ast.BinOp, ast.UnaryOp))
+        if name in ("torch.zeros", "torch.ones", "torch.empty", "torch.rand", "torch.randn"):
+            return isinstance(first, (ast.List, ast.Tuple)) and not first.elts
+        return name.startswith("torch.") and self._is_number(first)
 
     @cached_property
     def _crowded(self) -> tuple[str, str] | None:
@@ -199,6 +225,7 @@ _TWICE = (
     "it takes gradients of gradients (`create_graph=True`), which a sharded model does not get right",
     "use `--multi-card ddp`",
 )
+_SCALAR = "give it one element (`torch.tensor([…])`), or use `--multi-card ddp`"
 _HAND = "set up the process group where the program starts, as the guide `multi-card` shows"
 _NO_LOADER = (
     "this training step does not take its batches from a `DataLoader` made in this file, so the data cannot be split",

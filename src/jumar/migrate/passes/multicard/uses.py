@@ -99,6 +99,9 @@ def _use_of_shards(script: Script, model: Model, var: Var, node: ast.expr) -> Us
             return Use(call, f"load_full_state_dict({text}, {given})", f"`{text}.load_state_dict()`")  # type: ignore[arg-type]
         if up.attr == "cpu":
             return Use(node, text, f"`{text}.cpu()`", "it moves the model after sharding")
+        if _is_computing(script, model, up) and not _is_last(script, model, up.attr):
+            reason = "outside `forward` each process of a sharded model has a part of each parameter"
+            return Use(node, text, f"`{text}.{up.attr}`", reason)
         if up.attr in models.PARAMETERS and _reads_values(script, node):
             return Use(
                 node, text, f"`{text}.{up.attr}`", "each process of a sharded model has a part of each parameter"
@@ -124,14 +127,44 @@ def _reads_values(script: Script, node: ast.expr) -> bool:
 
 
 def methods_past(script: Script, model: Model) -> list[str]:
-    """Methods of a model that a training step calls beside `forward` and that compute with its layers."""
+    """Methods of a sharded model that the program calls beside `forward` and that compute with its layers."""
     found: dict[str, None] = {}
     for var in model.aliases:
         for node in script.flow.uses.get(var, ()):
             up = script.file.parent(node)
-            if isinstance(up, ast.Attribute) and up.attr not in CARRIED and _runs_past(script, model, node, up.attr):
+            if isinstance(up, ast.Attribute) and _is_computing(script, model, up) and _is_last(script, model, up.attr):
                 found.setdefault(up.attr)
     return list(found)
+
+
+def _is_computing(script: Script, model: Model, method: ast.Attribute) -> bool:
+    """Is this a call of a method that computes with the model's layers?"""
+    call = script.file.parent(method)
+    if method.attr in CARRIED or not isinstance(call, ast.Call) or call.func is not method:
+        return False
+    for target in script.flow.callees(call) or _methods(script, model, method.attr):
+        return _computes(script, target, set())
+    return any(word in method.attr for word in COMPUTES)
+
+
+def _is_last(script: Script, model: Model, attr: str) -> bool:
+    """Does `forward` use no layer behind its own call of a method, which lets go of the gathered parameters?"""
+    for forward in _methods(script, model, "forward"):
+        calls = [node for node in own_nodes(forward) if isinstance(node, ast.Call) and _of_self(node)]
+        for inner in calls:
+            if _of_self(inner) == attr:
+                above = set(script.file.ancestors(inner))
+                place = (inner.lineno, inner.col_offset)
+                if any(one in above or (one.lineno, one.col_offset) > place for one in calls if one is not inner):
+                    return False
+    return True
+
+
+def _of_self(call: ast.Call) -> str:
+    """`encode` of `self.encode(x)`."""
+    func = call.func
+    is_own = isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self"
+    return func.attr if is_own and isinstance(func, ast.Attribute) else ""
 
 
 @lru_cache(maxsize=16)

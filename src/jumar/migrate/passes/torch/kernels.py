@@ -17,7 +17,7 @@ from jumar.migrate.passes.torch import shapes
 from jumar.migrate.passes.torch.units import reach
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.settings import Facts
-from jumar.tables.third_party import recipe, roots
+from jumar.tables.third_party import recipe, recipes, roots
 
 _KERNEL = re.compile(r"(^|[._])(_C|_ext|ext|ext_module|cuda|kernels?|ops_cuda)($|\.)|_cuda$|_cuda\.|_ext\.|_C\.")
 _OWN = re.compile(
@@ -42,13 +42,41 @@ _LAUNCH = re.compile(
 )
 # yacs keeps a program's defaults under the name `_C`.
 _CONFIG = re.compile(rb"^_C\s*=|(?:config|defaults|CfgNode)\w* import[^\n]*\b_C\b|import _C as", re.M)
+_EXTENSION = re.compile(rb"""\bCUDAExtension\(\s*(?:name\s*=\s*)?["']([A-Za-z_][\w.]*)["']""")
+_CUDA_ONLY = frozenset(
+    name.encode() for name, row in recipes().items() if row.state is State.UNSUPPORTED and "." not in name
+)
+_TRY = re.compile(rb"^try:[^\n]*\n((?:[ \t][^\n]*\n|[ \t]*\r?\n)+)except", re.M)
+_IMPORTED = re.compile(rb"^[ \t]+(?:import|from)[ \t]+(\w+)", re.M)
+_INNER = re.compile(rb"^(?:    |\t)def[ \t]+(\w+)", re.M)
 _TESTED = re.compile(rb"\.is_cuda\b|device\.type|available|usable|fallback")
 
 
 def prepare(facts: Facts, texts: Iterable[Text]) -> Facts:
-    """The functions and classes of the project that start a kernel."""
+    """The functions and classes of the project that start a kernel, and the modules that it compiles for CUDA."""
     found = {name for text in texts for name in text.tells("kernels", _starting)}
-    return dataclasses.replace(facts, kernels=frozenset(found))
+    found |= {name for text in texts for name in text.tells("optional kernels", _optional)}
+    built = {name for text in texts for name in text.tells("CUDA extensions", _extensions)}
+    return dataclasses.replace(facts, kernels=frozenset(found), extensions=frozenset(built))
+
+
+def _optional(raw: bytes) -> list[str]:
+    """Functions that a `try` defines around a package for CUDA: `def fused_loss` beside `fused_loss = None`."""
+    if b"\ntry:" not in raw or not any(root in raw for root in _CUDA_ONLY):
+        return []
+    return [
+        name.decode()
+        for block in _TRY.findall(raw)
+        if any(root in _CUDA_ONLY for root in _IMPORTED.findall(block))
+        for name in _INNER.findall(block)
+        if re.search(rb"^[ \t]+%s[ \t]*=[ \t]*None\b" % name, raw, re.M)
+    ]
+
+
+def _extensions(raw: bytes) -> list[str]:
+    if b"CUDAExtension(" not in raw:
+        return []
+    return [match.group(1).decode() for match in _EXTENSION.finditer(raw)]
 
 
 def _starting(raw: bytes) -> list[str]:
@@ -107,6 +135,8 @@ def _kernel(call: ast.Call, file: PyFile) -> str | None:
 def _is_imported(name: str, last: str, file: PyFile) -> bool:
     root = name.strip(".").partition(".")[0]
     facts = file.settings.facts
+    if name.rpartition(".")[0].lstrip(".") in facts.extensions:
+        return True
     is_ours = name.startswith(".") or root in facts.own_modules
     if last in facts.kernels and (is_ours or not facts.own_modules):
         return True

@@ -10,6 +10,8 @@ _TEXT_CALLS = {"print", "debug", "info", "warning", "warn", "error", "critical",
 _TEXT_CALLS |= {"skip", "skipTest", "skipif", "echo", "secho", "Exception", "RuntimeError", "ValueError"}
 _TEXT_CALLS |= {"ImportError", "AssertionError", "NotImplementedError", "EnvironmentError", "KeyError"}
 
+_TEXT_KEYWORDS = {"help", "description", "epilog", "metavar", "title", "label", "placeholder"}
+
 
 def last_word(func: ast.expr) -> str:
     """`c` of `a.b.c`, the name itself, else nothing."""
@@ -25,9 +27,12 @@ def call_of(node: ast.AST, file: PyFile) -> ast.Call | None:
 
 
 def is_text(node: ast.AST, file: PyFile) -> bool:
-    """Is the string only for people: printed, logged, part of an error?"""
+    """Is the string only for people: printed, logged, part of an error or of a help text?"""
     at: ast.AST | None = node
     while isinstance(at, (ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.BinOp, ast.IfExp)):
+        up = file.parent(at)
+        if isinstance(up, ast.keyword) and up.arg in _TEXT_KEYWORDS:
+            return True
         call = call_of(at, file)
         if call is not None:
             return last_word(call.func) in _TEXT_CALLS

@@ -24,6 +24,8 @@ _ABOUT = re.compile(
     re.I,
 )
 _ADDRESS = re.compile(r"(?:https?|git|ssh|s3)://\S+|git@\S+|\S+@\S+\.\w+")
+_TOKEN = re.compile("[\u0120\u010a\u2581]|^##|</w>$")
+"""Marks of word beginnings in the vocabularies of tokenizers."""
 _VERSION = re.compile(r"\d+(?:\.\d+)+|cpu")
 _FILE = re.compile(r"[\w./${}*~@:-]*[\w}*]\.[A-Za-z]\w{0,5}|[\w.@-]+(?:/[\w.@${}*-]+)+")
 FLOOD = 30
@@ -32,7 +34,7 @@ FLOOD = 30
 
 def finish(file: TextFile) -> Iterator[Finding]:
     told = 0
-    for entry in file.entries:
+    for entry in file.telling_entries:
         at = (min(entry.key_start, entry.start), max(entry.end, entry.key_end))
         if entry.kind is Kind.OPEN:
             at = (entry.key_start, entry.key_end)
@@ -58,6 +60,10 @@ def _judge(entry: ConfigEntry, marker: str, file: TextFile) -> tuple[State, str,
     fix = "check what reads it, and whether it works with an NPU"
     if entry.kind is Kind.OPEN:
         return State.BENIGN, f"`{entry.key}` is the name of a group", None
+    if entry.path[:1] == ("channels",) and any(one.path[:1] == ("dependencies",) for one in file.entries):
+        return State.BENIGN, f"`{entry.value}` is a conda channel; what is installed from it is what counts", None
+    if _TOKEN.search(entry.key) and entry.value.isdigit():
+        return State.BENIGN, f"`{entry.key}` is an entry of a vocabulary", None
     if markers.found(entry.value) is None:
         if not markers.is_strong(entry.key) and entry.value.lower() not in ("true", "yes", "on"):
             return State.BENIGN, f"`{entry.key}` is the program's own name", None

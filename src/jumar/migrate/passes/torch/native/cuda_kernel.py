@@ -24,13 +24,20 @@ def visit_items(items: list[Item], file: TextFile) -> Iterator[Finding]:
     for item in items:
         if item.kind == "launch":
             launched.setdefault(item.name, []).append(file.source.line_of(item.start))
+    defined = {item.name: item for item in items if item.kind == "kernel"}
     for item in items:
         span = (item.start, item.end)
-        if item.kind == "kernel":
+        if item.kind == "kernel" and defined[item.name] is not item:
+            message = f"CUDA kernel `{item.name}`, which is reported below"
+            yield file.report(RULE, span, State.BENIGN, message, subject=item.name)
+        elif item.kind == "kernel":
             lines = ", ".join(map(str, launched.get(item.name, ())))
             where = f", launched in line {lines}" if lines else ", not launched in this file"
             message = f"CUDA kernel `{item.name}`{where}"
             yield file.report(RULE, span, State.UNSUPPORTED, message, ADVICE, subject=item.name)
         elif item.kind == "launch":
             message = f"launch of the CUDA kernel `{item.name}`"
-            yield file.report(RULE, span, State.UNSUPPORTED, message, ADVICE, subject=item.name)
+            if item.name in defined:
+                yield file.report(RULE, span, State.BENIGN, f"{message}, which is reported itself", subject=item.name)
+            else:
+                yield file.report(RULE, span, State.UNSUPPORTED, message, ADVICE, subject=item.name)

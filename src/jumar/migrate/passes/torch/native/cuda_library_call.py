@@ -1,8 +1,7 @@
-"""Calls of the CUDA runtime and its libraries in C++; one finding for each function, at its first place."""
+"""Calls of the CUDA runtime and its libraries in C++; one finding for a file, at the first place."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, Safety, State
@@ -19,15 +18,18 @@ RULE = Rule(
 )
 
 
+_SHOWN = 3
+_FIX = "AscendCL has functions of the same purpose under `acl…`; in extensions use torch's device-neutral API"
+
+
 def visit_items(items: list[Item], file: TextFile) -> Iterator[Finding]:
     calls = [item for item in items if item.kind == "call"]
-    count = Counter(item.name for item in calls)
-    told: set[str] = set()
-    for item in calls:
-        if item.name in told:
-            continue
-        told.add(item.name)
-        times = f" ({count[item.name]} times in this file)" if count[item.name] > 1 else ""
-        message = f"`{item.name}` belongs to CUDA{times}"
-        fix = "AscendCL has functions of the same purpose under `acl…`; in extensions use torch's device-neutral API"
-        yield file.report(RULE, (item.start, item.end), State.UNSUPPORTED, message, fix, subject=item.name)
+    if not calls:
+        return
+    names = list(dict.fromkeys(item.name for item in calls))
+    shown = ", ".join(f"`{name}`" for name in names[:_SHOWN])
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    times = f" ({len(calls)} places in this file)" if len(calls) > 1 else ""
+    message = f"{shown}{more} {'belongs' if len(names) == 1 else 'belong'} to CUDA{times}"
+    first = calls[0]
+    yield file.report(RULE, (first.start, first.end), State.UNSUPPORTED, message, _FIX, subject=first.name)

@@ -19,6 +19,7 @@ RULE = Rule(
     keywords=("_cuda",),
     words=tuple(root.lower() for root in roots()),
     roots=roots(),
+    known=lambda facts: facts.extensions,
 )
 _GUARDED = "; the import is guarded, so without it the program takes its other branch"
 _IMPORTERS = {"import_module", "find_spec", "importorskip", "__import__", "version", "_is_package_available"}
@@ -27,14 +28,25 @@ _PACKAGE_TEXT = re.compile(
     r"(?:[.=<>~!\[ ].*)?"
 )
 _EXTENSION = re.compile(r"(?:.*_)?cuda(?:_.*)?|.*_cuda")
+_BUILT_NOTE = "the project compiles it from its own CUDA sources"
+_BUILT_FIX = "use operators of torch or torch_npu that do the same, or write its kernels in Ascend C"
 
 
 def visit_Import(node: ast.Import, file: PyFile) -> Iterator[Finding]:
     for alias in node.names:
-        yield from _imported(node, alias, alias.name, file)
+        if not _is_built(alias.name, file):
+            yield from _imported(node, alias, alias.name, file)
+        else:
+            yield _report(alias, alias.name, _built(alias.name), file, _guard(node, file))
 
 
 def visit_ImportFrom(node: ast.ImportFrom, file: PyFile) -> Iterator[Finding]:
+    module = "." * node.level + (node.module or "")
+    names = [alias for alias in node.names if _is_built(f"{module}.{alias.name}", file)]
+    if names or _is_built(module, file):
+        name = f"{module}.{names[0].name}" if names else module
+        yield _report(file.source.span(node), name.lstrip("."), _built(name), file, _guard(node, file))
+        return
     if node.level or node.module is None or node.module.partition(".")[0] not in _ROOTS:
         if not node.level and node.module and _EXTENSION.fullmatch(node.module):
             yield from _imported(node, node, node.module, file)
@@ -60,7 +72,7 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
     is_call = isinstance(up, ast.Call) and up.func is node
     is_kernel = name in ("triton.jit", "triton.autotune", "numba.cuda.jit")
     if is_kernel or (row.name.count(".") > base.count(".")) or (is_call and row.name == name):
-        yield _report(node, name, row, file, "")
+        yield _report(node, name, row, file, _GUARDED if _is_tried(first, file) else "")
 
 
 def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
@@ -77,6 +89,25 @@ def visit_Constant(node: ast.Constant, file: PyFile) -> Iterator[Finding]:
     row = recipe(name)
     if row is not None and name not in file.settings.facts.own_modules:
         yield _report(node, name, row, file, "" if is_import else "; this string names it")
+
+
+def _is_tried(name: ast.expr, file: PyFile) -> bool:
+    """Do all imports of a name stand in a `try` that catches their failure?"""
+    known = file.index.scope[name].lookup(name.id) if isinstance(name, ast.Name) else None
+    imports = [one.node for one in known[1] if isinstance(one.node, (ast.Import, ast.ImportFrom))] if known else []
+    return bool(imports) and all(shapes.guarded_import(one, file) for one in imports)
+
+
+def _is_built(name: str, file: PyFile) -> bool:
+    """Is this a module that the project compiles? Of a relative import only the end of its name is known."""
+    built = file.settings.facts.extensions
+    if not name.startswith("."):
+        return name in built
+    return any(one.endswith(f".{name.lstrip('.')}") for one in built)
+
+
+def _built(name: str) -> Recipe:
+    return Recipe(name, State.UNSUPPORTED, _BUILT_NOTE, _BUILT_FIX)
 
 
 def _imported(node: ast.stmt, at: ast.alias | ast.stmt, name: str, file: PyFile) -> Iterator[Finding]:

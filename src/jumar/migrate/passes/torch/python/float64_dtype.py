@@ -33,8 +33,8 @@ _ADDING |= {"all_reduce_coalesced", "all_reduce_multigpu", "reduce_scatter_tenso
 
 
 def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
-    if name in _NAMES and not _is_on_cpu(node, file):
-        yield _finding(node, name, name, file)
+    if name in _NAMES and not _is_on_cpu(node, file) and not _is_for_cpu(node, name, file):
+        yield from _once(node, name, name, file)
 
 
 def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
@@ -42,7 +42,15 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
     if not isinstance(func, ast.Attribute) or func.attr != "double" or node.args or node.keywords:
         return
     if file.name(func) is None and b"torch" in file.source.data and not _is_on_cpu(func.value, file):
-        yield _finding(node, ".double()", "Tensor.double", file)
+        yield from _once(node, ".double()", "Tensor.double", file)
+
+
+def _once(node: ast.expr, shown: str, subject: str, file: PyFile) -> Iterator[Finding]:
+    """One finding for each name on a line: `a.to(torch.float64) / b.to(torch.float64)`."""
+    key = f"{RULE.id} {node.lineno} {subject}"
+    if key not in file.said:
+        file.said.add(key)
+        yield _finding(node, shown, subject, file)
 
 
 def _finding(node: ast.expr, shown: str, subject: str, file: PyFile) -> Finding:
@@ -113,3 +121,36 @@ def _is_on_cpu(node: ast.AST, file: PyFile) -> bool:
     """Does the same line say `cpu` (`x.cpu().double()`, `device="cpu"`)?"""
     text = file.source.line_text(getattr(node, "lineno", 1))
     return any(word in text for word in (b".cpu()", b'"cpu"', b"'cpu'", b".numpy()"))
+
+
+def _is_for_cpu(node: ast.expr, name: str, file: PyFile) -> bool:
+    """A tensor of the CPU: `torch.DoubleTensor([1])`, or a device beside the data type that is the CPU."""
+    up = file.parent(node)
+    if name == "torch.DoubleTensor" and isinstance(up, ast.Call) and up.func is node:
+        move = file.parent(up)
+        return not (isinstance(move, ast.Attribute) and move.attr in ("cuda", "npu", "to"))
+    if isinstance(up, ast.keyword):
+        call = file.parent(up)
+        devices = [one.value for one in getattr(call, "keywords", ()) if one.arg == "device"]
+    elif isinstance(up, ast.arguments):
+        devices = [default for arg, default in _defaults(up) if arg.arg.endswith("device")]
+    else:
+        devices = []
+    return bool(devices) and all(_is_cpu(one, file) for one in devices)
+
+
+def _defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr]]:
+    named = [*arguments.posonlyargs, *arguments.args]
+    yield from zip(named[len(named) - len(arguments.defaults) :], arguments.defaults)
+    yield from ((arg, default) for arg, default in zip(arguments.kwonlyargs, arguments.kw_defaults) if default)
+
+
+def _is_cpu(node: ast.expr, file: PyFile) -> bool:
+    """`"cpu"`, `torch.device("cpu")`, or a name that is given nothing else."""
+    if isinstance(node, ast.Constant):
+        return node.value == "cpu"
+    if isinstance(node, ast.Call):
+        return file.name(node.func) == "torch.device" and bool(node.args) and _is_cpu(node.args[0], file)
+    known = file.index.scope[node].lookup(node.id) if isinstance(node, ast.Name) else None
+    values = [one.value for one in known[1]] if known is not None else []
+    return bool(values) and all(isinstance(one, (ast.Constant, ast.Call)) and _is_cpu(one, file) for one in values)

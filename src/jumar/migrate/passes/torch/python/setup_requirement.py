@@ -27,7 +27,8 @@ def visit_keyword(node: ast.keyword, file: PyFile) -> Iterator[Finding]:
         return
     found = [
         (item, project(item.value))
-        for item in ast.walk(node.value)
+        for value in _values(node.value, file)
+        for item in ast.walk(value)
         if isinstance(item, ast.Constant) and isinstance(item.value, str)
     ]
     names = {name for _, name in found}
@@ -39,3 +40,10 @@ def visit_keyword(node: ast.keyword, file: PyFile) -> Iterator[Finding]:
             yield file.report(RULE, item, State.HAND, "torch needs torch_npu of the same version", fix)
         elif row is not None:
             yield file.report(RULE, item, row.state, f"`{name}`: {row.note}", subject=name)
+
+
+def _values(node: ast.expr, file: PyFile) -> list[ast.expr]:
+    """The list itself, or what a variable is given: `install_requires=REQUIRED`."""
+    known = file.index.scope[node].lookup(node.id) if isinstance(node, ast.Name) else None
+    given = [one.value for one in known[1] if isinstance(one.value, ast.expr)] if known is not None else []
+    return given or [node]

@@ -30,6 +30,7 @@ RULE = Rule(
     roots=("torch",),
 )
 _SHOWING = {"print", "info", "debug", "warning", "log", "format", "str"}
+_OTHER_CARDS = ("intel_extension_for_pytorch", "habana_frameworks", "torch_xla", "openvino")
 _OTHERS = ("torch.backends.cu", "torch.distributed.")
 
 
@@ -42,6 +43,10 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
         return
     if row.npu == "torch.contiguous_format" and _is_question(node, file):
         message = f"`{name}` stays: the layout is asked for, not made"
+        yield file.report(RULE, node, State.BENIGN, message, subject=name)
+        return
+    if row.npu == "torch.contiguous_format" and any(map(file.imports, _OTHER_CARDS)):
+        message = f"`{name}` stays: this file is for the hardware of another vendor"
         yield file.report(RULE, node, State.BENIGN, message, subject=name)
         return
     yield from torch_rows.use(RULE, node, name, row, file)

@@ -39,7 +39,8 @@ def visit_pins(found: list[Pin], file: TextFile) -> Iterator[Finding]:
 def visit_channel(name: str, span: tuple[int, int], file: TextFile) -> Iterator[Finding]:
     """A conda channel; only NVIDIA's own is of interest."""
     if name.rpartition("/")[2] in ("nvidia", "rapidsai", "cuda"):
-        yield file.report(RULE, span, State.HAND, f"the conda channel `{name}` holds CUDA packages", "leave it out")
+        message = f"the conda channel `{name}` holds CUDA packages"
+        yield file.report(RULE, span, State.HAND, message, "leave the channel out", subject=f"conda channel {name}")
 
 
 def _from_address(text: str) -> Package | None:

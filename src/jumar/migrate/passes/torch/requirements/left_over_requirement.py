@@ -16,6 +16,7 @@ RULE = Rule(
     keywords=markers.WORDS,
     safety=Safety.SHOW,
 )
+_INDEXES = ("--extra-index-url", "--index-url", "--find-links", "-f ", "-i ")
 
 
 def finish(file: TextFile) -> Iterator[Finding]:
@@ -27,7 +28,8 @@ def finish(file: TextFile) -> Iterator[Finding]:
                 RULE, (start, end), State.BENIGN, f"`{text.strip()[:80]}` is made for NPUs", subject=marker
             )
         elif marker and not file.is_covered(start, end):
-            fix = "check whether it has a build without CUDA"
-            yield file.report(
-                RULE, (start, end), State.HAND, f"`{text.strip()[:80]}` may need CUDA", fix, subject=marker
-            )
+            is_index = text.lstrip().startswith(_INDEXES)
+            message = f"`{text.strip()[:80]}` may need CUDA"
+            fix = "leave the index out" if is_index else "check whether it has a build without CUDA"
+            subject = f"index {marker}" if is_index else marker
+            yield file.report(RULE, (start, end), State.HAND, message, fix, subject=subject)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from packaging.version import Version
 
@@ -21,6 +22,7 @@ RULE = Rule(
     keywords=("torch",),
 )
 
+_DOCUMENTATION = {"doc", "docs", "documentation"}
 _PLAIN_SINCE = Version("2.12")
 """From here on the wheels are known to ask for the plain torch; the x86_64 one of 2.7.1.post8 asks for `+cpu`."""
 
@@ -46,6 +48,9 @@ def visit_pins(found: list[Pin], file: TextFile) -> Iterator[Finding]:
 
 def _torch(pin: Pin, file: TextFile) -> Iterator[Finding]:
     span = (pin.start, pin.end)
+    if _DOCUMENTATION.intersection(PurePath(file.source.path).parts[:-1]):
+        yield file.report(RULE, span, State.BENIGN, "torch for building the documentation, which needs no card")
+        return
     allowed = pins.specifier(pin)
     if allowed is None:
         message = "torch_npu must match this torch, whose version is unknown"

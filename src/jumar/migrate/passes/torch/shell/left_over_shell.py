@@ -27,6 +27,11 @@ _LABEL = re.compile(
 )
 
 
+_OFF = re.compile(r"-D\w+(?::\w+)?=(?:OFF|0|FALSE|NO|N)|--(?:no|without|disable)-[\w-]+", re.I)
+"""A part of CUDA that is not built."""
+_SWITCHED_OFF = re.compile(r"--(?:no|disable|without)[-_](?:cuda|gpus?|nccl|triton|flash[-_]attn)\b", re.I)
+
+
 def visit_magic(span: Span, file: TextFile) -> Iterator[Finding]:
     """A line of a notebook for IPython itself."""
     yield from _lines(file, *span)
@@ -96,19 +101,26 @@ def _word(file: TextFile, word: Word, state: State) -> Iterator[Finding]:
     marker = markers.found(text)
     if marker is None or file.is_covered(word.start, word.end):
         return
+    if " " in text and markers.found(_SWITCHED_OFF.sub("", text)) is None:
+        message = f"`{marker}` in an option that switches it off"
+        yield file.report(RULE, (word.start, word.end), State.BENIGN, message, subject=marker)
+        return
     span = (word.start, word.end)
     shown = word.text if len(word.text) <= 60 else word.text[:57] + "…"
     if state is State.BENIGN:
         yield file.report(RULE, span, State.BENIGN, f"`{marker}` in text that is only shown, or in what is removed")
     elif _FILE.fullmatch(word.text) and "://" not in word.text:
         yield file.report(RULE, span, State.BENIGN, f"`{shown}` is a file, folder or model name")
+    elif _OFF.fullmatch(word.text):
+        yield file.report(RULE, span, State.BENIGN, f"`{shown}` leaves a part for CUDA out")
     elif markers.is_prose(word.text):
         yield file.report(RULE, span, State.BENIGN, f"`{marker}` in a sentence")
     elif markers.is_weak(text):
         yield file.report(RULE, span, State.BENIGN, f"`{shown}` means any card")
     else:
         fix = "check what reads it, and whether it works with an NPU"
-        yield file.report(RULE, span, State.HAND, f"`{shown}` may depend on CUDA", fix, subject=marker)
+        what = f"`{shown}`" if marker in shown else f"`{marker}` in `{shown}`"
+        yield file.report(RULE, span, State.HAND, f"{what} may depend on CUDA", fix, subject=marker)
 
 
 def _lines(file: TextFile, start: int, end: int) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from jumar.core.finding import Finding, Level, Safety, State
 from jumar.migrate.document import Span
 from jumar.migrate.passes.torch import context, kernels, targets
 from jumar.migrate.passes.torch.python import cuda_extension_guard
-from jumar.migrate.passes.torch.units import reach, twins
+from jumar.migrate.passes.torch.units import foreign, reach, twins
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.settings import Style
 
@@ -30,6 +30,7 @@ _ASKING = {
 _NAMES = {"PT102", "PT151", "PT161", "PT167"}
 _STRINGS, _TENSORS, _PACKAGES = "PT101", "PT106", "PT200"
 _CAUGHT = {"Exception", "BaseException", "RuntimeError", "AssertionError", ""}
+_BUILDER = "torch.utils.cpp_extension.CUDAExtension"
 _MANY = 6
 """A variable that decides about more rewritten places than this is the program's choice of a device."""
 
@@ -51,7 +52,10 @@ def settle(file: PyFile, found: list[Finding]) -> list[Finding]:
     if file.settings.facts.npu_twins or twins.OTHERS.search(file.source.data.decode("utf-8", "replace")):
         _settle_twins(file, found, kept)
     _settle_literals(file, found, kept)
+    _settle_foreign(file, found, kept)
     _settle_guards(file, [one for one in found if id(one) not in kept], kept)
+    if any(one.subject == _BUILDER for one in found) and file.source.path.endswith("setup.py"):
+        _keep_questions(file, found, kept)
     return [kept.get(id(one), one) for one in found]
 
 
@@ -106,6 +110,20 @@ def _settle_literals(file: PyFile, found: list[Finding], kept: dict[int, Finding
     _keep_inside(_spans(behind, file), found, kept, file, "stays with the other words of this table")
 
 
+def _settle_foreign(file: PyFile, found: list[Finding], kept: dict[int, Finding]) -> None:
+    """Keep what a package with devices of its own gets."""
+    for place, package in foreign.places(file):
+        spans = _spans([place], file)
+        for one in found:
+            if one.id != _STRINGS or not _is_written(one) or not _is_inside(one, spans, file):
+                continue
+            node = file.nodes[id(one)]
+            if not isinstance(file.parent(node), ast.IfExp):
+                message = f"stays: `{package}` has devices of its own, and no NPU among them"
+                kept[id(one)] = _left(one, node, file, message, State.HAND, "run this part on the CPU")
+        _keep_inside(spans, found, kept, file, f"stays: `{package}` has devices of its own")
+
+
 def _settle_guards(file: PyFile, found: list[Finding], kept: dict[int, Finding]) -> None:
     """Keep every guard that has something behind it which cannot be rewritten, the innermost first."""
     guards = sorted(_guards(file, found), key=lambda guard: sum(end - start for start, end in guard.spans))
@@ -124,6 +142,13 @@ def _settle_guards(file: PyFile, found: list[Finding], kept: dict[int, Finding])
         settled.append(guard.behind.nodes)
         kept[id(guard.finding)] = reason
         _keep_inside(guard.spans, found, kept, file)
+
+
+def _keep_questions(file: PyFile, found: list[Finding], kept: dict[int, Finding]) -> None:
+    """What a `setup.py` that compiles CUDA kernels asks about CUDA is about compiling them."""
+    for guard in _guards(file, [one for one in found if id(one) not in kept]):
+        node = file.nodes[id(guard.finding)]
+        kept[id(guard.finding)] = _left(guard.finding, node, file, "stays: this file compiles CUDA kernels")
 
 
 def _elsewhere(guard: Guard, settled: list[list[ast.AST]]) -> list[ast.AST]:

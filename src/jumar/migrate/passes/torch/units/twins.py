@@ -1,7 +1,7 @@
 """What exists already stays: a case for CUDA that has a case for NPUs beside it gets no twin.
 
-The cases are branches of `if` and of ternaries, early returns, `or`, keys, members of lists and enums, patterns of
-`match`, handlers of `try`, and functions or classes that are there once for each device.
+The cases are branches of `if` and of ternaries, early returns, values that an `if` replaces, `or`, keys, members of
+lists and enums, patterns of `match`, handlers of `try`, and functions or classes that are there once for each device.
 """
 
 from __future__ import annotations
@@ -95,12 +95,13 @@ def doubles(groups: dict[ast.stmt, str], file: PyFile) -> set[ast.stmt]:
 
 
 def _is_word_for_cuda(up: ast.If | ast.IfExp, at: ast.AST, file: PyFile) -> bool:
-    """`if device == "gpu": device = "cuda"` in a project that knows NPUs by their own name."""
+    """`if device == "gpu": device = "cuda"` in a project and a file that know NPUs by their own name."""
     test = up.test
     body = up.body if isinstance(up.body, list) else [up.body]
     if not file.settings.facts.npu_twins or not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
         return False
-    return at in body and getattr(test.comparators[0], "value", None) in ("gpu", "GPU")
+    is_asked = at in body and getattr(test.comparators[0], "value", None) in ("gpu", "GPU")
+    return is_asked and bool(NPU.search(file.source.data.decode("utf-8", "replace")))
 
 
 def _is_others(up: ast.If | ast.IfExp, at: ast.AST, file: PyFile) -> bool:
@@ -201,7 +202,7 @@ def _beside(at: ast.stmt, file: PyFile) -> bool:
     if isinstance(at, (ast.Assign, ast.AnnAssign)):
         if isinstance(file.parent(at), ast.ClassDef):
             return _is_member(at, block, file)
-        if _has_twin_name(at, block):
+        if _has_twin_name(at, block) or _is_overruled(at, block, file):
             return True
     place = block.index(at)
     is_cuda_case = isinstance(at, ast.If) and _says(_CUDA, at.test, file)
@@ -210,6 +211,17 @@ def _beside(at: ast.stmt, file: PyFile) -> bool:
             continue
         if is_cuda_case or (position < place and exits(other.body) and not other.orelse):
             return True
+    return False
+
+
+def _is_overruled(at: ast.Assign | ast.AnnAssign, block: list[ast.stmt], file: PyFile) -> bool:
+    """`amp = torch.cuda.amp`, and then `if npu: amp = torch.npu.amp`."""
+    names = set(_targets(at))
+    for other in block[block.index(at) + 1 :]:
+        if isinstance(other, ast.If) and _asks_npu(other.test, file) is True:
+            given = [one for one in other.body if isinstance(one, (ast.Assign, ast.AnnAssign))]
+            if any(not names.isdisjoint(_targets(one)) and _says(NPU, one, file) for one in given):
+                return True
     return False
 
 

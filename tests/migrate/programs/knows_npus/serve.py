@@ -1,0 +1,6 @@
+def device(kind):
+    if kind == "GPU":
+        device = "cuda"
+    else:
+        device = "cpu"
+    return device

@@ -1,0 +1,4 @@
+try:
+    import fast_engine
+except ImportError:
+    fast_engine = None
