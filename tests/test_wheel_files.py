@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import bare
+import version_environment
 import wheel_files
 import wheels
 from jumar.core import compat
@@ -54,6 +55,39 @@ def test_a_bare_machine_has_programs_and_no_compiler(tmp_path: Path) -> None:
     assert shutil.which("sh", path=env["PATH"])
     compiler = re.compile(r"(.*-)?(g\+\+|gcc|cc|c\+\+|clang|clang\+\+)(-[\d.]+)?")
     assert not [name for name in os.listdir(tmp_path / "bin") if compiler.fullmatch(name)]
+
+
+def test_programs_of_an_environment_keep_compiled_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    found = version_environment.variables(Path("/nowhere/bin/python"), "/programs")
+    assert "PYTHONDONTWRITEBYTECODE" not in found
+    assert found["PATH"] == "/nowhere/bin:/programs"
+
+
+def test_a_program_without_an_end_is_ended_with_its_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(version_environment, "LIMIT", 0.5)
+    command = ["sh", "-c", "echo begun; sleep 60 & echo $! > child; wait"]
+    done = version_environment.run(command, tmp_path, dict(os.environ))
+    assert (done.returncode, done.stdout) == (1, "begun\n")
+    assert done.stderr.endswith("Error: no end after 0.5 s")
+    state = Path("/proc", (tmp_path / "child").read_text().strip(), "stat")
+    assert not state.exists() or state.read_text().split()[2] == "Z"
+
+
+@pytest.mark.parametrize(
+    ("check", "code", "said", "fine"),
+    [
+        ("record", 1, "", False),
+        ("doctor", 3, "DR503 warning", True),
+        ("migrate", 1, "PT101", True),
+        ("migrate", 2, "error: no file", False),
+        ("two cards", 0, "Traceback (most recent call last):", False),
+        ("guide, cnn, gpt, half, fused", 0, '{"check": "cnn", "passed": false}', False),
+    ],
+)
+def test_what_a_check_on_a_bare_machine_accepts(check: str, code: int, said: str, fine: bool) -> None:
+    done: subprocess.CompletedProcess[str] = subprocess.CompletedProcess([], code, said, "")
+    assert (bare._problem(check, done) == "") is fine
 
 
 def test_the_source_archive_has_every_program_of_its_build() -> None:

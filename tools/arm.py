@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import arm_environment
 import tested as tested_file
+import version_environment
 import versions
 
 ROOT = Path(__file__).parents[1]
@@ -35,7 +36,6 @@ PACKAGES = (
 SAME_NUMBERS = ROOT / "tools" / "arm_checks" / "same_numbers.py"
 PAGE = 64 << 10
 """Bytes to a page of many kernels for Arm servers."""
-_LIMIT = 1500
 Row = dict[str, Any]
 
 
@@ -164,12 +164,7 @@ def _part(name: str, machine: Machine) -> Row:
 def _run(machine: Machine, words: list[str]) -> subprocess.CompletedProcess[str]:
     own = arm_environment.variables(machine.folder, machine.folder / "torch" / "bin" / "python")
     env = {**os.environ, **own, "JUMAR_EXPLAIN": "0", "OMP_NUM_THREADS": "1"}
-    try:
-        return subprocess.run(
-            words, env=env, cwd=machine.folder, capture_output=True, text=True, timeout=_LIMIT, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(words, 1, "", f"Error: no end after {_LIMIT} s")
+    return version_environment.run(words, machine.folder, env)
 
 
 def _about() -> Row:

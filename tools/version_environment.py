@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,9 @@ _PURE = (
     "scipy", "hypothesis", "expecttest", "pytest", "requests", "click", "rich", "packaging", "tomli", "setuptools<80",
 )  # fmt: skip
 """What torch, torch_npu, its tests and Jumar import."""
+_LEFT_OUT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
+LIMIT = 1500
+"""Seconds for one program."""
 _NUMPY_2 = (2, 3)
 """The first torch that takes numpy 2."""
 
@@ -45,6 +49,30 @@ def make(folder: Path, python: str, torch: str, torch_npu: str, jumar: Path) -> 
         done.touch()
     install(own, "--no-deps", "--force-reinstall", str(jumar))
     return own
+
+
+def variables(python: Path, path: str = os.defpath) -> dict[str, str]:
+    """What programs of an environment are started with.
+
+    Compiled modules are kept: without them, each start of torch costs ten times the work.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
+    return {**kept, "PATH": f"{python.parent}:{path}", "JUMAR_EMULATE": "1", "OMP_NUM_THREADS": "1"}
+
+
+def run(command: list[str], folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """What a program said; one without an end has failed, and its children end with it."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=folder, env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+    ) as started:
+        try:
+            said, told = started.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)
+            said, told = started.communicate()
+            return subprocess.CompletedProcess(command, 1, said, f"{told}\nError: no end after {LIMIT} s")
+    return subprocess.CompletedProcess(command, started.returncode, said, told)
 
 
 def wheel(folder: Path, root: Path) -> Path:

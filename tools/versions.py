@@ -36,7 +36,6 @@ CHECKS = ROOT / "tools" / "pair_checks"
 PROFILED = ROOT / "examples" / "perf" / "train.py"
 SINGLE = ("guide", "cnn", "gpt", "half", "fused")
 BEGIN, END = "# Written by tools/versions.py, newest first.\n", "# Releases of MindSpore."
-_LIMIT = 1500
 _ERROR = re.compile(r"\s*(error: |what\(\): |[\w.]*(Error|Exception): )")
 _PATH = re.compile(r"/[^\s`']+")
 
@@ -118,12 +117,12 @@ def checks(python: Path, cache: Path) -> Iterator[tuple[str, str]]:
         record = ["compare", "record", "--floor", "0", "-o", "record", "--", str(python), str(CHECKS / "recorded.py")]
         done = _jumar(python, scratch, *record)
         yield "compare", "" if done.returncode == 0 and list(Path(scratch, "record").rglob("step-*")) else _last(done)
-        yield "recorder", _recorder(Path(scratch, "record"))
+        yield "recorder", recorder(Path(scratch, "record"))
         lint = ["perf", "lint", "--json", "--steps", "2", "--", str(python), str(PROFILED)]
         yield "perf", _profiled(_jumar(python, scratch, *lint))
 
 
-def _recorder(record: Path) -> str:
+def recorder(record: Path) -> str:
     """Why another recorder than the one in C++ wrote a record."""
     makers = {json.loads(file.read_text(encoding="utf-8"))["recorder"] for file in record.rglob("meta.json")}
     return _PATH.sub("…", "; ".join(sorted(makers - {"C++"})))[:200] if makers else "no record"
@@ -138,13 +137,8 @@ def _profiled(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def _jumar(python: Path, folder: str, *words: str) -> subprocess.CompletedProcess[str]:
-    path = f"{python.parent}:{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "JUMAR_EMULATE": "1", "JUMAR_EXPLAIN": "0", "OMP_NUM_THREADS": "1"}
-    command = [str(python), "-m", "jumar", *words]
-    try:
-        return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=_LIMIT, check=False)
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, 1, "", f"no end after {_LIMIT} s")
+    env = {**version_environment.variables(python, os.environ["PATH"]), "JUMAR_EXPLAIN": "0"}
+    return version_environment.run([str(python), "-m", "jumar", *words], Path(folder), env)
 
 
 def _lines(text: str) -> list[dict[str, Any]]:
@@ -170,7 +164,9 @@ def sample(python: Path, release: versions.Release, options: argparse.Namespace,
             path.unlink()
         report = Path(scratch, "report.json")
         words = [str(ROOT / "tools" / "conformance.py"), str(folder), "--jobs", "1", "--json", str(report)]
-        subprocess.run([str(python), *words], cwd=scratch, capture_output=True, check=False, timeout=4 * _LIMIT)
+        subprocess.run(
+            [str(python), *words], cwd=scratch, capture_output=True, check=False, timeout=4 * version_environment.LIMIT
+        )
         cases = json.loads(report.read_text(encoding="utf-8")) if report.exists() else []
     counted = [case for case in cases if case["state"] != "skipped"]
     return [sum(case["state"] == "passed" for case in counted), len(counted)], branch
