@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import version_environment
-import versions as pair_versions
 from jumar.tables import tested, versions
 
 ROOT = Path(__file__).parents[1]
@@ -90,7 +89,7 @@ def checks(python: Path, scratch: Path) -> Iterator[tuple[str, str]]:
     for name, words in commands.items():
         done = version_environment.run([str(python), "-m", "jumar", *words], scratch, env)
         yield name, _problem(name, done)
-    yield "recorder", pair_versions.recorder(scratch / "record")
+    yield "recorder", version_environment.recorder(scratch / "record")
     built = [path.name for path in (scratch / "cache").rglob("libjumar_*.so")]
     yield "nothing was built", ", ".join(built)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +19,7 @@ _PURE = (
 )  # fmt: skip
 """What torch, torch_npu, its tests and Jumar import."""
 _LEFT_OUT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
+PATH = re.compile(r"/[^\s`']+")
 LIMIT = 1500
 """Seconds for one program."""
 _NUMPY_2 = (2, 3)
@@ -73,6 +76,12 @@ def run(command: list[str], folder: Path, env: dict[str, str]) -> subprocess.Com
             said, told = started.communicate()
             return subprocess.CompletedProcess(command, 1, said, f"{told}\nError: no end after {LIMIT} s")
     return subprocess.CompletedProcess(command, started.returncode, said, told)
+
+
+def recorder(record: Path) -> str:
+    """Why another recorder than the one in C++ wrote a record, or that there is none."""
+    makers = {json.loads(file.read_text(encoding="utf-8"))["recorder"] for file in record.rglob("meta.json")}
+    return PATH.sub("…", "; ".join(sorted(makers - {"C++"})))[:200] if makers else "no record"
 
 
 def wheel(folder: Path, root: Path) -> Path:
