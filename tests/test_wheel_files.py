@@ -87,7 +87,7 @@ def test_a_program_without_an_end_is_ended_with_its_children(tmp_path: Path, mon
 )
 def test_what_a_check_on_a_bare_machine_accepts(check: str, code: int, said: str, fine: bool) -> None:
     done: subprocess.CompletedProcess[str] = subprocess.CompletedProcess([], code, said, "")
-    assert (bare._problem(check, done) == "") is fine
+    assert (bare.problem(check, done) == "") is fine
 
 
 def test_the_source_archive_has_every_program_of_its_build() -> None:

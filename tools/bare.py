@@ -88,13 +88,17 @@ def checks(python: Path, scratch: Path) -> Iterator[tuple[str, str]]:
     }
     for name, words in commands.items():
         done = version_environment.run([str(python), "-m", "jumar", *words], scratch, env)
-        yield name, _problem(name, done)
+        yield name, problem(name, done)
     yield "recorder", version_environment.recorder(scratch / "record")
-    built = [path.name for path in (scratch / "cache").rglob("libjumar_*.so")]
-    yield "nothing was built", ", ".join(built)
+    yield "nothing was built", built(scratch)
 
 
-def _problem(name: str, done: subprocess.CompletedProcess[str]) -> str:
+def built(scratch: Path) -> str:
+    """The libraries that were not taken from the wheel."""
+    return ", ".join(path.name for path in (scratch / "cache").rglob("libjumar_*.so"))
+
+
+def problem(name: str, done: subprocess.CompletedProcess[str]) -> str:
     """Doctor and migrate end with 1 where they have findings, and doctor with 3 where it cannot tell."""
     said = done.stdout + done.stderr
     if done.returncode not in _FINE.get(name, (0,)) or "Traceback" in said:
