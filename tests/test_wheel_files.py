@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import bare
+import image
 import version_environment
 import wheel_files
 import wheels
@@ -88,6 +89,21 @@ def test_a_program_without_an_end_is_ended_with_its_children(tmp_path: Path, mon
 def test_what_a_check_on_a_bare_machine_accepts(check: str, code: int, said: str, fine: bool) -> None:
     done: subprocess.CompletedProcess[str] = subprocess.CompletedProcess([], code, said, "")
     assert (bare.problem(check, done) == "") is fine
+
+
+def test_the_steps_of_the_image_are_read_whole() -> None:
+    steps = list(image.instructions(image.RECIPE.read_text(encoding="utf-8")))
+    assert [word for word, _ in steps if word not in ("ARG", "RUN")] == ["FROM", "FROM", "ENV", "WORKDIR", "CMD"]
+    installs = next(value for word, value in steps if word == "RUN" and "pip install" in value)
+    assert installs.startswith("--mount=type=cache") and installs.endswith("pytest pytest-xdist")
+
+
+def test_wheels_of_this_tree_are_where_the_image_looks(tmp_path: Path) -> None:
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "a.whl").touch()
+    words = "--mount=type=cache,target=/c --mount=type=bind,from=wheels,target=/wheels  pip install a"
+    assert image._mounts(words, tmp_path / "root", tmp_path / "dist") == "pip install a"
+    assert (tmp_path / "root" / "wheels" / "a.whl").exists()
 
 
 def test_the_source_archive_has_every_program_of_its_build() -> None:
