@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import version_environment
-from jumar.tables import tested, versions
+from jumar.tables import tested
 
 ROOT = Path(__file__).parents[1]
 CHECKS = ROOT / "tools" / "pair_checks"
@@ -51,11 +51,7 @@ def _pair(python: str, wanted: str | None) -> tuple[str, str] | None:
     if wanted:
         torch, _, npu = wanted.partition("==")
         return torch, npu
-    for row in tested.pairs():
-        released = [one for one in versions.releases() if (one.torch, one.torch_npu) == (row.torch, row.torch_npu)]
-        if row.state != "fails" and any(python in one.pythons(platform.machine()) for one in released):
-            return row.torch, row.torch_npu
-    return None
+    return version_environment.newest(python, platform.machine())
 
 
 def try_one(name: str, start: str, pair: tuple[str, str], options: argparse.Namespace) -> int:

@@ -12,10 +12,12 @@ import sys
 from pathlib import Path
 
 import cuda_standins
+from jumar.tables import tested, versions
 
 _PURE = (
     "filelock", "typing_extensions", "sympy", "networkx", "jinja2", "fsspec", "pyyaml", "decorator", "attrs", "psutil",
     "scipy", "hypothesis", "expecttest", "pytest", "requests", "click", "rich", "packaging", "tomli", "setuptools<80",
+    "importlib_metadata; python_version < '3.10'",
 )  # fmt: skip
 """What torch, torch_npu, its tests and Jumar import."""
 _LEFT_OUT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
@@ -24,6 +26,16 @@ LIMIT = 1500
 """Seconds for one program."""
 _NUMPY_2 = (2, 3)
 """The first torch that takes numpy 2."""
+
+
+def newest(python: str, machine: str) -> tuple[str, str] | None:
+    """The default pair, or the newest tested one that has wheels for this Python."""
+    released = {(row.torch, row.torch_npu): row for row in versions.releases()}
+    for row in tested.pairs():
+        release = released.get((row.torch, row.torch_npu))
+        if row.state != "fails" and release and python in release.pythons(machine):
+            return row.torch, row.torch_npu
+    return None
 
 
 def python_of(version: str) -> str | None:
