@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 
 import bare
+import image
+import version_environment
 import wheel_files
 import wheels
 from jumar.core import compat
@@ -54,6 +56,54 @@ def test_a_bare_machine_has_programs_and_no_compiler(tmp_path: Path) -> None:
     assert shutil.which("sh", path=env["PATH"])
     compiler = re.compile(r"(.*-)?(g\+\+|gcc|cc|c\+\+|clang|clang\+\+)(-[\d.]+)?")
     assert not [name for name in os.listdir(tmp_path / "bin") if compiler.fullmatch(name)]
+
+
+def test_programs_of_an_environment_keep_compiled_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    found = version_environment.variables(Path("/nowhere/bin/python"), "/programs")
+    assert "PYTHONDONTWRITEBYTECODE" not in found
+    assert found["PATH"] == "/nowhere/bin:/programs"
+
+
+def test_a_program_without_an_end_is_ended_with_its_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(version_environment, "LIMIT", 0.5)
+    command = ["sh", "-c", "echo begun; sleep 60 & echo $! > child; wait"]
+    done = version_environment.run(command, tmp_path, dict(os.environ))
+    assert (done.returncode, done.stdout) == (1, "begun\n")
+    assert done.stderr.endswith("Error: no end after 0.5 s")
+    state = Path("/proc", (tmp_path / "child").read_text().strip(), "stat")
+    assert not state.exists() or state.read_text().split()[2] == "Z"
+
+
+@pytest.mark.parametrize(
+    ("check", "code", "said", "fine"),
+    [
+        ("record", 1, "", False),
+        ("doctor", 3, "DR503 warning", True),
+        ("migrate", 1, "PT101", True),
+        ("migrate", 2, "error: no file", False),
+        ("two cards", 0, "Traceback (most recent call last):", False),
+        ("guide, cnn, gpt, half, fused", 0, '{"check": "cnn", "passed": false}', False),
+    ],
+)
+def test_what_a_check_on_a_bare_machine_accepts(check: str, code: int, said: str, fine: bool) -> None:
+    done: subprocess.CompletedProcess[str] = subprocess.CompletedProcess([], code, said, "")
+    assert (bare.problem(check, done) == "") is fine
+
+
+def test_the_steps_of_the_image_are_read_whole() -> None:
+    steps = list(image.instructions(image.RECIPE.read_text(encoding="utf-8")))
+    assert [word for word, _ in steps if word not in ("ARG", "RUN")] == ["FROM", "FROM", "ENV", "WORKDIR", "CMD"]
+    installs = next(value for word, value in steps if word == "RUN" and "pip install" in value)
+    assert installs.startswith("--mount=type=cache") and installs.endswith("pytest pytest-xdist")
+
+
+def test_wheels_of_this_tree_are_where_the_image_looks(tmp_path: Path) -> None:
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "a.whl").touch()
+    words = "--mount=type=cache,target=/c --mount=type=bind,from=wheels,target=/wheels  pip install a"
+    assert image._mounts(words, tmp_path / "root", tmp_path / "dist") == "pip install a"
+    assert (tmp_path / "root" / "wheels" / "a.whl").exists()
 
 
 def test_the_source_archive_has_every_program_of_its_build() -> None:

@@ -1,9 +1,10 @@
 """Runs Jumar on aarch64 under qemu: C++ tests, torch_npu's and MindSpore's wheels for Arm, two ranks, the commands.
 
-Usage: python tools/arm.py [--only PART]... [--build DIR] [--folder DIR] [--write]
+Usage: python tools/arm.py [--only PART]... [--build DIR] [--folder DIR] [--published WHEEL] [--write]
 
-`make arm` does it all. The machine is made once in the folder; the result goes to `result.json` there and, with
---write, to docs/results/data/arm.json, from which `tools/generate.py` makes docs/results/arm.md.
+`make arm` does it all but the published wheel, which is tried where there is no compiler. The machine is made once in
+the folder; the result goes to `result.json` there and, with --write, to docs/results/data/arm.json, from which
+`tools/generate.py` makes docs/results/arm.md.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import arm_environment
+import bare
 import tested as tested_file
+import version_environment
 import versions
 
 ROOT = Path(__file__).parents[1]
@@ -35,7 +39,6 @@ PACKAGES = (
 SAME_NUMBERS = ROOT / "tools" / "arm_checks" / "same_numbers.py"
 PAGE = 64 << 10
 """Bytes to a page of many kernels for Arm servers."""
-_LIMIT = 1500
 Row = dict[str, Any]
 
 
@@ -46,10 +49,11 @@ class Machine(NamedTuple):
     root: Path
     build: Path
     wheel: Path
+    published: Path | None = None
 
-    def torch(self) -> Path:
+    def torch(self, wheel: Path | None = None) -> Path:
         python = arm_environment.environment(self.folder, "torch", self.root, PACKAGES, PAIR)
-        arm_environment.install(python.parents[1], "--no-deps", str(self.wheel))
+        arm_environment.install(python.parents[1], "--no-deps", str(wheel or self.wheel))
         return python
 
     def mindspore(self) -> Path:
@@ -107,8 +111,27 @@ def mindspore(machine: Machine) -> Iterator[tuple[str, str]]:
     yield "run_check", "" if fine else versions._last(done)
 
 
+def published(machine: Machine) -> Iterator[tuple[str, str]]:
+    """The wheel that users install: what it brings along is enough."""
+    python = machine.torch(machine.published)
+    with tempfile.TemporaryDirectory() as text:
+        scratch = Path(text)
+        env = bare.environment(python, scratch)
+        jumar = [str(python), "-m", "jumar"]
+        done = version_environment.run([*jumar, "run", str(versions.CHECKS / "single.py")], scratch, env)
+        yield "all", bare.problem("all", done)
+        record = ["compare", "record", "--floor", "0", "-o", "record", "--"]
+        done = version_environment.run(
+            [*jumar, *record, str(python), str(versions.CHECKS / "recorded.py")], scratch, env
+        )
+        yield "compare", bare.problem("compare", done)
+        yield "recorder", version_environment.recorder(scratch / "record")
+        yield "built", bare.built(scratch)
+
+
 PARTS: dict[str, Callable[[Machine], Iterator[tuple[str, str]]]] = {
     "native": native, "native-64k": native_pages, "torch": torch_checks, "commands": commands, "mindspore": mindspore,
+    "wheel": published,
 }  # fmt: skip
 
 
@@ -129,9 +152,9 @@ def main(argv: list[str] | None = None) -> int:
         wheels = sorted(build.glob("jumar-*.whl"))
         if not wheels:
             raise RuntimeError(f"no wheel in `{build}`\n\nhint: make native ARCH=aarch64")
-        machine = Machine(folder, arm_environment.root(folder), build / "build", wheels[0])
+        machine = Machine(folder, arm_environment.root(folder), build / "build", wheels[0], options.published)
         parts = []
-        for name in options.only or PARTS:
+        for name in options.only or (name for name in PARTS if name != "wheel" or options.published):
             parts.append(_part(name, machine))
             _keep(parts[-1], folder / "result.json", *([RECORD] if options.write else []))
     except RuntimeError as error:
@@ -146,6 +169,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
         "--build", default=ROOT / "build" / "native-aarch64", help="what `make native ARCH=aarch64` made"
     )
     parser.add_argument("--folder", default=ROOT / "build" / "arm", help="folder of the machine, which is kept")
+    parser.add_argument("--published", type=Path, help="a wheel of `make wheels`, for the part `wheel`")
     parser.add_argument("--only", action="append", choices=list(PARTS), help="run only this part; repeatable")
     parser.add_argument("--check", action="store_true", help="only see whether this machine has what is needed")
     parser.add_argument("--write", action="store_true", help="also write docs/results/data/arm.json")
@@ -164,12 +188,7 @@ def _part(name: str, machine: Machine) -> Row:
 def _run(machine: Machine, words: list[str]) -> subprocess.CompletedProcess[str]:
     own = arm_environment.variables(machine.folder, machine.folder / "torch" / "bin" / "python")
     env = {**os.environ, **own, "JUMAR_EXPLAIN": "0", "OMP_NUM_THREADS": "1"}
-    try:
-        return subprocess.run(
-            words, env=env, cwd=machine.folder, capture_output=True, text=True, timeout=_LIMIT, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(words, 1, "", f"Error: no end after {_LIMIT} s")
+    return version_environment.run(words, machine.folder, env)
 
 
 def _about() -> Row:

@@ -8,7 +8,6 @@ Without --pair, each Python gets the newest tested pair that has wheels for it. 
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 import re
 import shutil
@@ -19,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import version_environment
-from jumar.tables import tested, versions
+from jumar.tables import tested
 
 ROOT = Path(__file__).parents[1]
 CHECKS = ROOT / "tools" / "pair_checks"
@@ -27,7 +26,7 @@ EXAMPLE = ROOT / "examples"
 _COMPILER = re.compile(
     r"(.*-)?(cc|c\+\+|gcc|g\+\+|cpp|clang|clang\+\+|tcc|c89|c99|ld(\.\w+)?|as|make|cmake|ninja)(-[\d.]+)?$"
 )
-_LIMIT = 1500
+_FINE = {"migrate": (0, 1), "doctor": (0, 1, 3)}
 
 
 def main() -> int:
@@ -52,11 +51,7 @@ def _pair(python: str, wanted: str | None) -> tuple[str, str] | None:
     if wanted:
         torch, _, npu = wanted.partition("==")
         return torch, npu
-    for row in tested.pairs():
-        released = [one for one in versions.releases() if (one.torch, one.torch_npu) == (row.torch, row.torch_npu)]
-        if row.state != "fails" and any(python in one.pythons(platform.machine()) for one in released):
-            return row.torch, row.torch_npu
-    return None
+    return version_environment.newest(python, platform.machine())
 
 
 def try_one(name: str, start: str, pair: tuple[str, str], options: argparse.Namespace) -> int:
@@ -88,23 +83,23 @@ def checks(python: Path, scratch: Path) -> Iterator[tuple[str, str]]:
         "doctor": ["doctor"],
     }
     for name, words in commands.items():
-        command = [str(python), "-m", "jumar", *words]
-        done = subprocess.run(
-            command, cwd=scratch, env=env, capture_output=True, text=True, timeout=_LIMIT, check=False
-        )
-        yield name, _problem(name, done)
-    built = [path.name for path in (scratch / "cache").rglob("libjumar_*.so")]
-    yield "nothing was built", ", ".join(built)
+        done = version_environment.run([str(python), "-m", "jumar", *words], scratch, env)
+        yield name, problem(name, done)
+    yield "recorder", version_environment.recorder(scratch / "record")
+    yield "nothing was built", built(scratch)
 
 
-def _problem(name: str, done: subprocess.CompletedProcess[str]) -> str:
-    """Doctor and migrate end with 1 where they have findings."""
+def built(scratch: Path) -> str:
+    """The libraries that were not taken from the wheel."""
+    return ", ".join(path.name for path in (scratch / "cache").rglob("libjumar_*.so"))
+
+
+def problem(name: str, done: subprocess.CompletedProcess[str]) -> str:
+    """Doctor and migrate end with 1 where they have findings, and doctor with 3 where it cannot tell."""
     said = done.stdout + done.stderr
-    if done.returncode not in ((0, 1) if name in ("migrate", "doctor") else (0,)) or "Traceback" in said:
+    if done.returncode not in _FINE.get(name, (0,)) or "Traceback" in said:
         return f"ended with {done.returncode}: {said[-600:]}"
-    if '"passed": false' in said or "Python records" in said:
-        return said[-600:]
-    return ""
+    return said[-600:] if '"passed": false' in said else ""
 
 
 def environment(python: Path, scratch: Path) -> dict[str, str]:
@@ -115,11 +110,9 @@ def environment(python: Path, scratch: Path) -> dict[str, str]:
         for path in Path(folder).iterdir() if Path(folder).is_dir() else ():
             if not _COMPILER.match(path.name) and not (programs / path.name).is_symlink():
                 (programs / path.name).symlink_to(path)
-    kept = {name: value for name, value in os.environ.items() if name not in ("CC", "CXX", "PYTHONPATH")}
-    return {
-        **kept, "PATH": f"{python.parent}:{programs}", "HOME": str(scratch), "JUMAR_CACHE": str(scratch / "cache"),
-        "JUMAR_EMULATE": "1", "OMP_NUM_THREADS": "1",
-    }  # fmt: skip
+    found = version_environment.variables(python, str(programs))
+    kept = {name: value for name, value in found.items() if name not in ("CC", "CXX")}
+    return {**kept, "HOME": str(scratch), "JUMAR_CACHE": str(scratch / "cache")}
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ _PARTS = {
     "torch": {"en": "torch and torch_npu for aarch64", "zh": "aarch64 版 torch 与 torch_npu"},
     "commands": {"en": "commands on the emulated machine", "zh": "仿真机器上的命令"},
     "mindspore": {"en": "MindSpore for aarch64", "zh": "aarch64 版 MindSpore"},
+    "wheel": {"en": "the wheel of `make wheels`, no compiler", "zh": "`make wheels` 的 wheel，没有编译器"},
 }
 _CHECKS = {
     "guide": {"en": "the guides' checks: eight cards, a sum on one of them", "zh": "指南中的检查：八张卡、求和"},
@@ -29,6 +30,13 @@ _CHECKS = {
         "zh": "`jumar launch` 两个进程：DDP 的权重与单进程相同，以及 all-reduce",
     },
     "compare": {"en": "`jumar compare record` writes a record", "zh": "`jumar compare record` 写出记录"},
+    "recorder": {"en": "the recorder in C++ wrote it", "zh": "记录由 C++ 记录器写出"},
+    "perf": {"en": "`jumar perf lint` records the kernels of a training", "zh": "`jumar perf lint` 记录训练的算子"},
+    "all": {
+        "en": "the guides' checks, a CNN, a small GPT, mixed precision, an NPU-only operator",
+        "zh": "指南中的检查、CNN、小型 GPT、混合精度、NPU 专有算子",
+    },
+    "built": {"en": "nothing was compiled", "zh": "没有编译任何内容"},
     "same-numbers": {
         "en": "sketches and checksums are those of x86-64, bit by bit",
         "zh": "摘要和校验和与 x86-64 逐位相同",

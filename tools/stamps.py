@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import readme_proof
+import version_environment
 from jumar.tables import tested
 from jumar.tables.load import table
 
@@ -38,17 +39,12 @@ def stamps() -> list[Stamp]:
     pair, mindspore, supported = tested.pair(), tested.mindspore(), tested.supported()
     project, lowest, own, v = ("pyproject.toml",), supported[0], tested.pythons()[0], f"({_VERSION})"
     classifiers = "".join(f'    "Programming Language :: Python :: {version}",\n' for version in supported)
-    numpy = table("tested.toml")["python"]["numpy"]
     return [
         Stamp(project, rf'requires-python = ">={v}"', (lowest,)),
         Stamp(project, rf'(?<=\npython_version = "){v}', (own,)),
         Stamp(project, r'(?<=\ntarget-version = "py)(\d+)"', (lowest.replace(".", ""),)),
         Stamp(project, r'((?:    "Programming Language :: Python :: [\d.]+",\n)+)', (classifiers,)),
-        Stamp(
-            project,
-            rf'emulator = \["torch=={v}", "torch_npu=={v}", "numpy([^"]*)"',
-            (pair.torch, pair.torch_npu, numpy),
-        ),
+        Stamp(project, r"(?<=\nemulator = )(\[[^\]]*\])", (emulator(),)),
         Stamp((".github/workflows/*.yml",), rf'python-version: "{v}"', (own,)),
         Stamp(PAGES, rf"pip install torch=={v}", (pair.torch,)),
         Stamp(PAGES, rf'echo "torch=={v}"', (pair.torch,)),
@@ -60,6 +56,24 @@ def stamps() -> list[Stamp]:
         Stamp(("README.zh-CN.md",), PROOF, (readme_proof.block("zh"),)),
         Stamp(PAGES, rf"version that the runtime reports \({v}\)", (pair.cann,)),
     ]
+
+
+def emulator() -> str:
+    """What the extra `emulator` installs: the default pair, and another one on a Python that it has no wheels for."""
+    numpy = table("tested.toml")["python"]["numpy"]
+    found = {python: version_environment.newest(python, "x86_64") for python in tested.supported()}
+    default = tested.pair().torch, tested.pair().torch_npu
+    lowest = next(python for python, pair in found.items() if pair == default)
+    marked = [(f">= '{lowest}'", default)]
+    marked += [(f"== '{python}'", pair) for python, pair in found.items() if pair and pair != default]
+    rows = [
+        f"{name}=={version}; python_version {marker}"
+        for marker, pair in marked
+        for name, version in zip(("torch", "torch_npu"), pair, strict=True)
+    ]
+    # torch.distributed.elastic imports importlib_metadata on Python 3.9, and the wheel of torch does not ask for it
+    rows += ["importlib_metadata; python_version < '3.10'", f"numpy{numpy}", "pyyaml>=6"]
+    return "\n".join(["[", *(f'    "{row}",' for row in rows), "]"])
 
 
 def stamped() -> Iterator[tuple[Path, str]]:

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import cuda_standins
+from jumar.tables import tested, versions
 
 _PURE = (
     "filelock", "typing_extensions", "sympy", "networkx", "jinja2", "fsspec", "pyyaml", "decorator", "attrs", "psutil",
     "scipy", "hypothesis", "expecttest", "pytest", "requests", "click", "rich", "packaging", "tomli", "setuptools<80",
+    "importlib_metadata; python_version < '3.10'",
 )  # fmt: skip
 """What torch, torch_npu, its tests and Jumar import."""
+_LEFT_OUT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
+PATH = re.compile(r"/[^\s`']+")
+LIMIT = 1500
+"""Seconds for one program."""
 _NUMPY_2 = (2, 3)
 """The first torch that takes numpy 2."""
+
+
+def newest(python: str, machine: str) -> tuple[str, str] | None:
+    """The default pair, or the newest tested one that has wheels for this Python."""
+    released = {(row.torch, row.torch_npu): row for row in versions.releases()}
+    for row in tested.pairs():
+        release = released.get((row.torch, row.torch_npu))
+        if row.state != "fails" and release and python in release.pythons(machine):
+            return row.torch, row.torch_npu
+    return None
 
 
 def python_of(version: str) -> str | None:
@@ -45,6 +64,36 @@ def make(folder: Path, python: str, torch: str, torch_npu: str, jumar: Path) -> 
         done.touch()
     install(own, "--no-deps", "--force-reinstall", str(jumar))
     return own
+
+
+def variables(python: Path, path: str = os.defpath) -> dict[str, str]:
+    """What programs of an environment are started with.
+
+    Compiled modules are kept: without them, each start of torch costs ten times the work.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
+    return {**kept, "PATH": f"{python.parent}:{path}", "JUMAR_EMULATE": "1", "OMP_NUM_THREADS": "1"}
+
+
+def run(command: list[str], folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """What a program said; one without an end has failed, and its children end with it."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=folder, env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+    ) as started:
+        try:
+            said, told = started.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)
+            said, told = started.communicate()
+            return subprocess.CompletedProcess(command, 1, said, f"{told}\nError: no end after {LIMIT} s")
+    return subprocess.CompletedProcess(command, started.returncode, said, told)
+
+
+def recorder(record: Path) -> str:
+    """Why another recorder than the one in C++ wrote a record, or that there is none."""
+    makers = {json.loads(file.read_text(encoding="utf-8"))["recorder"] for file in record.rglob("meta.json")}
+    return PATH.sub("…", "; ".join(sorted(makers - {"C++"})))[:200] if makers else "no record"
 
 
 def wheel(folder: Path, root: Path) -> Path:

@@ -3,8 +3,9 @@
 Usage: python tools/versions.py [TORCH | TORCH==TORCH_NPU]... [--tests CLONE] [--cache DIR] [--keep] [--wheel FILE]
 
 Without pairs, every torch from 2.1.0 on that the table of releases has. CLONE is a clone of Ascend/op-plugin with the
-branches of its releases: a sample of `test/test_base_ops` is taken from the branch of the pair's release. The rows go
-to src/jumar/data/tested.toml, and `tools/generate.py` makes docs/results/versions.md from them.
+branches of its releases: a sample of `test/test_base_ops` is taken from the branch of the pair's release; without it,
+the figures of the row's last sample stay. The rows go to src/jumar/data/tested.toml, and `tools/generate.py` makes
+docs/results/versions.md from them.
 """
 
 from __future__ import annotations
@@ -36,9 +37,7 @@ CHECKS = ROOT / "tools" / "pair_checks"
 PROFILED = ROOT / "examples" / "perf" / "train.py"
 SINGLE = ("guide", "cnn", "gpt", "half", "fused")
 BEGIN, END = "# Written by tools/versions.py, newest first.\n", "# Releases of MindSpore."
-_LIMIT = 1500
 _ERROR = re.compile(r"\s*(error: |what\(\): |[\w.]*(Error|Exception): )")
-_PATH = re.compile(r"/[^\s`']+")
 
 
 def main() -> int:
@@ -112,21 +111,15 @@ def checks(python: Path, cache: Path) -> Iterator[tuple[str, str]]:
         said = {line["check"]: line for line in _lines(done.stdout)}
         for name in SINGLE:
             line = said.get(name, {"passed": False, "said": _last(done)})
-            yield name, "" if line["passed"] else _PATH.sub("…", line["said"])[:200]
+            yield name, "" if line["passed"] else version_environment.PATH.sub("…", line["said"])[:200]
         done = _jumar(python, scratch, "launch", "--cards", "2", "--bind", "none", str(CHECKS / "ddp.py"))
         yield "ddp", "" if done.returncode == 0 and "weights within" in done.stdout + done.stderr else _last(done)
         record = ["compare", "record", "--floor", "0", "-o", "record", "--", str(python), str(CHECKS / "recorded.py")]
         done = _jumar(python, scratch, *record)
         yield "compare", "" if done.returncode == 0 and list(Path(scratch, "record").rglob("step-*")) else _last(done)
-        yield "recorder", _recorder(Path(scratch, "record"))
+        yield "recorder", version_environment.recorder(Path(scratch, "record"))
         lint = ["perf", "lint", "--json", "--steps", "2", "--", str(python), str(PROFILED)]
         yield "perf", _profiled(_jumar(python, scratch, *lint))
-
-
-def _recorder(record: Path) -> str:
-    """Why another recorder than the one in C++ wrote a record."""
-    makers = {json.loads(file.read_text(encoding="utf-8"))["recorder"] for file in record.rglob("meta.json")}
-    return _PATH.sub("…", "; ".join(sorted(makers - {"C++"})))[:200] if makers else "no record"
 
 
 def _profiled(done: subprocess.CompletedProcess[str]) -> str:
@@ -138,13 +131,8 @@ def _profiled(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def _jumar(python: Path, folder: str, *words: str) -> subprocess.CompletedProcess[str]:
-    path = f"{python.parent}:{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "JUMAR_EMULATE": "1", "JUMAR_EXPLAIN": "0", "OMP_NUM_THREADS": "1"}
-    command = [str(python), "-m", "jumar", *words]
-    try:
-        return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=_LIMIT, check=False)
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, 1, "", f"no end after {_LIMIT} s")
+    env = {**version_environment.variables(python, os.environ["PATH"]), "JUMAR_EXPLAIN": "0"}
+    return version_environment.run([str(python), "-m", "jumar", *words], Path(folder), env)
 
 
 def _lines(text: str) -> list[dict[str, Any]]:
@@ -154,7 +142,7 @@ def _lines(text: str) -> list[dict[str, Any]]:
 def _last(done: subprocess.CompletedProcess[str]) -> str:
     """The last line that names an error, otherwise how the process ended."""
     lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if _ERROR.match(line)]
-    return _PATH.sub("…", lines[-1] if lines else f"ended with code {done.returncode}")[:200]
+    return version_environment.PATH.sub("…", lines[-1] if lines else f"ended with code {done.returncode}")[:200]
 
 
 def sample(python: Path, release: versions.Release, options: argparse.Namespace, cache: Path) -> tuple[list[int], str]:
@@ -170,7 +158,9 @@ def sample(python: Path, release: versions.Release, options: argparse.Namespace,
             path.unlink()
         report = Path(scratch, "report.json")
         words = [str(ROOT / "tools" / "conformance.py"), str(folder), "--jobs", "1", "--json", str(report)]
-        subprocess.run([str(python), *words], cwd=scratch, capture_output=True, check=False, timeout=4 * _LIMIT)
+        subprocess.run(
+            [str(python), *words], cwd=scratch, capture_output=True, check=False, timeout=4 * version_environment.LIMIT
+        )
         cases = json.loads(report.read_text(encoding="utf-8")) if report.exists() else []
     counted = [case for case in cases if case["state"] != "skipped"]
     return [sum(case["state"] == "passed" for case in counted), len(counted)], branch
@@ -193,7 +183,9 @@ def write_row(row: dict[str, Any]) -> None:
     head, _, rest = text.partition(BEGIN)
     old, _, tail = rest.partition(END)
     rows = {(item["torch"], item["torch_npu"]): item for item in tomllib.loads(old).get("pairs", [])}
-    rows[row["torch"], row["torch_npu"]] = row
+    before = rows.get((row["torch"], row["torch_npu"]), {})
+    kept = {name: before[name] for name in ("sample", "sample_of") if name in before}
+    rows[row["torch"], row["torch_npu"]] = {**row, **kept} if not row.get("sample") and row["state"] != "fails" else row
     newest = sorted(rows.values(), key=lambda item: Version(item["torch_npu"]), reverse=True)
     body = "\n".join(_toml(item) for item in newest)
     tested_file.FILE.write_text(f"{head}{BEGIN}{body}\n{END}{tail}", encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -145,3 +146,12 @@ def test_a_build_that_failed_is_not_tried_again(tmp_path: Path, monkeypatch: pyt
         with pytest.raises(UserError, match="a thing cannot be built: error: no"):
             compiled.library(build, again=again)
         assert len(log.read_text().splitlines()) == runs
+
+
+@pytest.mark.parametrize("found", [torch.device("meta"), None])
+def test_the_accelerator_is_asked_for_as_torch_2_6_takes_it(
+    found: torch.device | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = SimpleNamespace(is_available=lambda: found is not None, current_accelerator=lambda: found)
+    monkeypatch.setattr(torch, "accelerator", fake)
+    assert library._accelerator() == found

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ _TOOLS = _ROOT / "tools"
 @pytest.fixture
 def tool(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(_TOOLS))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))  # `versions` is a common name: it goes with the test
     return import_module("arm")
 
 
@@ -91,6 +94,12 @@ def test_the_kept_record_names_only_known_parts_and_checks(tool: Any) -> None:
     names = [part["name"] for part in record["parts"]]
     assert "torch" in names and names == [name for name in tool.PARTS if name in names]
     assert import_module("results_arm").page()["section"][0]["rows"]
+
+
+def test_every_check_of_a_pair_has_words_on_the_page(tool: Any) -> None:
+    checks = "".join(row[0] for row in import_module("results_versions")._CHECKS)
+    assert set(re.findall(r"`(\w+)`", checks)) <= set(import_module("results_arm")._CHECKS)
+    assert set(tool.PARTS) == set(import_module("results_arm")._PARTS)
 
 
 @pytest.mark.slow

@@ -50,6 +50,11 @@ def test_a_row_is_put_in_its_place_and_the_rest_stays(
     assert after["pairs"][: len(before["pairs"])] == before["pairs"]
     assert [row["torch_npu"] for row in after["pairs"][-2:]] == ["1.10.0", "1.2.0"]
     assert after["pairs"][-1] == _row("1.2.0", passed=["guide"], sample=[3, 4])
+    tools.write_row(_row("1.2.0", passed=["guide", "perf"], sample=[]))
+    again = tomllib.loads(file.read_text(encoding="utf-8"))["pairs"][-1]
+    assert again == _row("1.2.0", passed=["guide", "perf"], sample=[3, 4])  # without a sample, the last one stays
+    tools.write_row({**_row("1.2.0"), "state": "fails"})
+    assert "sample" not in tomllib.loads(file.read_text(encoding="utf-8"))["pairs"][-1]
 
 
 def test_the_error_of_a_check_is_one_line_without_paths(tools: Any) -> None:
@@ -59,11 +64,11 @@ def test_the_error_of_a_check_is_one_line_without_paths(tools: Any) -> None:
 
 
 def test_a_record_of_another_recorder_says_why(tools: Any, tmp_path: Path) -> None:
-    assert tools._recorder(tmp_path) == "no record"
+    assert tools.version_environment.recorder(tmp_path) == "no record"
     (tmp_path / "meta.json").write_text('{"recorder": "Python: no header /usr/x.h"}')
-    assert tools._recorder(tmp_path) == "Python: no header …"
+    assert tools.version_environment.recorder(tmp_path) == "Python: no header …"
     (tmp_path / "meta.json").write_text('{"recorder": "C++"}')
-    assert tools._recorder(tmp_path) == ""
+    assert tools.version_environment.recorder(tmp_path) == ""
 
 
 @pytest.mark.parametrize(

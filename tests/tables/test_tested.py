@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import stamps
 from jumar.core.compat import tomllib
@@ -81,6 +82,17 @@ def test_the_makefile_gets_the_same_versions_before_anything_is_installed(names:
 def test_files_that_name_the_tested_versions_are_current() -> None:
     for path, text in stamps.stamped():
         assert path.read_text(encoding="utf-8") == text, f"{_name(path)}: run `python tools/generate.py`"
+
+
+@pytest.mark.parametrize("python", tested.supported())
+def test_the_extra_has_one_tested_pair_with_wheels_for_each_python(python: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [Requirement(text) for text in project["optional-dependencies"]["emulator"]]
+    given = [row for row in wanted if row.marker is None or row.marker.evaluate({"python_version": python})]
+    pair = [str(row.specifier)[2:] for name in ("torch", "torch_npu") for row in given if row.name == name]
+    assert len(pair) == 2 and tested.find(*pair) is not None
+    (release,) = (row for row in versions.releases() if [row.torch, row.torch_npu] == pair)
+    assert all(python in release.pythons(machine) for machine in ("x86_64", "aarch64"))
 
 
 def test_a_stamp_replaces_each_version_in_its_place() -> None:

@@ -98,7 +98,8 @@ def _missing() -> str:
 
 def _accelerator() -> torch.device | None:
     if hasattr(torch, "accelerator"):
-        return torch.accelerator.current_accelerator(check_available=True)
+        # torch 2.6 has no `check_available`
+        return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
     for name in ("cuda", "npu", "xpu"):  # before torch 2.6: each has a module of its own
         module = getattr(torch, name, None)
         if module is not None and module.is_available():
