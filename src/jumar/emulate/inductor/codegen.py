@@ -1,0 +1,61 @@
+"""Inductor's C++ code generation for the device `npu`: a card's memory is host memory here.
+
+Kernels are those of inductor's CPU backend; what they are given are tensors of the card, and each call goes through
+launch.py, which keeps the order of the stream and takes part in NPU graphs. Operators that inductor does not generate
+(matrix products, convolutions) are called as on a card, through torch_npu.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch._inductor.codegen.cpp import CppScheduling
+from torch._inductor.codegen.wrapper import PythonWrapperCodegen, SubgraphPythonWrapperCodegen
+from torch._inductor.virtualized import V
+
+from jumar.emulate.inductor import refuse
+
+_IMPORT = "from jumar.emulate.inductor.launch import launch as launch_on_card"
+
+
+class CardScheduling(CppScheduling):  # type: ignore[misc]
+    """The fusion and the kernels of inductor's C++ backend."""
+
+    def __init__(self, scheduler: Any) -> None:
+        refuse.without_compiler()
+        super().__init__(scheduler)
+
+
+class _Calls:
+    """How the code that inductor writes calls a kernel of a card."""
+
+    def _generate_kernel_call_helper(self, kernel_name: str, call_args: Any, **named: Any) -> Any:
+        device = named.get("device") or V.graph.get_current_device_or_throw()
+        if named.get("triton", True) or device.type != "npu":
+            return super()._generate_kernel_call_helper(kernel_name, call_args, **named)  # type: ignore[misc]
+        written = tuple(at for at, kind in enumerate(named["arg_types"]) if writes(kind))
+        words = ", ".join([kernel_name, str(written), *map(str, call_args)])
+        return self.writeline(f"launch_on_card({words})")  # type: ignore[attr-defined]
+
+
+def writes(kind: str) -> bool:
+    """Whether a kernel writes to an argument of this C++ type."""
+    return kind.endswith("*") and not kind.startswith("const ")
+
+
+class CardWrapper(_Calls, PythonWrapperCodegen):  # type: ignore[misc]
+    """The Python that calls the kernels of a graph."""
+
+    @staticmethod
+    def create(is_subgraph: bool, subgraph_name: Any, parent_wrapper: Any, *signature: Any, **named: Any) -> Any:
+        if is_subgraph:
+            return _CardSubgraph(subgraph_name, parent_wrapper, *signature, **named)
+        return CardWrapper()
+
+    def write_header(self) -> None:
+        super().write_header()
+        self.imports.splice(_IMPORT)
+
+
+class _CardSubgraph(_Calls, SubgraphPythonWrapperCodegen):  # type: ignore[misc]
+    pass
