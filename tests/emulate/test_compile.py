@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from ranks import Ranks
 from running import Run
+from triton_wheels import place
 
-from program_files import program_text
+from jumar.tables import tested
+from program_files import program_file, program_text
 
 _ALONE = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCH_WARM_POOL": "0"}
 """No processes that wait for kernels to compile: these programs have a few."""
@@ -35,6 +37,16 @@ def test_functions_of_many_families_give_the_numbers_of_the_uncompiled(run: Run)
     said = run(program_text(__file__, "compile_families"), check=False, limit=3600).stdout.splitlines()
     assert len(said) > 40
     assert [line for line in said if ": equal (" not in line] == []
+
+
+@pytest.mark.slow
+def test_kernels_in_triton_run_inside_of_compiled_functions(run: Run) -> None:
+    folder, reason = place(f"triton-ascend=={tested.triton()['triton-ascend']}", install=True)
+    if reason:
+        pytest.skip(reason)
+    path = str(program_file(__file__, "compile_triton"))  # kernels are read from the file they stand in
+    said = run(f"import runpy; runpy.run_path({path!r})", **_ALONE, PYTHONPATH=folder).stdout.splitlines()
+    assert said == ["False 1000 True", "True 300 True", "True 777 True"]
 
 
 @pytest.mark.slow

@@ -13,9 +13,12 @@ from torch._inductor.codegen.cpp import CppScheduling
 from torch._inductor.codegen.wrapper import PythonWrapperCodegen, SubgraphPythonWrapperCodegen
 from torch._inductor.virtualized import V
 
-from jumar.emulate.inductor import refuse
+from jumar.emulate.inductor import refuse, user_kernels
 
-_IMPORT = "from jumar.emulate.inductor.launch import launch as launch_on_card"
+_IMPORTS = """
+from jumar.emulate.inductor.launch import launch as launch_on_card
+from jumar.emulate.inductor.user_kernels import load as launch_user_kernels
+"""
 
 
 class CardScheduling(CppScheduling):  # type: ignore[misc]
@@ -27,15 +30,28 @@ class CardScheduling(CppScheduling):  # type: ignore[misc]
 
 
 class _Calls:
-    """How the code that inductor writes calls a kernel of a card."""
+    """How the code that inductor writes defines and calls a kernel of a card."""
+
+    def define_kernel(self, kernel_name: str, kernel_body: str, *words: Any, **named: Any) -> Any:
+        body = user_kernels.launched(kernel_body)
+        return super().define_kernel(kernel_name, body, *words, **named)  # type: ignore[misc]
 
     def _generate_kernel_call_helper(self, kernel_name: str, call_args: Any, **named: Any) -> Any:
         device = named.get("device") or V.graph.get_current_device_or_throw()
-        if named.get("triton", True) or device.type != "npu":
+        if device.type != "npu":
             return super()._generate_kernel_call_helper(kernel_name, call_args, **named)  # type: ignore[misc]
+        if named.get("triton", True):
+            return self._call_user_kernel(kernel_name, call_args, named["raw_keys"])
         written = tuple(at for at, kind in enumerate(named["arg_types"]) if writes(kind))
-        words = ", ".join([kernel_name, str(written), *map(str, call_args)])
-        return self.writeline(f"launch_on_card({words})")  # type: ignore[attr-defined]
+        call = ", ".join([kernel_name, str(written), *map(str, call_args)])
+        return self.writeline(f"launch_on_card({call})")  # type: ignore[attr-defined]
+
+    def _call_user_kernel(self, name: str, call_args: Any, keys: list[str]) -> Any:
+        """Arguments by name; those without one are for the grid."""
+        words = self.prepare_triton_kernel_call(call_args)  # type: ignore[attr-defined]
+        given = ", ".join(f"{key!r}: {word}" for key, word in zip(keys, words) if key)
+        launcher = "".join(f"{word}, " for key, word in zip(keys, words) if not key)
+        return self.writeline(f"{name}.run({{{given}}}, ({launcher}))")  # type: ignore[attr-defined]
 
 
 def writes(kind: str) -> bool:
@@ -54,7 +70,7 @@ class CardWrapper(_Calls, PythonWrapperCodegen):  # type: ignore[misc]
 
     def write_header(self) -> None:
         super().write_header()
-        self.imports.splice(_IMPORT)
+        self.imports.splice(_IMPORTS)
 
 
 class _CardSubgraph(_Calls, SubgraphPythonWrapperCodegen):  # type: ignore[misc]
