@@ -36,6 +36,23 @@ class _Calls:
         body = user_kernels.launched(kernel_body)
         return super().define_kernel(kernel_name, body, *words, **named)  # type: ignore[misc]
 
+    def codegen_device_guard_exit(self) -> Any:
+        _end_kernels()
+        return super().codegen_device_guard_exit()  # type: ignore[misc]
+
+    def codegen_cuda_stream_enter(self, *words: Any, **named: Any) -> Any:
+        _end_kernels()
+        return super().codegen_cuda_stream_enter(*words, **named)  # type: ignore[misc]
+
+    def codegen_cuda_stream_exit(self) -> Any:
+        _end_kernels()
+        return super().codegen_cuda_stream_exit()  # type: ignore[misc]
+
+    def generate_fallback_kernel(self, *words: Any, **named: Any) -> Any:
+        """Events are such calls; they have no device, and inductor ends no kernel for them."""
+        _end_kernels()
+        return super().generate_fallback_kernel(*words, **named)  # type: ignore[misc]
+
     def _generate_kernel_call_helper(self, kernel_name: str, call_args: Any, **named: Any) -> Any:
         device = named.get("device") or V.graph.get_current_device_or_throw()
         if device.type != "npu":
@@ -52,6 +69,12 @@ class _Calls:
         given = ", ".join(f"{key!r}: {word}" for key, word in zip(keys, words) if key)
         launcher = "".join(f"{word}, " for key, word in zip(keys, words) if not key)
         return self.writeline(f"{name}.run({{{given}}}, ({launcher}))")  # type: ignore[attr-defined]
+
+
+def _end_kernels() -> None:
+    """Inductor gathers loops into one kernel: its call must stay within the part of its card and stream."""
+    for backend in V.graph.scheduler.backends.values():
+        backend.flush()
 
 
 def writes(kind: str) -> bool:
