@@ -22,7 +22,8 @@ def test_inductor_compiles_for_cards_and_replays_graphs(run: Run) -> None:
 
 def test_compilers_that_are_not_emulated_name_the_way_out(run: Run) -> None:
     said = run(program_text(__file__, "compile_refused"), **_ALONE).stdout.splitlines()
-    dvm, npu, torchair, compiler = said
+    dvm, wrapper, npu, torchair, compiler = said
+    assert "jumar: inductor's `cpp_wrapper` and AOTInductor launch binaries of a card" in wrapper
     assert dvm.startswith("dvm: ") and "jumar: inductor's `dvm` backend needs a compiler of CANN" in dvm
     assert 'hint: leave `TORCHINDUCTOR_NPU_BACKEND` and the option `npu_backend` at "default"' in dvm
     for line in (npu, torchair):

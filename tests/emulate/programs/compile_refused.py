@@ -19,6 +19,7 @@ def told(call: Callable[[], Any]) -> str:
 
 x = torch.ones(4).npu()
 print("dvm:", told(lambda: torch.compile(lambda x: x * 2, options={"npu_backend": "dvm"})(x)))
+print("cpp_wrapper:", told(lambda: torch.compile(lambda x: x * 2, options={"cpp_wrapper": True})(x)))
 print("npu:", told(lambda: torch.compile(lambda x: x * 2, backend="npu")(x)))
 
 

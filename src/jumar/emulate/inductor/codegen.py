@@ -98,3 +98,13 @@ class CardWrapper(_Calls, PythonWrapperCodegen):  # type: ignore[misc]
 
 class _CardSubgraph(_Calls, SubgraphPythonWrapperCodegen):  # type: ignore[misc]
     pass
+
+
+class NoCppWrapper:
+    """In the place of code that calls kernels from C++: `cpp_wrapper` and AOTInductor."""
+
+    supports_caching = False
+
+    @staticmethod
+    def create(*_: Any, **__: Any) -> Any:
+        refuse.cpp_wrapper()

@@ -57,10 +57,10 @@ def load() -> None:
     from torch._inductor.codegen.common import register_backend_for_device
 
     from jumar.emulate.inductor import plan
-    from jumar.emulate.inductor.codegen import CardScheduling, CardWrapper
+    from jumar.emulate.inductor.codegen import CardScheduling, CardWrapper, NoCppWrapper
 
     plan.for_processor()
-    register_backend_for_device("npu", CardScheduling, CardWrapper)
+    register_backend_for_device("npu", CardScheduling, CardWrapper, NoCppWrapper)
 
 
 def _wanted() -> bool:

@@ -32,6 +32,15 @@ def generator(name: str) -> None:
     )
 
 
+def cpp_wrapper() -> None:
+    """Graphs that are called from C++ link with torch_npu and launch Triton's binaries."""
+    raise NotEmulated(
+        "inductor:cpp_wrapper",
+        "inductor's `cpp_wrapper` and AOTInductor launch binaries of a card, which is not emulated",
+        "leave `cpp_wrapper` off; `torch.compile(model)` runs on emulated cards",
+    )
+
+
 @contextmanager
 def graph_engine() -> Iterator[None]:
     """While torchair is imported, which is linked with CANN's graph engine: also what `backend="npu"` calls."""
