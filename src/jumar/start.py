@@ -7,15 +7,19 @@ itself imported only then. Programs that never import torch must not notice.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from types import ModuleType
 
 from jumar.core.errors import UserError
 from jumar.runtime import activation, standins, variables
 from jumar.runtime.hooks.imports import Hook, on_import
+
+_INDUCTOR = "jumar.emulate.inductor.install"
 
 
 @functools.cache
@@ -38,6 +42,7 @@ def begin() -> None:
 def emulate() -> None:
     """From here on, torch_npu and the vendor's modules of this process find the stand-ins."""
     from jumar.emulate import companions, hook
+    from jumar.emulate.inductor import refuse
     from jumar.export import standin
 
     if standins.are_waiting():
@@ -49,6 +54,8 @@ def emulate() -> None:
     on_import("torch", Hook(before=hook.before_torch, around=hook.uncollected))
     on_import("torch_npu", Hook(hook.before_torch_npu, hook.telling_mismatch, hook.after_torch_npu))
     on_import("torch_npu._C", Hook(before=hook.before_torch_npu_library))
+    on_import("torch_npu._inductor", Hook(around=_without_triton, after=functools.partial(_accompany, _INDUCTOR)))
+    on_import("torch_npu.dynamo.torchair", Hook(around=refuse.graph_engine))
     hook.find_vendor_modules(standin.MODULES)
     for name, companion in companions.WAITED_FOR.items():
         on_import(name, Hook(after=functools.partial(_accompany, companion)))
@@ -58,6 +65,14 @@ def _accompany(companion: str, module: ModuleType) -> None:
     import importlib
 
     importlib.import_module(companion).after(module)
+
+
+@contextlib.contextmanager
+def _without_triton() -> Iterator[None]:
+    import importlib
+
+    with importlib.import_module(_INDUCTOR).around():
+        yield
 
 
 def _announce_once() -> None:

@@ -237,7 +237,7 @@ def npu_fusion_attention_v3(
         None,
         (0, 0),
     )
-    return (*results, torch.tensor(seed), torch.tensor(offset))
+    return (*results, torch.tensor([seed]), torch.tensor([offset]))
 
 
 @operator()
