@@ -25,3 +25,8 @@ def test_operators_of_vllm_ascend(run: Run) -> None:
     refused, done = run(program_text(__file__, "vllm_operators")).stdout.splitlines()
     assert refused.startswith("_C_ascend::dispatch_prefill is not implemented by the emulator")
     assert done == "done"
+
+
+def test_a_forked_child_computes_where_its_parent_had_threads(run: Run) -> None:
+    """vLLM's engine is such a child."""
+    assert run(program_text(__file__, "forked_child")).stdout.splitlines() == ["child computed", "0"]
