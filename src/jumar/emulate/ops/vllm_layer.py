@@ -71,8 +71,8 @@ def batch_matmul_transpose(
     quant_mode: str | None = None,
 ) -> None:
     """(m, b, k) with (b, k, n) to (m, b, n), written over the third."""
-    product = torch.einsum("mbk,bkn->mbn", wide(tensor_a), wide(tensor_b))
-    tensor_c.copy_(product.to(tensor_c.dtype).reshape(tensor_c.shape))
+    product = torch.bmm(tensor_a.transpose(0, 1), tensor_b).transpose(0, 1)  # rounds as `bmm` of the card does
+    tensor_c.copy_(product.reshape(tensor_c.shape))
 
 
 @operator("_C_ascend::transpose_kv_cache_by_block")
