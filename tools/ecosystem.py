@@ -28,7 +28,7 @@ from jumar.tables import versions as versions_table
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "ecosystem"
 ROWS = ROOT / "docs" / "results" / "data" / "ecosystem.json"
-_STEP = re.compile(r"step (\d+) loss (\S+) on (\w+)")
+_STEP = re.compile(r"step (\d+) (?:loss|token) (\S+) on (\w+)")
 _ERROR = re.compile(r"^(?:\[rank \d+\] )?([\w.]*(?:Error|Exception|Exit)\b.*)$", re.M)
 _PATH = re.compile(r"/[^\s`']+")
 _LIMIT = 1200

@@ -41,7 +41,8 @@ def main(out: str) -> None:
     _write(target / "faults.h", _faults(tables["hccl"]["faults"]))
     _write(target / "symbols.cpp", _symbols(tables))
     _write(target / "socs.inc", _chips())
-    print(";".join(sorted(libraries["linked"] + libraries["opened"] + libraries["mindspore"])))
+    lists = ("linked", "opened", "mindspore", "torchair", "vllm")
+    print(";".join(sorted(name for part in lists for name in libraries[part])))
 
 
 def read_tables(absent: set[str]) -> dict[str, dict[str, Any]]:

@@ -58,6 +58,12 @@ int32_t aclrtCreateStreamWithConfig(void** stream, uint32_t, uint32_t) {
   return create("aclrtCreateStreamWithConfig", stream);
 }
 
+int32_t aclrtCtxGetCurrentDefaultStream(void** stream) {
+  if (stream == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtCtxGetCurrentDefaultStream: no output");
+  *stream = nullptr;  // every function takes it for the default one
+  return ACL_SUCCESS;
+}
+
 int32_t aclrtDestroyStream(void* stream) {
   if (stream != nullptr) queue_of(stream)->drain();
   delete static_cast<Stream*>(stream);

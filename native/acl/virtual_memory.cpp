@@ -21,6 +21,8 @@ struct Physical {
   int32_t device;
 };
 
+constexpr size_t kHugePage = size_t{2} << 20;  // what a card maps at once
+
 auto& mutex = *new std::mutex;
 auto& ranges = *new std::map<void*, size_t>;  // reserved addresses
 
@@ -34,6 +36,13 @@ size_t take_range(void* address) {
 }
 
 }  // namespace
+
+int32_t aclrtMemGetAllocationGranularity(const void*, int32_t, size_t* granularity) {
+  if (granularity == nullptr)
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMemGetAllocationGranularity: no output");
+  *granularity = kHugePage;
+  return ACL_SUCCESS;
+}
 
 int32_t aclrtReserveMemAddress(void** out, size_t size, size_t, void* wish, uint64_t) {
   if (out == nullptr || size == 0)

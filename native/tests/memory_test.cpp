@@ -54,6 +54,9 @@ int main() {
   CHECK(aclrtFree(more) == ACL_SUCCESS);
 
   void *range = nullptr, *block = nullptr;
+  size_t piece = 0;
+  CHECK(aclrtMemGetAllocationGranularity(nullptr, 0, &piece) == ACL_SUCCESS);
+  CHECK(piece == 2 << 20);
   CHECK(aclrtReserveMemAddress(&range, 4 << 20, 0, nullptr, 1) == ACL_SUCCESS);
   CHECK(aclrtMallocPhysical(&block, 2 << 20, nullptr, 0) == ACL_SUCCESS);
   CHECK(aclrtMapMem(range, 2 << 20, 0, block, 0) == ACL_SUCCESS);

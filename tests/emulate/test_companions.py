@@ -19,3 +19,14 @@ def test_torchvision_without_its_compiled_part(run: Run) -> None:
 def test_lightning_trains_on_a_card(run: Run, tmp_path: Path) -> None:
     done = run(program_text(__file__, "lightning_trains"), OUT=str(tmp_path), JUMAR_CARDS="3")
     assert done.stdout.splitlines()[-1] == "done"
+
+
+def test_operators_of_vllm_ascend(run: Run) -> None:
+    refused, done = run(program_text(__file__, "vllm_operators")).stdout.splitlines()
+    assert refused.startswith("_C_ascend::dispatch_prefill is not implemented by the emulator")
+    assert done == "done"
+
+
+def test_a_forked_child_computes_where_its_parent_had_threads(run: Run) -> None:
+    """vLLM's engine is such a child."""
+    assert run(program_text(__file__, "forked_child")).stdout.splitlines() == ["child computed", "0"]

@@ -14,7 +14,7 @@ _WHY = "a reason"
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ({"cuda": {}}, "unknown namespace `cuda`; known: aten, atb, npu"),
+        ({"cuda": {}}, "unknown namespace `cuda`; known: aten, atb, npu, _C_ascend"),
         ({"aten": {"add": {"carried": "torch_npu"}}}, "`aten::add`: `why` is missing"),
         ({"aten": {"add": {"why": " ", "random": True}}}, "`aten::add`: `why` is missing"),
         ({"aten": {"add": {"why": _WHY}}}, "`aten::add`: says nothing but why"),

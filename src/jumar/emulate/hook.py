@@ -84,6 +84,15 @@ def after_torch_npu(_: ModuleType) -> None:
         from jumar.emulate.glue import load
 
         load.connect()
+        os.register_at_fork(after_in_child=_compute_alone)
+
+
+def _compute_alone() -> None:
+    """A child has none of the threads that its parent computed with, and kernels would wait for them for ever.
+
+    A card computes by itself, so programs such as vLLM fork after they used torch on the CPU.
+    """
+    sys.modules["torch"].set_num_threads(1)
 
 
 def _wanted() -> bool:

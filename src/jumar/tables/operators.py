@@ -12,7 +12,9 @@ from jumar.core.compat import dataclass
 from jumar.tables.load import table
 
 CARRIED = ("torch_npu", "reference", "softmax", "python", "refused")
-SPACES = ("aten", "atb", "npu")
+COMPANIONS = ("_C_ascend",)
+"""Namespaces of packages beside torch_npu, here vllm-ascend's: their operators are there once the package is loaded."""
+SPACES = ("aten", "atb", "npu", *COMPANIONS)
 CHIPS = ("older", "910B", "950")
 """Groups of chips that torch_npu's code tells apart: those before the 910B, those from it on, the 950 and its kin."""
 TYPES = ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32", "complex64",

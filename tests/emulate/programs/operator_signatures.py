@@ -4,8 +4,11 @@ import torch
 import torch_npu  # noqa: F401
 
 from jumar.emulate.ops import registry
+from jumar.tables import operators
 
 for name, entry in registry.implemented().items():
+    if name.startswith(operators.COMPANIONS):
+        continue  # vllm_operators.py calls them by their schemas
     base, _, overload = name.partition(".")
     schema = torch._C._get_schema(base if "::" in base else f"npu::{base}", overload)
     parameters = inspect.signature(entry.function).parameters

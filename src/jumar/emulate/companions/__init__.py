@@ -4,5 +4,6 @@ WAITED_FOR = {
     "torchvision.extension": "jumar.emulate.companions.torchvision",
     "torchvision.ops.roi_align": "jumar.emulate.companions.torchvision",
     "triton": "jumar.emulate.triton.install",
+    "vllm_ascend.vllm_ascend_C": "jumar.emulate.companions.vllm_ascend",
 }
 """Imports of the program, and the module whose `after` is called with what was imported."""

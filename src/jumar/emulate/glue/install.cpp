@@ -117,4 +117,17 @@ extern "C" __attribute__((visibility("default"))) int jumar_glue_install(int bfl
   }
 }
 
+// Called when an installed glue meets a further namespace: 0, or -1 with the reason in `message`.
+extern "C" __attribute__((visibility("default"))) int jumar_glue_take_over(const char* space, char* message, size_t room) {
+  try {
+    jumar::Quiet quiet;
+    const c10::WarningUtils::WarningHandlerGuard guard(&quiet);
+    jumar::take_over_space(space, jumar::report());
+    return 0;
+  } catch (const std::exception& error) {
+    std::snprintf(message, room, "%s", error.what());
+    return -1;
+  }
+}
+
 extern "C" __attribute__((visibility("default"))) const char* jumar_glue_report() { return jumar::report().c_str(); }

@@ -16,6 +16,9 @@ from jumar.emulate.glue import build, composite, past_dispatcher, probe, sparse
 from jumar.runtime import variables
 from jumar.tables import operators, tested
 
+_SPACES: list[str] = []
+"""Namespaces of operators that companions of torch_npu have brought."""
+
 
 def connect() -> None:
     """Puts the installation in front of torch_npu's own initialisation, so that importing stays cheap."""
@@ -54,6 +57,8 @@ def install() -> int:
         )
     )
     if count >= 0:
+        for space in _SPACES:
+            _take_over(library, space)
         composite.register()
         sparse.register()
         past_dispatcher.register()
@@ -65,6 +70,27 @@ def install() -> int:
             hint=tested.pair_hint(),
         )
     return count
+
+
+def take_over(space: str) -> None:
+    """Answers the operators of a namespace by references from here on; waits for the installation if need be."""
+    _SPACES.append(space)
+    if install.cache_info().currsize:
+        _take_over(_open(build.library()), space)
+
+
+def _take_over(library: ctypes.CDLL, space: str) -> None:
+    message = ctypes.create_string_buffer(4096)
+    if library.jumar_glue_take_over(space.encode(), message, ctypes.c_size_t(len(message))) < 0:
+        raise UserError(f"the operators of `{space}` do not fit: {message.value.decode(errors='replace')}")
+
+
+def _chip(soc: dict[str, Any]) -> int:
+    """The number of the chip's group in the table of operators."""
+    if not soc.get("bf16", True):
+        return operators.CHIPS.index("older")
+    newest = variables.SOC.read().startswith(("Ascend950", "Ascend350"))
+    return operators.CHIPS.index("950" if newest else "910B")
 
 
 @functools.cache

@@ -19,26 +19,6 @@ Plan reference_plan(const c10::OperatorHandle& op) {
   return plan;
 }
 
-void take_over_space(const std::string& space, std::string& report) {
-  auto& dispatcher = c10::Dispatcher::singleton();
-  std::unique_ptr<torch::Library> library;
-  for (const auto& name : dispatcher.getAllOpNames()) {
-    if (name.name.rfind(space + "::", 0) != 0) continue;
-    const auto op = dispatcher.findSchema(name);
-    if (!op.has_value() || !op->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) continue;
-    const std::string base = name.name.substr(space.size() + 2);
-    const std::string shown = (space == "npu" ? base : name.name) + (name.overload_name.empty() ? "" : "." + name.overload_name);
-    const bool own = facts_of(name).carried == Carried::kTorchNpu;
-    report += (own ? "npu-own " : "npu ") + shown + "\n";
-    if (own) continue;
-    if (library == nullptr)
-      library = std::make_unique<torch::Library>(torch::Library::IMPL, space, c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
-    const std::string full = base + (name.overload_name.empty() ? "" : "." + name.overload_name);
-    library->impl(full.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Reference>(shown, *op)));
-  }
-  library.release();  // kernels live as long as the process
-}
-
 }  // namespace
 
 Reference::Reference(std::string name, const c10::OperatorHandle& op)
@@ -61,6 +41,26 @@ const c10::OperatorHandle& Reference::target() {
 void Reference::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
   const auto& found = target();
   execute(plan_, op, found, stack);
+}
+
+void take_over_space(const std::string& space, std::string& report) {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  std::unique_ptr<torch::Library> library;
+  for (const auto& name : dispatcher.getAllOpNames()) {
+    if (name.name.rfind(space + "::", 0) != 0) continue;
+    const auto op = dispatcher.findSchema(name);
+    if (!op.has_value() || !op->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) continue;
+    const std::string base = name.name.substr(space.size() + 2);
+    const std::string shown = (space == "npu" ? base : name.name) + (name.overload_name.empty() ? "" : "." + name.overload_name);
+    const bool own = facts_of(name).carried == Carried::kTorchNpu;
+    report += (own ? "npu-own " : "npu ") + shown + "\n";
+    if (own) continue;
+    if (library == nullptr)
+      library = std::make_unique<torch::Library>(torch::Library::IMPL, space, c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
+    const std::string full = base + (name.overload_name.empty() ? "" : "." + name.overload_name);
+    library->impl(full.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Reference>(shown, *op)));
+  }
+  library.release();  // kernels live as long as the process
 }
 
 void take_over_npu(LoadReference load, std::string& report) {

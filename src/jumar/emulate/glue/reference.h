@@ -32,4 +32,7 @@ class Reference final : public c10::OperatorKernel {
 // `report`, with the namespace when it is not npu.
 void take_over_npu(LoadReference load, std::string& report);
 
+// The same for the operators that a companion of torch_npu has registered for the card in this namespace.
+void take_over_space(const std::string& space, std::string& report);
+
 }  // namespace jumar

@@ -6,6 +6,7 @@ import functools
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -26,6 +27,7 @@ class Reference(NamedTuple):
     """The module that has it."""
 
 
+_UNNAMED = re.compile(r"\(\$\d+! -> \)")
 _TABLE: dict[str, Reference] = {}
 _LOADED: set[str] = set()
 _LIBRARIES: dict[str, Any] = {}
@@ -60,7 +62,8 @@ def load(name: str) -> None:
         _LIBRARIES[space] = torch.library.Library(f"jumar_{space}", "FRAGMENT")
     base, _, overload = short.partition(".")
     schema = torch._C._get_schema(f"{space}::{base}", overload)
-    _LIBRARIES[space].define(str(schema).removeprefix(f"{space}::"))
+    # `Tensor!` is printed with a name that torch itself does not read.
+    _LIBRARIES[space].define(_UNNAMED.sub("!", str(schema).removeprefix(f"{space}::")))
     _LIBRARIES[space].impl(short, _fit(found.function, schema, base), "CPU")
     _LOADED.add(name)
 

@@ -1,0 +1,158 @@
+"""The operators of vllm-ascend on the card against their formulas; its compiled part is declared here, not loaded."""
+
+import torch
+import torch_npu  # noqa: F401
+from torch.nn import functional as F
+
+from jumar.emulate.companions import vllm_ascend
+
+SCHEMAS = (
+    "npu_gemma_rms_norm(Tensor x, Tensor gamma, float epsilon=1e-6) -> (Tensor y, Tensor rstd)",
+    "npu_add_rms_norm_bias(Tensor x1, Tensor x2, Tensor gamma, Tensor? beta=None, float epsilon=1e-6)"
+    " -> (Tensor y, Tensor rstd, Tensor x)",
+    "get_masked_input_and_mask(Tensor input, int org_vocab_start_index, int org_vocab_end_index,"
+    " int num_org_vocab_padding, int added_vocab_start_index, int added_vocab_end_index) -> (Tensor, Tensor)",
+    "bgmv_shrink(Tensor! x, Tensor! weight, Tensor! indices, Tensor! y, float scale) -> ()",
+    "bgmv_expand(Tensor! x, Tensor! weight, Tensor! indices, Tensor! y, int slice_offset, int slice_size) -> Tensor",
+    "sgmv_shrink(Tensor! x, Tensor! weight, Tensor! lora_indices, Tensor! seq_len, Tensor! y, float scale) -> ()",
+    "sgmv_expand(Tensor! x, Tensor! weight, Tensor! lora_indices, Tensor! seq_len, Tensor! y, int slice_offset,"
+    " int slice_size) -> Tensor",
+    "batch_matmul_transpose(Tensor tensor_a, Tensor tensor_b, Tensor tensor_c, str? format_mode=None,"
+    " str? quant_mode=None) -> ()",
+    "transpose_kv_cache_by_block(Tensor[] kCache, Tensor[] vCache, Tensor blockIDs, int blockSize, int headNum,"
+    " int headDim, int splitNum, int layerNum) -> ()",
+    "get_dispatch_layout(Tensor topk_idx, int num_experts, int num_ranks) -> (Tensor, Tensor, Tensor)",
+    "moe_gating_top_k(Tensor x, int k, int k_group, int group_count, int group_select_mode, int renorm, int norm_type,"
+    " bool out_flag, float routed_scaling_factor, float eps, Tensor? bias_opt=None) -> (Tensor, Tensor, Tensor)",
+    "npu_moe_init_routing_custom(Tensor x, Tensor expert_idx, *, Tensor? scale=None, Tensor? offset=None,"
+    " int active_num=-1, int expert_capacity=-1, int expert_num=-1, int drop_pad_mode=0, int expert_tokens_num_type=0,"
+    " bool expert_tokens_num_flag=False, int quant_mode=0, int[2] active_expert_range=[], int row_idx_type=0)"
+    " -> (Tensor, Tensor, Tensor, Tensor)",
+    "moe_grouped_matmul(Tensor x, Tensor weight, Tensor group_list, int split_item, int group_type,"
+    " int group_list_type) -> Tensor[]",
+    "npu_apply_top_k_top_p(Tensor logits, Tensor? p=None, Tensor? k=None) -> Tensor",
+    "rotary_embedding(Tensor positions, Tensor! query, Tensor! key, int head_size, Tensor cos_sin_cache, bool is_neox)"
+    " -> (Tensor query, Tensor key)",
+    "npu_copy_and_expand_eagle_inputs(Tensor target_token_ids, Tensor target_positions, Tensor next_token_ids,"
+    " Tensor query_start_loc, Tensor query_end_loc, int padding_token_id, int parallel_drafting_token_id,"
+    " int num_padding_slots_per_request, bool shift_input_ids, int total_draft_tokens)"
+    " -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
+    "dispatch_prefill(Tensor x) -> Tensor",
+    "weak_ref_tensor(Tensor input) -> Tensor",
+)
+library = torch.library.Library(vllm_ascend.SPACE, "DEF")
+for schema in SCHEMAS:
+    library.define(schema)
+    library.impl(schema.partition("(")[0], lambda *_, **__: 1 / 0, "PrivateUse1")
+torch.zeros(1, device="npu")  # the glue is there before the library, as in vLLM's own worker
+vllm_ascend.after(torch)
+op = torch.ops._C_ascend
+torch.manual_seed(0)
+
+
+def same(ours, theirs, **limits):
+    torch.testing.assert_close(ours.cpu().to(theirs.dtype), theirs, **limits)
+
+
+def ints(*values):
+    return torch.tensor(values, dtype=torch.int64).npu()
+
+
+# norms
+x, y, gamma, beta = torch.randn(5, 16), torch.randn(5, 16), torch.randn(16), torch.randn(16)
+normed, rstd, total = op.npu_add_rms_norm_bias(x.npu(), y.npu(), gamma.npu(), beta.npu(), 1e-5)
+same(total, x + y)
+same(normed, F.rms_norm(x + y, (16,), gamma, 1e-5) + beta)
+same(rstd, (x + y).square().mean(-1, keepdim=True).add(1e-5).rsqrt())
+same(op.npu_gemma_rms_norm(x.npu(), gamma.npu(), 1e-6)[0], F.rms_norm(x, (16,), 1 + gamma, 1e-6))
+
+# the part of the vocabulary that a rank has: 4 to 8, 2 places of padding, 20 to 22 added
+found, other = op.get_masked_input_and_mask(ints(3, 4, 7, 8, 20, 21, 22), 4, 8, 2, 20, 22)
+assert found.tolist() == [0, 0, 3, 0, 6, 7, 0]
+assert other.tolist() == [True, False, False, True, False, False, True]
+
+# adapters: rows without one stay as they are
+x, down, up = torch.randn(4, 32).half(), torch.randn(3, 8, 32).half(), torch.randn(3, 16, 8).half()
+which = torch.tensor([2, -1, 0, 2])
+low = torch.full((4, 8), 5.0).npu()
+op.bgmv_shrink(x.npu(), down.npu(), which.npu(), low, 0.5)
+expected = torch.full((4, 8), 5.0)
+for row in (0, 2, 3):
+    expected[row] = 0.5 * (down[which[row]].float() @ x[row].float())
+same(low, expected)
+out = torch.ones(4, 24).half().npu()
+assert op.bgmv_expand(low, up.npu(), which.npu(), out, 4, 16).shape == (4, 24)
+same(
+    out[:, 4:20],
+    (1 + torch.stack([up[i].float() @ row if i >= 0 else torch.zeros(16) for i, row in zip(which, expected)])).half(),
+)
+assert bool((out[:, :4] == 1).all() and (out[:, 20:] == 1).all())
+packed = torch.zeros(4, 8).npu()
+op.sgmv_shrink(x.npu(), down.npu(), ints(1, 0), ints(3, 1), packed, 1.0)
+same(packed, torch.stack([down[i].float() @ row.float() for i, row in zip((1, 1, 1, 0), x)]))
+out = torch.zeros(4, 16).half().npu()
+op.sgmv_expand(packed, up.npu(), ints(1, 0), ints(3, 1), out, 0, 16)
+same(out, torch.stack([up[i].float() @ row for i, row in zip((1, 1, 1, 0), packed.cpu())]).half())
+
+# products and pages
+a, b, c = torch.randn(3, 2, 8).half(), torch.randn(2, 8, 4).half(), torch.zeros(3, 2, 4).half().npu()
+op.batch_matmul_transpose(a.npu(), b.npu(), c)
+same(c, torch.einsum("mbk,bkn->mbn", a.float(), b.float()).half())
+pages = torch.arange(3 * 4 * 2 * 2).float().reshape(3, 4, 2, 2)
+cache = pages.clone().npu()
+op.transpose_kv_cache_by_block([cache], [], ints(2), 4, 2, 2, 2, 1)
+same(cache[:2], pages[:2])
+same(cache[2], pages[2].reshape(2, 4, 2).transpose(0, 1).reshape(4, 2, 2))
+
+# experts
+ranks, experts, there = op.get_dispatch_layout(torch.tensor([[0, 3], [1, 0], [2, -1]]).npu(), 4, 2)
+assert (ranks.tolist(), experts.tolist()) == ([2, 2], [2, 1, 1, 1])
+assert there.tolist() == [[1, 1], [1, 0], [0, 1]]
+scores = torch.randn(5, 8)
+weights, chosen, _ = op.moe_gating_top_k(scores.npu(), 2, 1, 1, 0, 1, 0, False, 1.5, 1e-20, None)
+best = scores.softmax(-1).topk(2)
+same(weights, best.values / best.values.sum(-1, keepdim=True) * 1.5)
+assert chosen.tolist() == best.indices.tolist()
+rows, _, tokens, _ = op.npu_moe_init_routing_custom(
+    scores.npu(), chosen, active_num=10, expert_num=8, expert_tokens_num_type=1, expert_tokens_num_flag=True,
+    quant_mode=-1, active_expert_range=[0, 8],
+)  # fmt: skip
+order = best.indices.flatten().sort(stable=True).indices
+same(rows, scores[order // 2])
+assert tokens.tolist() == torch.bincount(best.indices.flatten(), minlength=8).tolist()
+weight = torch.randn(8, 8, 3)
+(product,) = op.moe_grouped_matmul(rows, weight.npu(), tokens, 2, 0, 1)
+same(product, torch.stack([row @ weight[e] for row, e in zip(scores[order // 2], best.indices.flatten()[order])]))
+
+# sampling, places, drafts
+kept = op.npu_apply_top_k_top_p(scores.npu(), k=torch.tensor([3] * 5, dtype=torch.int32).npu())
+assert bool(((kept > float("-inf")).sum(-1) == 3).all())
+angles = torch.randn(6, 4)
+table = torch.cat([angles.cos(), angles.sin()], -1)
+query, key = torch.randn(3, 2 * 8), torch.randn(3, 8)
+at = torch.tensor([5, 0, 2])
+turned = query.clone().npu()
+op.rotary_embedding(at.npu(), turned, key.npu(), 8, table.npu(), True)
+left, right = query.reshape(3, 2, 8).chunk(2, -1)
+cos, sin = (part.unsqueeze(1) for part in table[at].chunk(2, -1))
+same(turned, torch.cat([left * cos - right * sin, right * cos + left * sin], -1).reshape(3, 16))
+tokens, start = torch.tensor([11, 12, 13, 14, 15]).int().npu(), torch.tensor([0, 3, 5]).int().npu()
+words, places, rejected, masked, new, mapping = op.npu_copy_and_expand_eagle_inputs(
+    tokens, torch.tensor([7, 8, 9, 3, 4]).int().npu(), torch.tensor([91, 92]).int().npu(), start,
+    torch.tensor([1, 4]).int().npu(), 0, 100, 2, False, 9,
+)  # fmt: skip
+assert words.tolist() == [11, 12, 91, 100, 0, 14, 15, 92, 100]
+assert places.tolist() == [7, 8, 9, 10, 0, 3, 4, 5, 6]
+assert rejected.tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 0]
+assert masked.tolist() == [0, 0, 0, 1, 0, 0, 0, 0, 1]
+assert (new.tolist(), mapping.tolist()) == ([2, 3, 7, 8], [0] * 5)
+
+# the rest: refused by name, or left to the library
+try:
+    op.dispatch_prefill(x.npu())
+except NotImplementedError as error:
+    print(str(error).splitlines()[0])
+try:
+    op.weak_ref_tensor(x.npu())
+except ZeroDivisionError:
+    print("done")
