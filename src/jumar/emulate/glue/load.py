@@ -85,14 +85,6 @@ def _take_over(library: ctypes.CDLL, space: str) -> None:
         raise UserError(f"the operators of `{space}` do not fit: {message.value.decode(errors='replace')}")
 
 
-def _chip(soc: dict[str, Any]) -> int:
-    """The number of the chip's group in the table of operators."""
-    if not soc.get("bf16", True):
-        return operators.CHIPS.index("older")
-    newest = variables.SOC.read().startswith(("Ascend950", "Ascend350"))
-    return operators.CHIPS.index("950" if newest else "910B")
-
-
 @functools.cache
 def _record() -> None:
     from jumar.emulate.glue import record
