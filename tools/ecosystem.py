@@ -3,7 +3,8 @@
 Usage: python tools/ecosystem.py [NAME]... [--cache DIR] [--keep] [--wheel FILE]
 
 Each stack has an environment of its own with the default pair of torch and torch_npu. The rows go to
-docs/results/data/ecosystem.json, and `tools/generate.py` makes docs/results/ecosystem.md from them.
+docs/results/data/ecosystem.json, and `tools/generate.py` makes docs/results/ecosystem.md from them. Exit code 1 says
+that losses which were equal are not any more.
 """
 
 from __future__ import annotations
@@ -44,15 +45,16 @@ def main() -> int:
     if unknown := set(options.names) - {row["name"] for row in wanted}:
         raise SystemExit(f"error: no stack `{', '.join(sorted(unknown))}` in examples/ecosystem/stacks.toml")
     jumar = Path(options.wheel).resolve() if options.wheel else version_environment.wheel(cache / "wheel", ROOT)
+    lost = 0
     for name, rows in itertools.groupby(wanted, key=lambda row: row["name"]):
         place = cache / f"stack-{name}"
         for row in rows:
             found = try_stack(row, place, jumar)
-            write(found)
+            lost += write(found) == "equal" != found["state"]
             print(f"{found['name']} {found['command']}: {found['state']} {found['why']}".strip(), flush=True)
         if not options.keep:
             shutil.rmtree(place, ignore_errors=True)
-    return 0
+    return 1 if lost else 0
 
 
 def _options() -> argparse.Namespace:
@@ -133,11 +135,13 @@ def add(python: Path, *words: str) -> None:
 
 
 def versions(python: Path, row: dict[str, Any]) -> str:
-    names = [re.split(r"[\[=<>!~ ]", word)[0] for word in [*row.get("packages", []), *row.get("alone", [])]]
-    told = (
-        "import importlib.metadata as m, sys; print(*(f'{name} {m.version(name)}' for name in sys.argv[1:]), sep=', ')"
-    )
-    return subprocess.run([str(python), "-c", told, *names], capture_output=True, text=True, check=True).stdout.strip()
+    """The pair and the stack; of a stack with many packages, those that are pinned or installed alone."""
+    packages, alone = row.get("packages", []), row.get("alone", [])
+    words = [*alone, *(word for word in packages if "==" in word)] or packages
+    names = ["torch", "torch_npu", *(re.split(r"[\[=<>!~ ]", word)[0] for word in words)]
+    told = "import importlib.metadata as m, sys; print(*(m.version(name).split('+')[0] for name in sys.argv[1:]))"
+    done = subprocess.run([str(python), "-c", told, *names], capture_output=True, text=True, check=True)
+    return ", ".join(map(" ".join, zip(names, done.stdout.split(), strict=True)))
 
 
 def losses(python: Path, words: list[str], device: str) -> tuple[dict[int, float], str]:
@@ -173,13 +177,15 @@ def furthest(ours: dict[int, float], theirs: dict[int, float]) -> float:
     return max(abs(ours[step] - theirs[step]) / max(abs(theirs[step]), 1e-3) for step in ours)
 
 
-def write(row: dict[str, Any]) -> None:
-    """Put the row in the place of the one with the same name and command."""
+def write(row: dict[str, Any]) -> str:
+    """Put the row in the place of the one with the same name and command, and tell that one's state."""
     rows = json.loads(ROWS.read_text(encoding="utf-8")) if ROWS.exists() else []
     known = {(one["name"], one["command"]): one for one in rows}
+    before = known.get((row["name"], row["command"]), {}).get("state", "")
     known[row["name"], row["command"]] = row
     ordered = sorted(known.values(), key=lambda one: (one["name"], one["command"]))
     ROWS.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return str(before)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,13 @@ def test_commands_are_those_a_user_types(tool: Any) -> None:
     assert tool.command(row, "a.py") == ["launch", "--cards", "2", "--cuda", "a.py", "--tensor", "2"]
 
 
+def test_versions_are_the_pair_and_what_makes_the_stack(tool: Any) -> None:
+    python = Path(sys.executable)
+    told = tool.versions(python, {"packages": ["pytest", "numpy==0"], "alone": ["peft[torch] @ git+https://x"]})
+    assert [word.split()[0] for word in told.split(", ")] == ["torch", "torch_npu", "peft", "numpy"]
+    assert "pytest" in tool.versions(python, {"packages": ["pytest"]}) and "+" not in told
+
+
 def test_losses_of_other_steps_are_never_equal(tool: Any) -> None:
     assert tool.furthest({0: 2.0, 1: 1.0}, {0: 2.0, 1: 1.0}) == 0
     assert tool.furthest({0: 2.0, 1: 1.001}, {0: 2.0, 1: 1.0}) > tool._CLOSE
@@ -59,12 +66,23 @@ def test_a_run_is_read_from_its_output(
 
 def test_a_row_takes_the_place_of_the_same_command(tool: Any) -> None:
     row = {"name": "b", "command": "jumar run b.py", "state": "fails"}
-    for one in (row, {**row, "name": "a"}, {**row, "state": "equal"}):
-        tool.write(one)
+    rows = (row, {**row, "name": "a"}, {**row, "state": "equal"})
+    assert [tool.write(one) for one in rows] == ["", "", "fails"]
     assert [(one["name"], one["state"]) for one in json.loads(tool.ROWS.read_text())] == [
         ("a", "fails"),
         ("b", "equal"),
     ]
+
+
+@pytest.mark.parametrize(("before", "now", "code"), [("equal", "fails", 1), ("fails", "fails", 0), ("", "equal", 0)])
+def test_losses_that_are_no_longer_equal_fail_the_run(
+    tool: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, now: str, code: int
+) -> None:
+    found = {"name": "peft", "command": "jumar run peft_lora.py", "state": before, "why": ""}
+    tool.write(found)
+    monkeypatch.setattr(tool, "try_stack", lambda *_: {**found, "state": now})
+    monkeypatch.setattr(sys, "argv", ["ecosystem.py", "peft", "--cache", str(tmp_path), "--wheel", "jumar.whl"])
+    assert tool.main() == code
 
 
 @pytest.mark.slow
