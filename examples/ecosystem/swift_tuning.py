@@ -22,7 +22,7 @@ def row(start: int) -> dict[str, object]:
 def words(folder: Path, how: str) -> list[str]:
     options = {
         "model": write_checkpoint(folder / "model"), "model_type": "llama", "template": "dummy",
-        "torch_dtype": "float32",
+        "torch_dtype": "float32", "fp16": False, "bf16": False, "check_model": False,
         "dataset": write_rows(folder / "rows.jsonl", [row(start) for start in range(0, 48, 3)]), "tuner_type": "full",
         "output_dir": folder / "out", "per_device_train_batch_size": 4, "learning_rate": 1e-2, "max_steps": 4,
         "logging_steps": 1, "save_strategy": "no", "report_to": "none", "split_dataset_ratio": 0, "max_length": 16,
