@@ -57,8 +57,8 @@ def set_weights(net: GPTModel) -> None:
         words = name.split(".")
         if "layers" in words:  # numbered from 0 on each stage
             words[2] = str(int(words[2]) + first)
-        axis, shape = max(weight.partition_dim, 0), list(weight.shape)
-        parts = ranks if weight.tensor_model_parallel else 1
+        parts = ranks if getattr(weight, "tensor_model_parallel", False) else 1
+        axis, shape = weight.partition_dim if parts > 1 else 0, list(weight.shape)
         shape[axis] *= parts
         source = torch.Generator().manual_seed(zlib.crc32(".".join(words).encode()))
         whole = torch.randn(shape, generator=source) / 20

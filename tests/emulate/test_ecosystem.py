@@ -52,6 +52,7 @@ def test_losses_of_other_steps_are_never_equal(tool: Any) -> None:
         ("step 0 loss 1.5 on npu\n", 0, "npu", ""),
         ("step 0 loss 1.5 on cpu\n", 0, "npu", "no losses on npu"),
         ("[rank 1] RuntimeError: no room in /home/me/x\n", 1, "npu", "RuntimeError: no room in …"),
+        ("[rank 1] [rank1]: AttributeError: no such part\n", 1, "npu", "AttributeError: no such part"),
         ("", 3, "cpu", "ended with code 3"),
     ],
 )
