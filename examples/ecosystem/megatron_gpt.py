@@ -33,6 +33,9 @@ WIDTH, MICRO = tiny.LENGTH - 1, 2
 def build(tensor: int, pipeline: int, device: str) -> GPTModel:
     parallel_state.initialize_model_parallel(tensor, pipeline)
     model_parallel_cuda_manual_seed(0)
+    if device == "cpu":  # Megatron keeps the scores of attention on the card
+        scores = parallel_state.get_global_memory_buffer()
+        scores.get_tensor = lambda shape, dtype, *_: torch.empty(shape, dtype=dtype)
     config = TransformerConfig(
         num_layers=2, hidden_size=32, num_attention_heads=4, use_cpu_initialization=True, hidden_dropout=0.0,
         attention_dropout=0.0, tensor_model_parallel_size=tensor, pipeline_model_parallel_size=pipeline,
