@@ -13,14 +13,14 @@ from torchvision.transforms import v2
 import tiny
 
 ALL = 1_000_000
-"""Boxes for each image: fewer would be drawn with the device's own random numbers."""
+"""Boxes of each image that make the loss: fewer would be drawn with the device's own random numbers."""
 
 
 def main() -> None:
     device = tiny.device()
     torch.manual_seed(0)
     net = fasterrcnn_mobilenet_v3_large_320_fpn(
-        weights=None, weights_backbone=None, num_classes=3, rpn_batch_size_per_image=ALL, box_batch_size_per_image=ALL
+        weights=None, weights_backbone=None, num_classes=3, rpn_batch_size_per_image=ALL, box_batch_size_per_image=8
     )
     net.to(device).train()
     optimizer = torch.optim.SGD([one for one in net.parameters() if one.requires_grad], lr=1e-3)
