@@ -3,7 +3,8 @@
 Usage: python tools/ecosystem.py [NAME]... [--cache DIR] [--keep] [--wheel FILE]
 
 Each stack has an environment of its own with the default pair of torch and torch_npu. The rows go to
-docs/results/data/ecosystem.json, and `tools/generate.py` makes docs/results/ecosystem.md from them.
+docs/results/data/ecosystem.json, and `tools/generate.py` makes docs/results/ecosystem.md from them. Exit code 1 says
+that losses which were equal are not any more.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "ecosystem"
 ROWS = ROOT / "docs" / "results" / "data" / "ecosystem.json"
 _STEP = re.compile(r"step (\d+) (?:loss|token) (\S+) on (\w+)")
-_ERROR = re.compile(r"^(?:\[rank \d+\] )?([\w.]*(?:Error|Exception|Exit)\b.*)$", re.M)
+_ERROR = re.compile(r"^\s*(?:\[rank ?\d+\]:?\s+)*([\w.]*(?:Error|Exception|Exit)\b.*)$", re.M)
 _PATH = re.compile(r"/[^\s`']+")
 _LIMIT = 1200
 _CLOSE = 2e-5
@@ -44,15 +45,16 @@ def main() -> int:
     if unknown := set(options.names) - {row["name"] for row in wanted}:
         raise SystemExit(f"error: no stack `{', '.join(sorted(unknown))}` in examples/ecosystem/stacks.toml")
     jumar = Path(options.wheel).resolve() if options.wheel else version_environment.wheel(cache / "wheel", ROOT)
+    lost = 0
     for name, rows in itertools.groupby(wanted, key=lambda row: row["name"]):
         place = cache / f"stack-{name}"
         for row in rows:
             found = try_stack(row, place, jumar)
-            write(found)
+            lost += write(found) == "equal" != found["state"]
             print(f"{found['name']} {found['command']}: {found['state']} {found['why']}".strip(), flush=True)
         if not options.keep:
             shutil.rmtree(place, ignore_errors=True)
-    return 0
+    return 1 if lost else 0
 
 
 def _options() -> argparse.Namespace:
@@ -65,7 +67,9 @@ def _options() -> argparse.Namespace:
 
 
 def stacks() -> list[dict[str, Any]]:
-    return tomllib.loads((EXAMPLES / "stacks.toml").read_text(encoding="utf-8"))["stack"]
+    """A row for each run of each stack."""
+    known = tomllib.loads((EXAMPLES / "stacks.toml").read_text(encoding="utf-8"))["stack"]
+    return [{**stack, **run} for stack in known for run in stack.pop("runs", [{}])]
 
 
 def try_stack(row: dict[str, Any], place: Path, jumar: Path) -> dict[str, Any]:
@@ -84,16 +88,13 @@ def try_stack(row: dict[str, Any], place: Path, jumar: Path) -> dict[str, Any]:
     if problem:
         return {**found, "state": "fails", "why": problem}
     found["steps"] = len(ours)
-    against = row.get("against")
-    other = against or {**row, "arguments": [*row.get("arguments", []), "--cpu"]}
-    theirs, problem = losses(python, command(other, script), "npu" if against else "cpu")
+    theirs, problem = losses(python, [*command(row, script), "--cpu"], "cpu")
     if problem:
-        return {**found, "state": "runs", "why": f"the run to compare with failed: {problem}"}
+        return {**found, "state": "runs", "why": f"the run on the CPU failed: {problem}"}
     worst = furthest(ours, theirs)
     if worst > _CLOSE:
         return {**found, "state": "differs", "why": f"by up to {worst:.2g}"}
-    told = " ".join(["jumar", *command(against, row["script"])]) if against else ""
-    return {**found, "state": "equal", "why": f"compared with `{told}`" if told else ""}
+    return {**found, "state": "equal"}
 
 
 def command(row: dict[str, Any], script: str) -> list[str]:
@@ -116,19 +117,31 @@ def install(row: dict[str, Any], place: Path, jumar: Path) -> Path:
         fixed = place / "constraints.txt"
         fixed.write_text(f"torch=={pair.torch}\ntorch_npu=={pair.torch_npu}\n", encoding="utf-8")
         if row.get("packages"):
-            version_environment.install(python, "--constraint", str(fixed), *row["packages"])
+            add(python, "--constraint", str(fixed), *row["packages"])
         if row.get("alone"):
-            version_environment.install(python, "--no-deps", *row["alone"])
+            add(python, "--no-deps", *row["alone"])
         done.touch()
     return python
 
 
+def add(python: Path, *words: str) -> None:
+    """A package that is built here may import torch, which would load torch_npu, and that finds no CANN."""
+    name, own = "TORCH_DEVICE_BACKEND_AUTOLOAD", os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD")
+    os.environ[name] = "0"
+    try:
+        version_environment.install(python, *words)
+    finally:
+        os.environ.pop(name) if own is None else os.environ.update({name: own})
+
+
 def versions(python: Path, row: dict[str, Any]) -> str:
-    names = [re.split(r"[\[=<>!~]", word)[0] for word in [*row.get("packages", []), *row.get("alone", [])]]
-    told = (
-        "import importlib.metadata as m, sys; print(*(f'{name} {m.version(name)}' for name in sys.argv[1:]), sep=', ')"
-    )
-    return subprocess.run([str(python), "-c", told, *names], capture_output=True, text=True, check=True).stdout.strip()
+    """The pair and the stack; of a stack with many packages, those that are pinned or installed alone."""
+    packages, alone = row.get("packages", []), row.get("alone", [])
+    words = [*alone, *(word for word in packages if "==" in word)] or packages
+    names = ["torch", "torch_npu", *(re.split(r"[\[=<>!~ ]", word)[0] for word in words)]
+    told = "import importlib.metadata as m, sys; print(*(m.version(name).split('+')[0] for name in sys.argv[1:]))"
+    done = subprocess.run([str(python), "-c", told, *names], capture_output=True, text=True, check=True)
+    return ", ".join(map(" ".join, zip(names, done.stdout.split(), strict=True)))
 
 
 def losses(python: Path, words: list[str], device: str) -> tuple[dict[int, float], str]:
@@ -164,13 +177,15 @@ def furthest(ours: dict[int, float], theirs: dict[int, float]) -> float:
     return max(abs(ours[step] - theirs[step]) / max(abs(theirs[step]), 1e-3) for step in ours)
 
 
-def write(row: dict[str, Any]) -> None:
-    """Put the row in the place of the one with the same name and command."""
+def write(row: dict[str, Any]) -> str:
+    """Put the row in the place of the one with the same name and command, and tell that one's state."""
     rows = json.loads(ROWS.read_text(encoding="utf-8")) if ROWS.exists() else []
     known = {(one["name"], one["command"]): one for one in rows}
+    before = known.get((row["name"], row["command"]), {}).get("state", "")
     known[row["name"], row["command"]] = row
     ordered = sorted(known.values(), key=lambda one: (one["name"], one["command"]))
     ROWS.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return str(before)
 
 
 if __name__ == "__main__":

@@ -21,10 +21,10 @@ def page() -> dict[str, Any]:
         "title": {"en": "Results: training stacks on emulated cards", "zh": "结果：训练框架在仿真卡上运行"},
         "about": {
             "en": "Each script of [examples/ecosystem](../../examples/ecosystem) trains a tiny model with random "
-            "weights, in an environment of its own. Its losses are compared with those of the same script on the CPU, "
-            "or on one card where the last column says so. Losses are equal when they differ by at most 0.002 %.",
+            "weights, in an environment of its own. Its losses are compared with those of the same script on the CPU. "
+            "Losses are equal when they differ by at most 0.002 %.",
             "zh": "[examples/ecosystem](../../examples/ecosystem) 中的每个脚本在各自的环境中训练一个随机权重的小模型。"
-            "其损失与同一脚本在 CPU 上（或如最后一列所注，在一张卡上）的损失比较；相差不超过 0.002 % 即为一致。",
+            "其损失与同一脚本在 CPU 上的损失比较；相差不超过 0.002 % 即为一致。",
         },
         "section": [_stacks()],
     }

@@ -29,13 +29,15 @@ class Net(nn.Module):
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--stage", type=int, default=1)
-    parser.add_argument("--offload", action="store_true", help="optimizer state and update in the host's memory")
+    parser.add_argument("--offload", action="store_true", help="optimizer state in the host's memory, at stage 3 weights too")
     parser.add_argument("--cpu", action="store_true")
     options = parser.parse_args()
     torch.manual_seed(0)
     zero = {"stage": options.stage}
     if options.offload:
         zero["offload_optimizer"] = {"device": "cpu"}
+        if options.stage == 3:
+            zero["offload_param"] = {"device": "cpu"}
     config = {
         "train_micro_batch_size_per_gpu": 4,
         "optimizer": {"type": "AdamW", "params": {"lr": 1e-2, "torch_adam": True}},

@@ -5,26 +5,12 @@ from __future__ import annotations
 import argparse
 import tempfile
 
-import transformers
 from datasets import Dataset
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import Whitespace
 from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
 import tiny
+from tiny_text import text, tokenizer
 from transformers_trainer import Tell, model
-
-
-def tokenizer() -> transformers.PreTrainedTokenizerFast:
-    words = {f"w{number}": number for number in range(tiny.WORDS - 2)}
-    plain = Tokenizer(WordLevel({**words, "<pad>": tiny.WORDS - 2, "<eos>": tiny.WORDS - 1}, unk_token="<pad>"))
-    plain.pre_tokenizer = Whitespace()
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=plain, pad_token="<pad>", eos_token="<eos>")
-
-
-def text(start: int, count: int) -> str:
-    return " ".join(f"w{(start + step) % (tiny.WORDS - 2)}" for step in range(count))
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from program_files import program_text
 _PROGRAMS = Path(__file__).parent / "programs"
 
 
-def test_torchvision_without_its_compiled_part(run: Run) -> None:
+def test_torchvision_and_torchaudio_without_their_compiled_parts(run: Run) -> None:
     path = str(_PROGRAMS / "without_compiled_part")
     assert run(program_text(__file__, "torchvision_operators"), PYTHONPATH=path).stdout == "done\n"
 

@@ -23,7 +23,7 @@ def tool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 
 def test_every_row_names_a_script_and_every_script_has_a_row(tool: Any) -> None:
-    scripts = {path.name for path in tool.EXAMPLES.glob("*.py")} - {"tiny.py"}
+    scripts = {path.name for path in tool.EXAMPLES.glob("*.py") if not path.name.startswith("tiny")}
     assert {row["script"] for row in tool.stacks()} == scripts
 
 
@@ -31,6 +31,13 @@ def test_commands_are_those_a_user_types(tool: Any) -> None:
     assert tool.command({}, "a.py") == ["run", "a.py"]
     row = {"cards": 2, "options": ["--cuda"], "arguments": ["--tensor", "2"]}
     assert tool.command(row, "a.py") == ["launch", "--cards", "2", "--cuda", "a.py", "--tensor", "2"]
+
+
+def test_versions_are_the_pair_and_what_makes_the_stack(tool: Any) -> None:
+    python = Path(sys.executable)
+    told = tool.versions(python, {"packages": ["pytest", "numpy==0"], "alone": ["peft[torch] @ git+https://x"]})
+    assert [word.split()[0] for word in told.split(", ")] == ["torch", "torch_npu", "peft", "numpy"]
+    assert "pytest" in tool.versions(python, {"packages": ["pytest"]}) and "+" not in told
 
 
 def test_losses_of_other_steps_are_never_equal(tool: Any) -> None:
@@ -45,6 +52,7 @@ def test_losses_of_other_steps_are_never_equal(tool: Any) -> None:
         ("step 0 loss 1.5 on npu\n", 0, "npu", ""),
         ("step 0 loss 1.5 on cpu\n", 0, "npu", "no losses on npu"),
         ("[rank 1] RuntimeError: no room in /home/me/x\n", 1, "npu", "RuntimeError: no room in …"),
+        ("[rank 1] [rank1]: AttributeError: no such part\n", 1, "npu", "AttributeError: no such part"),
         ("", 3, "cpu", "ended with code 3"),
     ],
 )
@@ -59,12 +67,23 @@ def test_a_run_is_read_from_its_output(
 
 def test_a_row_takes_the_place_of_the_same_command(tool: Any) -> None:
     row = {"name": "b", "command": "jumar run b.py", "state": "fails"}
-    for one in (row, {**row, "name": "a"}, {**row, "state": "equal"}):
-        tool.write(one)
+    rows = (row, {**row, "name": "a"}, {**row, "state": "equal"})
+    assert [tool.write(one) for one in rows] == ["", "", "fails"]
     assert [(one["name"], one["state"]) for one in json.loads(tool.ROWS.read_text())] == [
         ("a", "fails"),
         ("b", "equal"),
     ]
+
+
+@pytest.mark.parametrize(("before", "now", "code"), [("equal", "fails", 1), ("fails", "fails", 0), ("", "equal", 0)])
+def test_losses_that_are_no_longer_equal_fail_the_run(
+    tool: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, now: str, code: int
+) -> None:
+    found = {"name": "peft", "command": "jumar run peft_lora.py", "state": before, "why": ""}
+    tool.write(found)
+    monkeypatch.setattr(tool, "try_stack", lambda *_: {**found, "state": now})
+    monkeypatch.setattr(sys, "argv", ["ecosystem.py", "peft", "--cache", str(tmp_path), "--wheel", "jumar.whl"])
+    assert tool.main() == code
 
 
 @pytest.mark.slow

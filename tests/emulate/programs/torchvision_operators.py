@@ -1,6 +1,7 @@
 """Operators of torchvision on the card, with the values of a plain loop and of a plain convolution."""
 
 import torch
+import torchaudio
 import torchvision  # noqa: F401  it declares the operators
 
 ops = torch.ops.torchvision
@@ -52,4 +53,5 @@ except NotImplementedError as error:
     assert "torchvision::roi_pool" in str(error), error
 else:
     raise AssertionError("roi_pool has no implementation")
+assert torchaudio.HAS_LIBRARY is False
 print("done")

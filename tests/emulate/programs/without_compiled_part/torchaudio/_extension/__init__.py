@@ -1,0 +1,3 @@
+from torchaudio._extension.utils import _load_lib
+
+HAS_LIBRARY = _load_lib("_torchaudio")
