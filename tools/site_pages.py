@@ -36,6 +36,7 @@ CATEGORIES = {
     "python": "Python programs",
     "python-deps": "Python packages",
     "runtime": "The runtime",
+    "thread": "Particular failures",
     "version": "Versions that do not fit",
     "vllm": "vLLM",
 }

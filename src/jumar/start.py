@@ -56,6 +56,8 @@ def emulate() -> None:
     on_import("torch_npu._C", Hook(before=hook.before_torch_npu_library))
     on_import("torch_npu._inductor", Hook(around=_without_triton, after=functools.partial(_accompany, _INDUCTOR)))
     on_import("torch_npu.dynamo.torchair", Hook(around=refuse.graph_engine))
+    for place in ("torchair", "torch_npu.dynamo.torchair"):
+        on_import(f"{place}.core._backend", Hook(after=refuse.graph_compilation))
     hook.find_vendor_modules(standin.MODULES)
     for name, companion in companions.WAITED_FOR.items():
         on_import(name, Hook(after=functools.partial(_accompany, companion)))

@@ -129,11 +129,17 @@ def test_serve_says_where_and_ends_with_an_interrupt(tmp_path: Path) -> None:
     import sys
 
     command = [sys.executable, "-m", "jumar", "cloud", "serve"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        lines = [process.stdout.readline() for _ in range(3)]
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
+    ) as process:  # fmt: skip
+        try:
+            assert process.stdout is not None
+            lines = [process.stdout.readline() for _ in range(3)]
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert process.returncode == 0
     assert said == "ended\n"
     assert [line.split()[0] for line in lines] == ["OBS", "ModelArts", "key"]

@@ -14,7 +14,7 @@ from program_files import program_text
 
 _CAST = "Device do not support double dtype now, dtype cast replace with float."
 
-_NOT_ALONE = ("attention_lengths", "data_types", "double_training", "gradients_of_npu_operators")
+_NOT_ALONE = ("attention_lengths", "autocast_lists", "data_types", "double_training", "gradients_of_npu_operators")
 """Programs with gaps to fill in, with rows of errors, with a process group, with thousands of calls."""
 
 

@@ -62,3 +62,20 @@ def carry_out(made: Install) -> list[Path]:
         return [made.script]
     write.replace(made.start, after.encode("utf-8", "surrogateescape"))
     return [made.script, made.start]
+
+
+def rules() -> list[str]:
+    """Ids and names of the rules of `jumar migrate`."""
+    from jumar.migrate.rule import all_rules
+
+    known = all_rules()
+    return [*(unit.rule.id for unit in known), *(unit.rule.name for unit in known)]
+
+
+def explained(*, every: bool) -> list[str]:
+    """Ids that `jumar explain` knows; with `every`, also names and codes."""
+    from jumar.machine.explain import names
+    from jumar.tables import pages
+
+    known = pages.pages()
+    return [*known, *(page.name for page in known.values()), *names.known()] if every else [*known]

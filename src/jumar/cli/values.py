@@ -18,21 +18,18 @@ def chips(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[s
 
 
 def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from jumar.migrate.rule import all_rules
+    from jumar.app import completion
 
-    known = all_rules()
-    return _beginning([*(unit.rule.id for unit in known), *(unit.rule.name for unit in known)], incomplete)
+    return _beginning(completion.rules(), incomplete)
 
 
 def explained(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Ids, names and codes; and files, which the shell knows."""
     from click.shell_completion import CompletionItem
 
-    from jumar.machine.explain import names
-    from jumar.tables import pages
+    from jumar.app import completion
 
-    known = pages.pages()
-    words = [*known, *(page.name for page in known.values()), *names.known()] if incomplete else [*known]
+    words = completion.explained(every=bool(incomplete))
     return [*(CompletionItem(word) for word in _beginning(words, incomplete)), CompletionItem(incomplete, type="file")]
 
 

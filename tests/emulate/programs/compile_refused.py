@@ -26,7 +26,7 @@ print("npu:", told(lambda: torch.compile(lambda x: x * 2, backend="npu")(x)))
 def use_torchair() -> Any:
     import torchair
 
-    return torchair.get_npu_backend()
+    return torch.compile(lambda x: x * 2, backend=torchair.get_npu_backend())(x)
 
 
 print("torchair:", told(use_torchair))

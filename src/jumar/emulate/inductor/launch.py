@@ -72,7 +72,8 @@ def _capture(
         )
     number = next(_NUMBERS)
     _STEPS[number] = (kernel, tuple(_unowned(one) for one in arguments))
-    streams.library.jumar_record(ctypes.c_void_p(stream), _run, _release, ctypes.c_void_p(number))
+    name = getattr(kernel, "__name__", "compiled kernel").encode()
+    streams.library.jumar_record(ctypes.c_void_p(stream), name, _run, _release, ctypes.c_void_p(number))
 
 
 def _unowned(given: Any) -> Any:

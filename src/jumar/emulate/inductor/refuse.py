@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 
 from jumar.runtime import refusals
 from jumar.runtime.refusals import Kind
@@ -41,14 +42,25 @@ def cpp_wrapper() -> None:
     )
 
 
+_GRAPH_ENGINE = "torchair compiles with CANN's graph engine (GE), which is not emulated"
+
+
 @contextmanager
 def graph_engine() -> Iterator[None]:
-    """While torchair is imported, which is linked with CANN's graph engine: also what `backend="npu"` calls."""
+    """While torchair is imported, which is linked with CANN's graph engine; not every release finds all it needs."""
     try:
         yield
     except ImportError as error:
-        what = "torchair compiles with CANN's graph engine (GE), which is not emulated"
-        raise NotEmulated("torchair", what) from error
+        raise NotEmulated("torchair", _GRAPH_ENGINE) from error
+
+
+def graph_compilation(module: ModuleType) -> None:
+    """What a graph of torchair, and so of `backend="npu"`, calls first; an import alone, as in vllm-ascend, is fine."""
+
+    def initialize_graph_engine(*_: object, **__: object) -> None:
+        raise NotEmulated("torchair", _GRAPH_ENGINE)
+
+    module.initialize_graph_engine = initialize_graph_engine  # type: ignore[attr-defined]
 
 
 @contextmanager
