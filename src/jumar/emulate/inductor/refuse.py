@@ -16,17 +16,15 @@ WAY_OUT = (
 )
 
 
-class NotEmulated(NotImplementedError):
-    """Says what is refused and what runs instead, in one text: torch wraps exceptions and keeps nothing else."""
-
-    def __init__(self, name: str, what: str, hint: str = WAY_OUT) -> None:
-        super().__init__(f"jumar: {what}\n\nhint: {hint}\n")
-        refusals.note(Kind.FUNCTION, name)
+def not_emulated(name: str, what: str, hint: str = WAY_OUT) -> NotImplementedError:
+    """Says what is refused and what runs instead, in one text: torch and torchair make exceptions anew from it."""
+    refusals.note(Kind.FUNCTION, name)
+    return NotImplementedError(f"jumar: {what}\n\nhint: {hint}\n")
 
 
 def generator(name: str) -> None:
     """Another of torch_npu's code generators: each calls a compiler of CANN's."""
-    raise NotEmulated(
+    raise not_emulated(
         f"inductor:{name}",
         f"inductor's `{name}` backend needs a compiler of CANN, which is not emulated",
         'leave `TORCHINDUCTOR_NPU_BACKEND` and the option `npu_backend` at "default"',
@@ -35,7 +33,7 @@ def generator(name: str) -> None:
 
 def cpp_wrapper() -> None:
     """Graphs that are called from C++ link with torch_npu and launch Triton's binaries."""
-    raise NotEmulated(
+    raise not_emulated(
         "inductor:cpp_wrapper",
         "inductor's `cpp_wrapper` and AOTInductor launch binaries of a card, which is not emulated",
         "leave `cpp_wrapper` off; `torch.compile(model)` runs on emulated cards",
@@ -51,14 +49,14 @@ def graph_engine() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise NotEmulated("torchair", _GRAPH_ENGINE) from error
+        raise not_emulated("torchair", _GRAPH_ENGINE) from error
 
 
 def graph_compilation(module: ModuleType) -> None:
     """What a graph of torchair, and so of `backend="npu"`, calls first; an import alone, as in vllm-ascend, is fine."""
 
     def initialize_graph_engine(*_: object, **__: object) -> None:
-        raise NotEmulated("torchair", _GRAPH_ENGINE)
+        raise not_emulated("torchair", _GRAPH_ENGINE)
 
     module.initialize_graph_engine = initialize_graph_engine  # type: ignore[attr-defined]
 
