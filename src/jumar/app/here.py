@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from jumar.core.words import counted
 from jumar.runtime import npus
 
 _CUDA = (b"torch.cuda", b".cuda(", b'"cuda"', b"'cuda'", b"cuda:")
@@ -58,7 +59,7 @@ def _code(found: list[Path]) -> Iterator[Fit]:
     texts = [_begin(path) for path in islice((path for path in found if path.suffix == ".py"), _OPENED)]
     cuda = sum(any(word in text for word in _CUDA) for text in texts)
     if cuda:
-        yield Fit("jumar migrate .", f"{cuda} Python file{'' if cuda == 1 else 's'} with CUDA: see what would change")
+        yield Fit("jumar migrate .", f"{counted(cuda, 'Python file')} with CUDA: see what would change")
         return
     npu = sum(b"torch_npu" in text for text in texts)
     mindspore = sum(any(word in text for word in _MINDSPORE) for text in texts)
@@ -76,7 +77,7 @@ def _models(folder: Path, found: list[Path]) -> Iterator[Fit]:
 def _server() -> Iterator[Fit]:
     count = len(npus.devices())
     if count:
-        yield Fit("jumar doctor", f"a machine with {count} NPU{'' if count == 1 else 's'}: check it")
+        yield Fit("jumar doctor", f"a machine with {counted(count, 'NPU')}: check it")
 
 
 def _begin(path: Path) -> bytes:

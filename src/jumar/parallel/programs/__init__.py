@@ -5,6 +5,7 @@ They stay within the syntax of Python 3.7.
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 
 
@@ -14,14 +15,8 @@ def source(name: str) -> str:
 
 
 def network() -> str:
-    """The generated MindSpore network as one file: its cells, then what is built of them."""
-    cells, rest = source("network_cells"), source("network")
-    doc, _, rest = rest.partition('"""\n\n')
-    inner = cells.partition('"""\n\n')[2]
-    lines = [line for line in rest.splitlines(keepends=True) if not line.startswith("from network_cells import")]
-    imports = "".join(line for line in lines if line.startswith(("import ", "from ")))
-    body = "".join(line for line in lines if not line.startswith(("import ", "from ")))
-    have = set(imports.splitlines())
-    more = [line for line in inner.splitlines() if line.startswith(("import ", "from ")) and line not in have]
-    rows = "\n".join(line for line in inner.splitlines() if not line.startswith(("import ", "from ")))
-    return f'{doc}"""\n\n{imports}' + "\n".join(more) + f"\n{rows.rstrip()}\n\n\n{body.lstrip()}"
+    """The generated MindSpore network as one file: its cells stand where network.py imports them."""
+    whole, inner = source("network"), source("network_cells").partition('"""\n\n')[2]
+    known = {line for line in whole.splitlines(keepends=True) if line.startswith(("import ", "from "))}
+    cells = "".join(line for line in inner.splitlines(keepends=True) if line not in known)
+    return re.sub(r"from network_cells import .*\n", lambda _: cells + "\n", whole)
