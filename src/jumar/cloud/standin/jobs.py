@@ -121,7 +121,12 @@ class Jobs:
     def delete(self, id_: str) -> None:
         if not self.get(id_).state.ended:
             raise Refused(Fault.WRONG_STATE, "a running job cannot be deleted")
-        shutil.rmtree(self.folder(id_))
+        gone = self.top / f"{id_}.gone"
+        try:
+            self.folder(id_).rename(gone)  # at once, so that of two who delete it one is told
+        except FileNotFoundError:
+            raise Refused(Fault.NO_SUCH_JOB, f"no such job: {id_}") from None
+        shutil.rmtree(gone, ignore_errors=True)
 
     def log(self, id_: str, task: str) -> LogEnd:
         """What is shown of a node's log."""

@@ -70,6 +70,9 @@ class Runner:
         self.first.say(f"the job ended: {state}, exit code {code}")
         with contextlib.suppress(UserError, OSError):
             self._upload_logs()
+        # Last: from here on anybody may delete the folder.
+        for node in self.nodes:
+            shutil.rmtree(node.own / "new-root", ignore_errors=True)
         self.jobs.update(self.id, state, code=code, warning=warning)
         return code
 
@@ -213,8 +216,6 @@ def main() -> int:
     finally:
         assert guard.stdin is not None
         guard.stdin.close()
-        for node in runner.nodes:
-            shutil.rmtree(node.own / "new-root", ignore_errors=True)
 
 
 if __name__ == "__main__":
