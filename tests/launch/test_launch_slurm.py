@@ -15,15 +15,10 @@ from pathlib import Path
 import pytest
 from starting import Launch, free_port
 
+from program_files import program_text
+
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel")
-GROUP = """
-import torch, torch.distributed as dist
-dist.init_process_group("gloo")
-total = torch.ones(1)
-dist.all_reduce(total)
-print(f"sum {total.item():.0f}")
-dist.destroy_process_group()
-"""
+MEET = program_text(__file__, "meet")
 CONF = """\
 ClusterName=jumar
 SlurmctldHost={host}(127.0.0.1)
@@ -132,7 +127,7 @@ def _log(launch: Launch, number: str, slurm: str) -> str:
 
 
 def test_a_job_runs_and_tells_its_state_and_log(launch: Launch, slurm: str, tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(GROUP)
+    (tmp_path / "train.py").write_text(MEET)
     done = launch("--on", "slurm", "--cards", 2, "--logs", "out", "train.py", SLURM_CONF=slurm, PATH=_path())
     assert done.returncode == 0, done.stderr
     number = done.stdout.strip()
@@ -140,7 +135,7 @@ def test_a_job_runs_and_tells_its_state_and_log(launch: Launch, slurm: str, tmp_
     state = _wait(launch, number, slurm, "completed", "failed")
     log = _log(launch, number, slurm)
     assert state.startswith("completed"), state + log
-    assert "[rank 1] sum 2" in log and "all 2 ranks ended well" in log
+    assert "[rank 1] rank 1 of 2: sum 3" in log and "all 2 ranks ended well" in log
 
 
 @pytest.mark.slow

@@ -15,14 +15,9 @@ from pathlib import Path
 import pytest
 from starting import Launch, free_port
 
-GROUP = """
-import os, torch, torch.distributed as dist
-dist.init_process_group("gloo")
-total = torch.ones(1) * (dist.get_rank() + 1)
-dist.all_reduce(total)
-print(f"rank {os.environ['RANK']} of {os.environ['WORLD_SIZE']}: sum {total.item():.0f}")
-dist.destroy_process_group()
-"""
+from program_files import program_text
+
+MEET = program_text(__file__, "meet")
 FAIL = """
 import os, sys, time
 if os.environ["RANK"] == "1":
@@ -95,10 +90,12 @@ def words(ssh: str, script: str, *more: str) -> list[str]:
 
 
 def test_two_machines_train_together(launch: Launch, ssh: str, alone: Path) -> None:
-    (alone / "train.py").write_text(GROUP)
+    (alone / "train.py").write_text(MEET)
     done = launch(*words(ssh, "train.py"))
     assert done.returncode == 0, done.stderr
-    assert sorted(done.stdout.splitlines()) == [f"[rank {rank}] rank {rank} of 2: sum 3" for rank in range(2)], done
+    assert sorted(done.stdout.splitlines()) == [
+        f"[rank {rank}] rank {rank} of 2: sum 3, 123.5 samples/s" for rank in range(2)
+    ], done
     assert "-m jumar launch --cards 1" in done.stderr, "the commands are printed first"
 
 
@@ -130,7 +127,7 @@ def test_an_interrupted_or_killed_launcher_leaves_nothing_on_the_machines(
 
 @pytest.mark.skipif(shutil.which("ssh") is None, reason="ssh is not installed")
 def test_a_machine_that_cannot_be_reached_is_named(launch: Launch, tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(GROUP)
+    (tmp_path / "train.py").write_text(MEET)
     closed = f"ssh -p {free_port()} -F none"
     done = launch("--cards", "1", "--nodes", "127.0.0.1", "--set", f"ssh={closed}", "train.py")
     assert done.returncode == 2
@@ -138,7 +135,7 @@ def test_a_machine_that_cannot_be_reached_is_named(launch: Launch, tmp_path: Pat
 
 
 def test_a_machine_without_the_script_is_named(launch: Launch, ssh: str, tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(GROUP)
+    (tmp_path / "train.py").write_text(MEET)
     done = launch(*words(ssh, "train.py", "--set", "folder=/nowhere/at/all"))
     assert done.returncode == 2 and "error: `127.0.0.1` cannot run it: " in done.stderr
     (tmp_path / "other").mkdir()

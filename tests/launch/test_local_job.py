@@ -27,14 +27,7 @@ print(json.dumps({**{name: os.environ.get(name) for name in names}, "args": sys.
                   "cores": sorted(os.sched_getaffinity(0))}))
 sys.stderr.write("to stderr\\n")
 """
-GLOO = """
-import torch, torch.distributed as dist
-dist.init_process_group("gloo")
-total = torch.ones(1) * (dist.get_rank() + 1)
-dist.all_reduce(total)
-print(f"sum {total.item():.0f}, 123.5 samples/s")
-dist.destroy_process_group()
-"""
+MEET = program_text(__file__, "meet")
 FAIL = """
 import os, subprocess, sys, time
 if os.environ["RANK"] == "1":
@@ -98,7 +91,7 @@ def test_ranks_get_the_cores_and_the_port_that_were_named(launch: Launch, tmp_pa
 
 
 def test_a_process_group_meets_and_its_throughput_is_told(launch: Launch, tmp_path: Path) -> None:
-    done = launch("--cards", 2, write(tmp_path, GLOO))
+    done = launch("--cards", 2, write(tmp_path, MEET))
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("sum 3") == 2
     assert "last throughput: rank 0: 123.5 samples/s" in done.stderr
@@ -263,16 +256,13 @@ def test_a_busy_port_is_refused(jumar: Jumar, here: Path) -> None:
     assert done.code == 2 and f"cannot use port {port}: another program uses the port" in done.err
 
 
-MEET_AGAIN = program_text(__file__, "meet_again")
-
-
-def two_machines(environment: dict[str, str], folder: Path, *more: str) -> list[str]:
+def two_machines(environment: dict[str, str], folder: Path, *words: str, options: tuple[str, ...] = ()) -> list[str]:
     """Two launchers on this machine play two machines: what each of them shows."""
     port = str(free_port())
     jobs = [
         subprocess.Popen(
             [sys.executable, "-m", "jumar", "launch", "--cards", "1", "--of", "2", "--node-rank", str(rank), "--master",
-             "127.0.0.1", "--port", port, "--grace", "3", "--logs", "out", *more, "train.py"],
+             "127.0.0.1", "--port", port, "--grace", "3", "--logs", "out", *options, "train.py", *words],
             cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         for rank in range(2)
@@ -286,15 +276,15 @@ def two_machines(environment: dict[str, str], folder: Path, *more: str) -> list[
 
 
 def test_two_machines_meet_and_ranks_follow_their_order(environment: dict[str, str], tmp_path: Path) -> None:
-    write(tmp_path, GLOO + "print('rank', __import__('os').environ['RANK'])")
+    write(tmp_path, MEET)
     for rank, out in enumerate(two_machines(environment, tmp_path)):
-        assert f"[rank {rank}] rank {rank}\n" in out and "sum 3" in out
+        assert f"[rank {rank}] rank {rank} of 2: sum 3, " in out
         assert (tmp_path / "out" / f"node_{rank}" / f"rank_{rank}.log").exists()
 
 
 @pytest.mark.slow
 def test_two_machines_start_again_together(environment: dict[str, str], tmp_path: Path) -> None:
-    write(tmp_path, MEET_AGAIN)
-    shown = two_machines(environment, tmp_path, "--restarts", "2")
-    assert all(out.count("sum 2") >= 2 for out in shown), shown
+    write(tmp_path, MEET)
+    shown = two_machines(environment, tmp_path, "--fail", options=("--restarts", "2"))
+    assert all(out.count("sum 3") >= 2 for out in shown), shown
     assert any("jumar: restart 1 of 2" in out for out in shown)

@@ -254,13 +254,18 @@ def test_a_distributed_script_is_left_alone() -> None:
     assert [(finding.id, str(finding.state)) for finding in result.findings] == [("PT300", "benign")]
 
 
+@pytest.mark.slow
 def test_torchrun_starts_a_converted_script(tmp_path: Path) -> None:
-    if importlib.util.find_spec("torch") is None:
-        pytest.skip("torch is not installed")
+    """On emulated cards: HCCL meets in shared memory, whereas gloo's connections fail on some machines."""
+    if importlib.util.find_spec("torch_npu") is None:
+        pytest.skip("torch_npu is not installed")
     script = tmp_path / "mnist_like.py"
-    script.write_bytes(convert("mnist_like"))
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "--max-restarts=3"]
+    result = migrate_bytes(script.name, (SCRIPTS / script.name).read_bytes(), Settings(multi_card=True))
+    assert result is not None
+    script.write_bytes(result.after)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
     command = [*torchrun, str(script), "--epochs", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=CPU)
+    cards = {**os.environ, "JUMAR_EMULATE": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=cards)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1].startswith("RESULT test") and done.stdout.count("RESULT test") <= 4
+    assert done.stdout.splitlines()[-1].startswith("RESULT test") and done.stdout.count("RESULT test") == 1
