@@ -80,6 +80,13 @@ def test_a_changed_header_of_torch_npu_is_seen(shipped: Write, tmp_path: Path) -
         compiled.library(_build(tmp_path))
 
 
+def test_a_header_that_declares_the_same_is_taken(shipped: Write, tmp_path: Path) -> None:
+    file = shipped()
+    other = "/* Copyright\n 2026 */\n#include <acl/acl.h>\n\nstruct Stream {  // of a card\n    int id;\n};\n"
+    (tmp_path / "include" / "a.h").write_text(other)
+    assert compiled.library(_build(tmp_path)) == file
+
+
 def test_without_libraries_in_the_wheel_the_hint_is_a_compiler(shipped: Write, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="`no-such-compiler` was not found") as error:
         compiled.library(_build(tmp_path))
