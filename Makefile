@@ -110,7 +110,7 @@ clean:
 
 $(VENV)/torch: Makefile src/jumar/data/tested.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "error: Jumar needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11"; exit 2; }
+	  { echo "error: this Makefile needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	@# Exactly this version and before anything that depends on torch: a range would fetch gigabytes of CUDA packages.
 	$(PIP) $$($(PYTHON) tools/tested.py torch)

@@ -41,6 +41,7 @@ def new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     for name in (
         "pyproject.toml",
         "tests/conftest.py",
+        "tests/kept_environments.py",
         "tests/leaks.py",
         "tests/mindspore_python.py",
         "tests/program_files.py",

@@ -19,6 +19,7 @@ import pytest
 
 import bare
 import image
+import prebuilt_pair
 import version_environment
 import wheel_files
 import wheels
@@ -116,6 +117,13 @@ def test_the_source_archive_has_every_program_of_its_build() -> None:
     programs = {f"/{name}" for name in re.findall(r"tools/\w+\.py", text) if "prebuilt" not in name}
     settings = compat.tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert programs and programs <= set(settings["tool"]["scikit-build"]["sdist"]["include"])
+
+
+def test_every_header_of_torch_npu_that_the_glue_asks_for_is_looked_at() -> None:
+    sources = prebuilt_pair.glue.spec().sources
+    asked = re.findall(rb'#\s*include\s*[<"]([^>"]*(?:npu|acl|hccl|third_party)[^>"]*)', b"\n".join(sources), re.I)
+    stable = {"acl/acl.h"}  # the C interface of CANN
+    assert asked and {name.decode() for name in asked} - stable == prebuilt_pair._names(sources)
 
 
 class _Ranges(http.server.BaseHTTPRequestHandler):

@@ -39,6 +39,8 @@ PACKAGES = (
 SAME_NUMBERS = ROOT / "tools" / "arm_checks" / "same_numbers.py"
 PAGE = 64 << 10
 """Bytes to a page of many kernels for Arm servers."""
+LIMIT = 9000
+"""Seconds for one program under qemu, on a busy machine."""
 Row = dict[str, Any]
 
 
@@ -147,6 +149,7 @@ def main(argv: list[str] | None = None) -> int:
         )
         return 2
     folder = Path(os.path.abspath(options.folder))
+    version_environment.LIMIT = LIMIT
     try:
         build = Path(os.path.abspath(options.build))
         wheels = sorted(build.glob("jumar-*.whl"))

@@ -70,25 +70,31 @@ def environment(folder: Path, name: str, root: Path, packages: tuple[str, ...], 
     wanted, done = "\n".join((*packages, *alone)), place / "done"
     if not done.exists() or done.read_text(encoding="utf-8") != wanted:
         shutil.rmtree(place, ignore_errors=True)
-        _write_programs(place, root)
+        place.mkdir(parents=True)
         install(place, *packages)
         if alone:
             install(place, "--no-deps", *alone)
         done.write_text(wanted, encoding="utf-8")
+    _write_programs(place, root)  # each time: the folder may have been moved
     return place / "bin" / "python"
 
 
 def _write_programs(place: Path, root: Path) -> None:
-    (place / "bin").mkdir(parents=True)
-    (place / "pyvenv.cfg").write_text(f"home = {root / 'usr' / 'bin'}\n", encoding="utf-8")
+    (place / "bin").mkdir(exist_ok=True)
+    _write(place / "pyvenv.cfg", f"home = {root / 'usr' / 'bin'}\n", 0o644)
     for name, program in _PROGRAMS.items():
         # The name that Python is started by is what it takes for `sys.executable`.
         found = next(path for path in (root / "usr" / "bin" / program, root / "bin" / program) if path.exists())
         words = command(root, found)
         text = " ".join(f"'{word}'" for word in (*words[:-1], "-0"))
-        script = place / "bin" / name
-        script.write_text(f'#!/bin/sh\nexec {text} "$0" \'{words[-1]}\' "$@"\n', encoding="utf-8")
-        script.chmod(0o755)
+        _write(place / "bin" / name, f'#!/bin/sh\nexec {text} "$0" \'{words[-1]}\' "$@"\n', 0o755)
+
+
+def _write(file: Path, text: str, mode: int) -> None:
+    """A new file: the old one may be shared with a copy of the folder."""
+    file.unlink(missing_ok=True)
+    file.write_text(text, encoding="utf-8")
+    file.chmod(mode)
 
 
 def install(place: Path, *words: str) -> None:

@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from jumar.runtime import compiled, prebuilt
 ROOT = Path(__file__).parents[1]
 FLOOR = ROOT / "native" / "floor"
 _WORDS = ("-Wl,--no-as-needed,--build-id=none", "-s", "-Wl,--gc-sections")
+_ASKED = re.compile(rb'^#include "(torch_npu/[^"]+)"', re.M)
 _NEWER = "floating_to_chars.o"
 """Of libstdc++ since GCC 11: systems with glibc 2.28 do not have it."""
 
@@ -34,18 +36,33 @@ def main() -> int:
         place = work / f"{Path(row.file).stem}-{machine}-{_digest(spec, compiler)}"
         if not (place / prebuilt.INDEX).exists():
             place.mkdir(parents=True, exist_ok=True)
-            made = build(spec, compiler, place / row.file)
-            text = json.dumps(_with_headers(row, spec, made)._asdict() if made else None)
-            (place / prebuilt.INDEX).write_text(text, encoding="utf-8")
+            build(spec, compiler, place / row.file)
+        _write(place / prebuilt.INDEX, json.dumps(row._asdict() if (place / row.file).exists() else None))
         print(place, flush=True)
     return 0
+
+
+def _write(file: Path, text: str) -> None:
+    """A new file, unless it is there: the folder may be shared."""
+    if not file.exists() or file.read_text(encoding="utf-8") != text:
+        file.unlink(missing_ok=True)
+        file.write_text(text, encoding="utf-8")
 
 
 def _row(spec: compiled.Build, machine: str) -> prebuilt.Row:
     torch, npu = (metadata.version(name).split("+")[0] for name in ("torch", "torch_npu"))
     file = f"{Path(spec.library).stem}-torch{torch}{f'-npu{npu}' if spec.includes else ''}.so"
     abi, sources = compiled.string_abi(), prebuilt.digest(spec.sources)
-    return prebuilt.Row(file, spec.library, machine, torch, abi, sources, npu if spec.includes else "")
+    row = prebuilt.Row(file, spec.library, machine, torch, abi, sources)
+    if spec.includes is None:
+        return row
+    names = tuple(sorted(_names(spec.sources)))
+    return row._replace(torch_npu=npu, headers=names, headers_digest=prebuilt.digest_of(spec.includes, names))
+
+
+def _names(sources: Iterable[bytes]) -> set[str]:
+    """The headers of torch_npu that ours ask for by name: all that they use is declared there."""
+    return {name.decode() for source in sources for name in _ASKED.findall(source)}
 
 
 def _digest(spec: compiled.Build, compiler: str) -> str:
@@ -55,23 +72,22 @@ def _digest(spec: compiled.Build, compiler: str) -> str:
     return prebuilt.digest([said, " ".join(_WORDS).encode(), *floor, *spec.sources])
 
 
-def build(spec: compiled.Build, compiler: str, target: Path) -> list[Path]:
-    """Write the library; the files that the compiler read. None if there is a way without it and it does not build."""
+def build(spec: compiled.Build, compiler: str, target: Path) -> None:
+    """Write the library, unless there is a way without it and it does not build."""
     with tempfile.TemporaryDirectory(dir=target.parent) as text:
         scratch = Path(text)
         spec.prepare(scratch)
-        library, depends = scratch / spec.library, scratch / "depends"
+        library = scratch / spec.library
         first, *words = spec.command(compiler, library)
-        before = [*_WORDS, "-MMD", "-MF", str(depends), *_maps(scratch), "-include", str(FLOOR / "floor.h")]
+        before = [*_WORDS, *_maps(scratch), "-include", str(FLOOR / "floor.h")]
         command = [first, *before, *words, *_objects(compiler, scratch)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode and spec.includes:
             raise SystemExit(done.stderr)
         if done.returncode:
             sys.stderr.write(f"left out: {target.name}: {_first_error(done.stderr)}\n")
-            return []
+            return
         library.replace(target)
-        return [Path(name) for name in re.split(r"[\s\\]+", depends.read_text().partition(":")[2]) if name]
 
 
 def _first_error(said: str) -> str:
@@ -95,14 +111,6 @@ def _objects(compiler: str, scratch: Path) -> list[str]:
     # Taken only where they are called.
     subprocess.run(["ar", "rcsD", "newer.a", _NEWER, "strings.o"], cwd=scratch, check=True)
     return [str(scratch / "floor.o"), str(scratch / "newer.a")]
-
-
-def _with_headers(row: prebuilt.Row, spec: compiled.Build, read: list[Path]) -> prebuilt.Row:
-    """Which headers of torch_npu it was built with: releases with the same ones take the same library."""
-    if spec.includes is None:
-        return row
-    names = tuple(sorted({str(path.relative_to(spec.includes)) for path in read if spec.includes in path.parents}))
-    return row._replace(headers=names, headers_digest=prebuilt.digest_of(spec.includes, names))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,9 @@ _TOOLS = _ROOT / "tools"
 def tool(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(_TOOLS))
     monkeypatch.setattr(sys, "modules", dict(sys.modules))  # `versions` is a common name: it goes with the test
-    return import_module("arm")
+    found = import_module("arm")
+    monkeypatch.setattr(found.version_environment, "LIMIT", 60)  # which the tool changes
+    return found
 
 
 def test_missing_programs_are_named_with_their_packages(
@@ -47,7 +49,8 @@ def test_a_missing_build_is_asked_for(
 def test_the_arm_python_gets_its_own_name_and_its_words(
     tool: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = tmp_path / "root"
+    folder = tmp_path / "here"
+    root = folder / "root"
     for program in ("usr/bin/python3.11", "bin/uname"):
         (root / program).parent.mkdir(parents=True, exist_ok=True)
         (root / program).touch()
@@ -56,12 +59,17 @@ def test_the_arm_python_gets_its_own_name_and_its_words(
     qemu.chmod(0o755)
     monkeypatch.setattr(shutil, "which", lambda name: str(qemu))
     monkeypatch.setattr(tool.arm_environment, "install", lambda *words: None)
-    python = tool.arm_environment.environment(tmp_path, "torch", root, ())
+    python = tool.arm_environment.environment(folder, "torch", root, ())
     done = subprocess.run([str(python), "-c", "two words", "*"], capture_output=True, text=True, check=True)
     words = [line[1:-1] for line in done.stdout.splitlines()]
     start = ["-cpu", "neoverse-n1", "-L", str(root), "-0", str(python), f"{root}/usr/bin/python3.11"]
     assert words == [*start, "-c", "two words", "*"]
     assert (python.parents[1] / "pyvenv.cfg").read_text() == f"home = {root}/usr/bin\n"
+    # A moved machine is not made anew, and its programs start from the new place.
+    moved = folder.rename(tmp_path / "there")
+    monkeypatch.setattr(tool.arm_environment, "install", lambda *words: pytest.fail("nothing to install"))
+    there = tool.arm_environment.environment(moved, "torch", moved / "root", ())
+    assert str(folder) not in there.read_text() and f"'{moved}/root/usr/bin/python3.11'" in there.read_text()
 
 
 def test_a_machine_with_large_pages_is_a_word_of_qemu(tool: Any, tmp_path: Path) -> None:

@@ -54,6 +54,18 @@ def test_an_interpreter_given_by_its_path_is_started_itself(tmp_path: Path) -> N
     assert command.argv_of([sys.executable, "train.py"], tmp_path) == (sys.executable, "train.py")
 
 
+def test_a_script_of_another_language_starts_itself(tmp_path: Path) -> None:
+    """Such as pyenv's `python`."""
+    for name, first, mode, starts_itself in (
+        ("shim", "#!/usr/bin/env bash", 0o755, True), ("train.sh", "#!/bin/sh", 0o644, False),
+        ("tool", "#!/usr/bin/env python3", 0o755, False),
+    ):  # fmt: skip
+        (tmp_path / name).write_text(f"{first}\n")
+        (tmp_path / name).chmod(mode)
+        own = (f"./{name}", "a.py") if starts_itself else (sys.executable, name, "a.py")
+        assert command.argv_of([name, "a.py"], tmp_path) == own
+
+
 def test_emulates_and_says_so() -> None:
     built = command.build(["train.py"], RunRequest(soc="310p3", cards=2, memory="4G"), {})
     assert built.where == "jumar: no NPU found, emulating 2 x Ascend310P3 with 4096 MiB each"

@@ -168,8 +168,8 @@ def argv_of(words: Sequence[str], folder: Path, python: str = sys.executable) ->
     if not rest:
         raise UserError("nothing to run", "`jumar run train.py`, `jumar run -m package.train` or `jumar run -c 'code'`")
     first = rest[0]
-    if _is_binary(folder / first):
-        return tuple(rest)
+    if _is_program(folder / first):
+        return (first if "/" in first else f"./{first}", *rest[1:])
     if first[:2] in ("-m", "-c") or first == "-" or (folder / first).exists():
         if first in ("-m", "-c") and len(rest) == 1:
             raise UserError(f"`{first}` needs a value")
@@ -180,13 +180,16 @@ def argv_of(words: Sequence[str], folder: Path, python: str = sys.executable) ->
     return (program, *rest[1:])
 
 
-def _is_binary(path: Path) -> bool:
-    """Is it a program of its own, such as another interpreter given by its path?"""
+def _is_program(path: Path) -> bool:
+    """Does it start by itself: another interpreter given by its path, or a script of another language?"""
     try:
         with open(path, "rb") as file:
-            return file.read(4) == b"\x7fELF"
+            start = file.readline(200)
     except OSError:
         return False
+    if start.startswith(b"#!"):
+        return b"python" not in start and os.access(path, os.X_OK)
+    return start.startswith(b"\x7fELF")
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -118,14 +118,18 @@ def _compiler(build: Build) -> str:
     if found is None:
         torch = metadata.version("torch")
         message = f"{build.what} needs a C++ compiler once for torch {torch}, but `{wanted}` was not found"
-        raise UserError(message, hint=f"sudo apt install g++{_other_torch(build.library)}")
+        raise UserError(message, hint=f"sudo apt install g++{_other_pair(build.library)}")
     return found
 
 
-def _other_torch(name: str) -> str:
-    """The releases that need no compiler; nothing if Jumar came without any."""
-    known = [row.torch for row in prebuilt.rows() if row.library == name and row.machine == platform.machine()]
-    return f"; or take a torch that needs none: {', '.join(dict.fromkeys(known))}" if known else ""
+def _other_pair(name: str) -> str:
+    """The releases that need no compiler: of torch_npu if this torch is among them. Nothing if Jumar has none."""
+    rows = [row for row in prebuilt.rows() if row.library == name and row.machine == platform.machine()]
+    torch = metadata.version("torch").split("+")[0]
+    if near := [row.torch_npu for row in rows if row.torch == torch and row.torch_npu]:
+        return f"; or take a torch_npu that needs none: {', '.join(near)}"
+    known = dict.fromkeys(row.torch for row in rows)
+    return f"; or take a torch that needs none: {', '.join(known)}" if known else ""
 
 
 def _folder(build: Build) -> Path:

@@ -9,12 +9,15 @@ import functools
 import hashlib
 import json
 import platform
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = Path(__file__).parent / "prebuilt"
 INDEX = "index.json"
+_OTHER = re.compile(rb"//[^\n]*|/\*.*?\*/|^[ \t]*#[ \t]*include[^\n]*", re.S | re.M)
+"""Comments, and where a header looks for others."""
 
 
 class Row(NamedTuple):
@@ -31,7 +34,7 @@ class Row(NamedTuple):
     """The digest of Jumar's own sources."""
     torch_npu: str = ""
     headers: tuple[str, ...] = ()
-    """Headers of torch_npu that it includes."""
+    """Headers of torch_npu that declare what it uses. Releases in which they declare the same take the same library."""
     headers_digest: str = ""
 
 
@@ -72,8 +75,8 @@ def digest(contents: Iterable[bytes]) -> str:
 
 
 def digest_of(folder: Path, names: Iterable[str]) -> str:
-    """Of files in a folder; empty if one of them is not there."""
+    """Of what headers in a folder declare, their own words alone; empty if one of them is not there."""
     try:
-        return digest((folder / name).read_bytes() for name in names)
+        return digest(b" ".join(_OTHER.sub(b"", (folder / name).read_bytes()).split()) for name in names)
     except OSError:
         return ""
