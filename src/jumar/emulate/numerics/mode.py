@@ -1,0 +1,100 @@
+"""Which arithmetic a program asked for, and what it means on its chip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+from jumar.core.errors import UserError
+from jumar.core.nearest import did_you_mean
+from jumar.runtime import variables
+from jumar.tables import numerics, socs
+from jumar.tables.numerics import Rule
+
+CPU, CARD = variables.NUMERICS_MODES
+Ask = Callable[[str], str]
+"""The value of one of torch_npu's options, empty where it is not set."""
+
+
+class Format(IntEnum):
+    """Of the operands of float32 products; the numbers are those of `Format` in model.h."""
+
+    KEPT = 0
+    HF32 = 1
+    FLOAT16 = 2
+
+
+class Formats(NamedTuple):
+    convolution: Format
+    matmul: Format
+
+
+class Mode(NamedTuple):
+    """`card` or `card:SEED` on a chip."""
+
+    family: str
+    seed: int
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return numerics.of_chip(self.family)
+
+
+def check(text: str) -> str:
+    """The text itself; a user's mistake is named."""
+    name, _, seed = text.partition(":")
+    if name not in variables.NUMERICS_MODES:
+        raise UserError(
+            f"`--numerics {text}` is not known",
+            did_you_mean(name, variables.NUMERICS_MODES, "write `card`, `card:SEED` or `cpu`"),
+        )
+    if not variables.NUMERICS.kind.accepts(text):
+        raise UserError(f"`{seed}` is not a seed", variables.NUMERICS.kind.hint)
+    return text
+
+
+def read(environ: Mapping[str, str] | None = None) -> Mode | None:
+    """The mode of an environment; None where results are the CPU's."""
+    name, _, seed = variables.NUMERICS.read(environ).partition(":")
+    if name == CPU:
+        return None
+    soc = variables.SOC.read(environ)
+    family = socs.family(soc)
+    if not numerics.of_chip(family):
+        raise UserError(f"nothing is known about the arithmetic of `{soc}`", "name a chip such as 910B3 with `--chip`")
+    return Mode(family, int(seed or 0))
+
+
+def told(mode: Mode, environ: Mapping[str, str]) -> str:
+    """One line: the rules that are on when the program starts."""
+    names = [rule.short for rule in mode.rules if rule.short and _on(rule.name, mode, environ)]
+    return f"jumar: numerics of the card, seed {mode.seed}: {'; '.join(names)}"
+
+
+def _on(name: str, mode: Mode, environ: Mapping[str, str]) -> bool:
+    if name == "saturation-on-request":
+        return environ.get("INF_NAN_MODE_FORCE_DISABLE") == "1"
+    return name != "hf32-matmul"
+
+
+def formats(family: str, ask: Ask) -> Formats:
+    """What torch_npu's options make of float32 products, as its GetCubeMathType and the chip's rules have it."""
+    default = "allow_fp32_to_fp16" if family in ("910", "310P") else "must_keep_origin_dtype"
+    narrow = (ask("ACL_PRECISION_MODE") or default) == "allow_fp32_to_fp16"
+    convolution = _cube(ask("ALLOW_CONV_HF32") != "disable", narrow)
+    matmul = _cube(ask("ALLOW_MATMUL_HF32") == "enable", narrow)
+    asked = ask("CUBE_MATH_TYPE")
+    return Formats(_format(family, convolution), _format(family, int(asked) if asked else matmul))
+
+
+def _cube(hf32: bool, narrow: bool) -> int:
+    """`cubeMathType`: 0 keep, 1 allow less, 2 float16, 3 HF32."""
+    return {(False, False): 0, (True, True): 1, (False, True): 2, (True, False): 3}[hf32, narrow]
+
+
+def _format(family: str, cube: int) -> Format:
+    names = {rule.name for rule in numerics.of_chip(family)}
+    if cube == 2 or (cube == 1 and "float16-products" in names):
+        return Format.FLOAT16
+    return Format.HF32 if cube in (1, 3) and "hf32-convolution" in names else Format.KEPT
