@@ -8,8 +8,8 @@ from running import Run
 from jumar.core.errors import UserError
 from jumar.emulate import command
 from jumar.emulate.numerics import mode
-from jumar.emulate.numerics.mode import Format, Formats
 from jumar.tables import chips, numerics
+from jumar.tables.numerics import Formats
 from program_files import program_text
 
 
@@ -42,20 +42,20 @@ def test_a_seed_draws_the_order(run: Run) -> None:
 @pytest.mark.parametrize(
     ("family", "options", "expected"),
     [
-        ("A2", {}, Formats(Format.HF32, Format.KEPT)),
-        ("A3", {"ALLOW_CONV_HF32": "disable"}, Formats(Format.KEPT, Format.KEPT)),
-        ("950", {"ALLOW_MATMUL_HF32": "enable"}, Formats(Format.HF32, Format.HF32)),
-        ("A2", {"ACL_PRECISION_MODE": "allow_fp32_to_fp16"}, Formats(Format.HF32, Format.FLOAT16)),
-        ("A2", {"CUBE_MATH_TYPE": "3"}, Formats(Format.HF32, Format.HF32)),
-        ("A2", {"CUBE_MATH_TYPE": "0", "ALLOW_MATMUL_HF32": "enable"}, Formats(Format.HF32, Format.KEPT)),
-        ("910", {}, Formats(Format.FLOAT16, Format.FLOAT16)),
-        ("310P", {"ALLOW_CONV_HF32": "disable"}, Formats(Format.FLOAT16, Format.FLOAT16)),
-        ("910", {"ACL_PRECISION_MODE": "must_keep_origin_dtype"}, Formats(Format.KEPT, Format.KEPT)),
-        ("310B", {}, Formats(Format.KEPT, Format.KEPT)),
+        ("A2", {}, Formats("hf32", "float32")),
+        ("A3", {"ALLOW_CONV_HF32": "disable"}, Formats("float32", "float32")),
+        ("950", {"ALLOW_MATMUL_HF32": "enable"}, Formats("hf32", "hf32")),
+        ("A2", {"ACL_PRECISION_MODE": "allow_fp32_to_fp16"}, Formats("hf32", "float16")),
+        ("A2", {"CUBE_MATH_TYPE": "3"}, Formats("hf32", "hf32")),
+        ("A2", {"CUBE_MATH_TYPE": "0", "ALLOW_MATMUL_HF32": "enable"}, Formats("hf32", "float32")),
+        ("910", {}, Formats("float16", "float16")),
+        ("310P", {"ALLOW_CONV_HF32": "disable"}, Formats("float16", "float16")),
+        ("910", {"ACL_PRECISION_MODE": "must_keep_origin_dtype"}, Formats("float32", "float32")),
+        ("310B", {}, Formats("float32", "float32")),
     ],
 )
 def test_formats_of_products(family: str, options: dict[str, str], expected: Formats) -> None:
-    assert mode.formats(family, lambda name: options.get(name, "")) == expected
+    assert numerics.formats(family, lambda name: options.get(name, "")) == expected
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,9 @@ def _follow(found: Mode) -> None:
 def _tell(found: Mode) -> None:
     import torch_npu
 
-    chosen = mode.formats(found.family, _option)
+    products = (numerics.FORMATS.index(name) for name in numerics.formats(found.family, _option))
     saturates = not torch_npu._C._npu_is_support_inf_nan()
-    _GLUE[0].jumar_numerics_set(int(chosen.convolution), int(chosen.matmul), int(saturates))
+    _GLUE[0].jumar_numerics_set(*products, int(saturates))
 
 
 def _option(name: str) -> str:

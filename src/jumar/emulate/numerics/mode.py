@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from enum import IntEnum
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from jumar.core.errors import UserError
@@ -13,21 +12,6 @@ from jumar.tables import numerics, socs
 from jumar.tables.numerics import Rule
 
 CPU, CARD = variables.NUMERICS_MODES
-Ask = Callable[[str], str]
-"""The value of one of torch_npu's options, empty where it is not set."""
-
-
-class Format(IntEnum):
-    """Of the operands of float32 products; the numbers are those of `Format` in model.h."""
-
-    KEPT = 0
-    HF32 = 1
-    FLOAT16 = 2
-
-
-class Formats(NamedTuple):
-    convolution: Format
-    matmul: Format
 
 
 class Mode(NamedTuple):
@@ -76,25 +60,3 @@ def _on(name: str, mode: Mode, environ: Mapping[str, str]) -> bool:
     if name == "saturation-on-request":
         return environ.get("INF_NAN_MODE_FORCE_DISABLE") == "1"
     return name != "hf32-matmul"
-
-
-def formats(family: str, ask: Ask) -> Formats:
-    """What torch_npu's options make of float32 products, as its GetCubeMathType and the chip's rules have it."""
-    default = "allow_fp32_to_fp16" if family in ("910", "310P") else "must_keep_origin_dtype"
-    narrow = (ask("ACL_PRECISION_MODE") or default) == "allow_fp32_to_fp16"
-    convolution = _cube(ask("ALLOW_CONV_HF32") != "disable", narrow)
-    matmul = _cube(ask("ALLOW_MATMUL_HF32") == "enable", narrow)
-    asked = ask("CUBE_MATH_TYPE")
-    return Formats(_format(family, convolution), _format(family, int(asked) if asked else matmul))
-
-
-def _cube(hf32: bool, narrow: bool) -> int:
-    """`cubeMathType`: 0 keep, 1 allow less, 2 float16, 3 HF32."""
-    return {(False, False): 0, (True, True): 1, (False, True): 2, (True, False): 3}[hf32, narrow]
-
-
-def _format(family: str, cube: int) -> Format:
-    names = {rule.name for rule in numerics.of_chip(family)}
-    if cube == 2 or (cube == 1 and "float16-products" in names):
-        return Format.FLOAT16
-    return Format.HF32 if cube in (1, 3) and "hf32-convolution" in names else Format.KEPT
