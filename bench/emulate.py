@@ -25,7 +25,8 @@ from jumar import start
 
 Row = dict[str, Any]
 _ROUNDS = 7
-_LIMITS = {"cnn step": 1.15, "gpt step": 1.15, "small operator": 4.0, "memory": 1.15, "start": 1.5}
+_LIMITS = {"cnn step": 1.15, "gpt step": 1.15, "small operator": 4.0, "memory": 1.15, "start": 1.5,
+           "numerics cnn": 2.0, "numerics gpt": 2.0, "numerics 910A": 2.0}  # fmt: skip
 
 
 def main() -> int:
@@ -33,11 +34,15 @@ def main() -> int:
     parser.add_argument("--json", help="the rows, as a list of objects")
     parser.add_argument("--only", default="", help=", ".join(_LIMITS))
     parser.add_argument("--memory-of", help=argparse.SUPPRESS)
+    parser.add_argument("--step-of", choices=("cnn", "gpt"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ["JUMAR_EMULATE"] = "1"
     start.begin()
     if options.memory_of:
         print(peak_memory(options.memory_of))
+        return 0
+    if options.step_of:
+        print(best_step({"cnn": cnn, "gpt": gpt}[options.step_of]))
         return 0
     only = set(filter(None, options.only.split(",")))
     measures: dict[str, Callable[[], Row]] = {
@@ -46,6 +51,9 @@ def main() -> int:
         "small operator": small_operator,
         "cnn step": lambda: step("cnn step", cnn),
         "gpt step": lambda: step("gpt step", gpt),
+        "numerics cnn": lambda: numerics("cnn", "Ascend910B3"),
+        "numerics gpt": lambda: numerics("gpt", "Ascend910B3"),
+        "numerics 910A": lambda: numerics("cnn", "Ascend910A"),
     }
     rows = []
     for name, measure in measures.items():
@@ -207,6 +215,28 @@ def peak_memory(device: str) -> int:
     for _ in range(3):
         work()
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def numerics(model: str, soc: str) -> Row:
+    """A training step with the numerics of the card, over that of the plain emulator: processes that take turns."""
+    best = {"cpu": float("inf"), "card": float("inf")}
+    for mode in ("cpu", "card") * 2:
+        environ = {**os.environ, "JUMAR_NUMERICS": mode, "JUMAR_SOC": soc}
+        command = [sys.executable, __file__, "--step-of", model]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environ)
+        best[mode] = min(best[mode], float(done.stdout))
+    note = f"{best['cpu'] * 1e3:.0f} ms, with the card's numerics {best['card'] * 1e3:.0f} ms"
+    return {"value": best["card"] / best["cpu"], "unit": "times", "note": note}
+
+
+def best_step(make: Callable[[str], Callable[[], None]]) -> float:
+    work = make("npu")
+    times = []
+    for _ in range(_ROUNDS + 1):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
 
 
 def start_up() -> Row:

@@ -28,7 +28,8 @@ from jumar.tables.load import table
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
-import results  # noqa: E402  a tool beside this one, also when this file is loaded by its path
+import numerics_page  # noqa: E402  a tool beside this one, also when this file is loaded by its path
+import results  # noqa: E402  the same
 import standin_page  # noqa: E402  the same
 import terminal_svg  # noqa: E402  the same
 
@@ -46,6 +47,7 @@ def generated() -> dict[str, str]:
         "emulator-coverage.md": coverage.page(coverage.read()),
         "jumar-toml.md": config_page(),
         "json.md": json_page(),
+        "numerics.md": numerics_page.page(NOTE),
         "plan-json.md": plan_json_page(),
         "rules.md": rules_page(),
         "variables.md": variables_page(),

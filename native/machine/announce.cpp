@@ -68,11 +68,13 @@ bool has_real_cards() {
 
 void say() {
   const Profile& machine = profile();
+  const char* numerics = std::getenv("JUMAR_NUMERICS");
+  const bool like_card = numerics != nullptr && std::strncmp(numerics, "card", 4) == 0;
   char text[320];
   const int size = std::snprintf(
-      text, sizeof text,
-      "jumar: %d emulated %s card%s: results are the CPU's, speed is not a card's%s (JUMAR_QUIET=1 hides this line)\n",
+      text, sizeof text, "jumar: %d emulated %s card%s: results are %s, speed is not a card's%s (JUMAR_QUIET=1 hides this line)\n",
       machine.cards, machine.chip.name, machine.cards == 1 ? "" : "s",
+      like_card ? "a model of the card's" : "the CPU's",
       has_real_cards() ? "; the real cards of this machine are not used" : "");
   // One write: lines of other processes must not get in between. Nobody listening is no reason to fail.
   if (size > 0 && write(STDERR_FILENO, text, static_cast<size_t>(size)) < 0) return;

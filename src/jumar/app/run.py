@@ -30,6 +30,8 @@ class RunRequest:
     """Record the operators that ran on the card here."""
     profile: Path | None = None
     """Write profiles with modelled device times into this folder."""
+    numerics: str | None = None
+    """`card` or `card:SEED`: compute as the chip does, as far as that is documented."""
     on: str | None = None
     """`cpu`: run MindSpore on its CPU target."""
     python: str | None = None
@@ -59,7 +61,7 @@ def build(request: RunRequest) -> Run:
     """What would be started."""
     from jumar.emulate import command
 
-    names = ("soc", "cards", "memory", "cuda", "ops", "on", "python")
+    names = ("soc", "cards", "memory", "cuda", "ops", "numerics", "on", "python")
     machine = command.RunRequest(**{name: getattr(request, name) for name in names})
     built = command.build(request.words, machine, os.environ)
     if request.profile is not None:

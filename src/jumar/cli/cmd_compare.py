@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from jumar.cli.listed import Listed
-from jumar.cli.options import Number
+from jumar.cli.options import Number, chip
 from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN, UserError
 from jumar.core.write import replace
@@ -64,6 +64,7 @@ def command() -> None:
 @click.option("--floor", type=_Floor(), default="auto", show_default=True, metavar="N|auto",
               help="Also run it with rounding noise of three sizes, N times each: the noise floor. `auto` does it once"
               " up to the last recorded step, if that takes a minute or a tenth of the program's time.")  # fmt: skip
+@chip("card", "Chip whose arithmetic a further run imitates, beside the noise runs; 910B3 by default.", default="910B3")
 @click.option("--stop", type=click.IntRange(min=1), metavar="N", help="End the program after N steps.")
 @click.option("--seed", type=int, metavar="N", help="Seed Python, NumPy and torch before the program starts.")
 @click.option("--tensors", multiple=True, metavar="OP", help="Save inputs and outputs of this operator, such as op42.")

@@ -44,6 +44,9 @@ class LikePython(click.Command):
               help="Record the operators that ran on the card: .json or .csv.")  # fmt: skip
 @click.option("--profile", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Write a profile with modelled device times: a `*_ascend_pt` folder for every process.")  # fmt: skip
+@click.option("--numerics", metavar="card[:SEED]",
+              help="Compute as the chip does, as far as that is documented: HF32, float32 sums of half precision, "
+              "saturation, open orders of sums. By default results are those of the CPU.")  # fmt: skip
 @click.option("--on", type=click.Choice(["cpu"]), help="MindSpore: run on its CPU target instead of the program's.")
 @click.option("--python", metavar="FILE", help="MindSpore: the interpreter that has it; default: jumar's.")
 @click.option("--print", "only_print", is_flag=True, help="Print what would be started, as shell lines.")

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from jumar import __version__
-from jumar.compare import native, precision, store
+from jumar.compare import card, native, precision, store
 from jumar.compare.recorder import Recorder
 
 
@@ -26,6 +26,7 @@ def meta(recorder: Recorder, altered: str) -> dict[str, Any]:
         "emulated": "npu" in recorder.log.devices and native.is_emulated(),
         "dtype": " ".join(sorted(recorder.log.dtypes & set(precision.UNIT))),
         "altered": altered,
+        "products": card.of_process(npu) if "npu" in recorder.log.devices else {},
         "recorder": recorder.made_by,
         "cut": recorder.cut,
         "command": sys.argv,

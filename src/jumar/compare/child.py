@@ -27,6 +27,7 @@ def begin(told: str) -> None:
         stop=wish.get("stop"),
         watch=wish.get("watch", False),
         began=wish.get("began"),
+        card=tuple(wish.get("card", ())),
     ).begin()
 
 

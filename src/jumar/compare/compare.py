@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jumar.compare import align, blame, complete, curve, diff, floor, proof, reader, reproducer, trained, verdict
+from jumar.compare import align, blame, complete, curve, diff, floor, model, proof, reader, reproducer, trained, verdict
 from jumar.compare.diff import Stepped
 from jumar.compare.floor import Floor
+from jumar.compare.model import Judged
 from jumar.compare.result import Comparison, Curve, Side
 from jumar.compare.store import Rank
 from jumar.core.errors import UserError
@@ -16,6 +17,8 @@ from jumar.core.errors import UserError
 _FACTS = ("device", "dtype", "torch", "torch_npu", "numpy", "python", "machine", "threads", "default_dtype",
           "deterministic", "seed", "world")  # fmt: skip
 _COLLECTIVES = ("c10d.", "_c10d_functional.", "c10d_functional.")
+_FINE = "float32"
+"""What is left when the reference computes as the card does."""
 _NEAR = 3
 """Operators between a collective and the first one that shows what it brought: copies, a division."""
 
@@ -72,6 +75,24 @@ def _differing(found: Sequence[Comparison]) -> str:
 
 def _rank(a: Rank, b: Rank, floors: Sequence[Path], precision: str, limit: float) -> Comparison:
     noise = floor.find(a, floors)
+    runs = _base_runs(a, floors)
+    expected = precision or _precision(a, b)
+    found = _judge(a, b, noise, runs, precision, expected, limit)
+    imitation = None if precision else model.find(a, b)
+    explained = None
+    if imitation is not None:
+        rest = _judge(imitation, b, noise, runs, _FINE, _FINE, limit)
+        told, explained = model.explain(found, rest, imitation, b, limit)
+        found = rest._replace(told=told) if told is not found.told else found
+    result = Comparison(
+        _side(a.path, [a], a.number), _side(b.path, [b], b.number), a.number,
+        expected, noise.source, limit, found.told, explained=explained,
+    )  # fmt: skip
+    _fill(result, found.steps, a, b, [run.curve for run in runs], noise)
+    return result
+
+
+def _judge(a: Rank, b: Rank, noise: Floor, runs: Sequence[Rank], precision: str, expected: str, limit: float) -> Judged:
     same_device = not a.meta.get("vendor") and all(
         a.meta.get(key) == b.meta.get(key) for key in ("device", "emulated", "vendor", "torch")
     )
@@ -80,26 +101,18 @@ def _rank(a: Rank, b: Rank, floors: Sequence[Path], precision: str, limit: float
         raise UserError(f"`{a.path}` and `{b.path}` have no step in common", "record the same steps")
     if not any(step.pairs for step in steps) and steps:
         raise UserError(f"`{a.path}` and `{b.path}` have no operator in common", "compare two runs of the same program")
-    noisy = _base_runs(a, floors)
-    others = [run.curve for run in noisy]
-    expected = precision or _precision(a, b)
     told = verdict.judge(steps, limit, same_device=same_device)
     if told.kind == "overflow" and told.pair is not None:
         pairs = [pair for step in steps for pair in step.pairs]
         told = blame.blame(told, reader.step(a, told.pair.step), reader.step(b, told.pair.step), pairs)
     if not told.differs:
-        told = curve.judge(a.curve, b.curve, others, limit) or told
+        told = curve.judge(a.curve, b.curve, [run.curve for run in runs], limit) or told
     if not told.differs and steps and steps[0].number == 0:
         both = reader.step(a, 0), reader.step(b, 0)
-        told = proof.judge(a, b, both, steps[0], noisy, floor.EXPECTED[expected], limit) or told
+        told = proof.judge(a, b, both, steps[0], runs, floor.EXPECTED[expected], limit) or told
     if steps and steps[0].number == 0:
         told = trained.judge(told, reader.step(a, 0), reader.step(b, 0))
-    result = Comparison(
-        _side(a.path, [a], a.number), _side(b.path, [b], b.number), a.number,
-        expected, noise.source, limit, told,
-    )  # fmt: skip
-    _fill(result, steps, a, b, others, noise)
-    return result
+    return Judged(steps, told)
 
 
 def _fill(
@@ -118,6 +131,8 @@ def _fill(
         result.notes.append(
             "no noise floor: tolerances are rough; `jumar compare record --floor 2` measures them per operator"
         )
+    if result.explained is not None:
+        result.notes.append(model.note(result.explained))
     for name, rank in (("A", a), ("B", b)):
         if rank.meta.get("cut"):
             result.notes.append(f"{name} is incomplete: a step has more operators than a record holds")

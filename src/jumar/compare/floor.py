@@ -132,10 +132,19 @@ def precision(a: Sequence[RecordEntry], b: Sequence[RecordEntry], meta_b: dict[s
     if altered in UNIT:
         return altered
     found = max((_most(side) for side in (a, b)), key=lambda name: UNIT[name])
-    real = str(meta_b.get("device")) == "npu" and not meta_b.get("emulated")
-    if found == "float32" and real and any("conv" in entry.op for entry in b):
-        return "hf32"  # torch_npu lets convolutions of float32 use it unless told otherwise
-    return found
+    return _of_products(b, meta_b) if found == "float32" else found
+
+
+def _of_products(entries: Sequence[RecordEntry], meta: dict[str, object]) -> str:
+    """Of float32 products on a card: what the record says, or what torch_npu does unless told otherwise."""
+    real = str(meta.get("device")) == "npu" and not meta.get("emulated")
+    told = meta.get("products") or ({"convolution": "hf32"} if real else {})
+    found = ["float32"]
+    for entry in entries:
+        kind = "convolution" if "conv" in entry.op else "matmul" if is_product(entry.op) else ""
+        if kind and isinstance(told, dict):
+            found.append(str(told.get(kind, "float32")))
+    return max(found, key=lambda name: UNIT[name])
 
 
 def _most(entries: Sequence[RecordEntry]) -> str:

@@ -38,12 +38,12 @@ class Noise:
         done = func(*args, **kwargs)
         if kind:
             for value in done if isinstance(done, (tuple, list)) else (done,):
-                if _changeable(value) and not _is_whole(value):
+                if changeable(value) and not _is_whole(value):
                     value.mul_(self._factor(value))
         return done
 
     def _noisy(self, value: Any) -> Any:
-        return value * self._factor(value) if _changeable(value) else value
+        return value * self._factor(value) if changeable(value) else value
 
     def _factor(self, value: torch.Tensor) -> torch.Tensor:
         generator = self._generators.get(value.device)
@@ -68,14 +68,15 @@ class Rounded:
         return func(*args, **kwargs)
 
     def _round(self, value: Any) -> Any:
-        if not _changeable(value) or value.dtype is not torch.float32:
+        if not changeable(value) or value.dtype is not torch.float32:
             return value
         if self._dtype == "hf32":
-            return _keep_bits(value, 11)
+            return keep_bits(value, 11)
         return value.to(getattr(torch, self._dtype)).to(torch.float32)
 
 
-def _keep_bits(value: torch.Tensor, bits: int) -> torch.Tensor:
+def keep_bits(value: torch.Tensor, bits: int) -> torch.Tensor:
+    """float32 with so many bits of mantissa: to nearest, ties away from zero."""
     drop = 23 - bits
     whole = value.contiguous().view(torch.int32)
     rounded = (whole + (1 << (drop - 1))) & ~((1 << drop) - 1)
@@ -92,5 +93,6 @@ def _is_whole(value: torch.Tensor) -> bool:
     return bool((value == value.round()).all())
 
 
-def _changeable(value: Any) -> bool:
+def changeable(value: Any) -> bool:
+    """Whether it is a tensor of real numbers."""
     return isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel() > 0

@@ -121,6 +121,22 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Explained:
+    """How much of a difference the card's arithmetic accounts for."""
+
+    rule: str
+    """Such as `HF32 in float32 convolutions`."""
+    proved: int
+    """Products whose error it explains, of `products` that it is about."""
+    products: int
+    without: float
+    """The largest error of those, against the plain reference."""
+    rest: float
+    """The same against the reference with the card's arithmetic."""
+    fits: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Side:
     """What a record says about itself."""
 
@@ -152,6 +168,7 @@ class Comparison:
     curves: dict[str, list[Curve]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     reproducer: str = ""
+    explained: Explained | None = None
 
     def ranked(self) -> list[Pair]:
         return sorted(self.pairs, key=lambda pair: -pair.over)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jumar.compare import overflow, reader, store
+from jumar.compare import model, overflow, reader, store
 from jumar.compare.floor import FLOORS, SIZES
 from jumar.compare.overflow import Overflow
 from jumar.compare.store import Rank
@@ -40,6 +40,8 @@ class RecordRequest(NamedTuple):
     stop: int | None = None
     tensors: tuple[int, ...] = ()
     rounded: str = ""
+    card: str = "910B3"
+    """The chip whose arithmetic a further run imitates, where the program has products that it computes otherwise."""
     watch: bool = False
     """Look at every step until an operator makes inf or nan."""
 
@@ -69,9 +71,29 @@ def record(
         count = _affordable(folder, time.time() - began, tell)
         short = request._replace(floor=count, stop=min(request.steps, request.stop or request.steps))
         _floor(words, folder, short, tell, must=False)
+        _imitate(words, folder, short, tell)
     else:
         _floor(words, folder, request, tell, must=True)
+        _imitate(words, folder, request, tell)
     return code
+
+
+def _imitate(words: Sequence[str], folder: Path, request: RecordRequest, tell: Callable[[str], None]) -> None:
+    """The run with a card's arithmetic; nobody asked for it, so one that fails takes nothing else away."""
+    formats = model.default(request.card)
+    first = reader.ranks(folder)[0]
+    if not request.floor or not first.steps or model.formats_of(first) is not None:
+        return
+    if not model.matters(reader.read_step(first.steps[min(first.steps)]).entries, formats):
+        return
+    tell(f"run with the arithmetic of {request.card}: {model.words(formats)}")
+    place = folder / model.FOLDER
+    code = _run(words, place, request, {"card": formats}, quiet=True)
+    if code:
+        shutil.rmtree(place, ignore_errors=True)
+        tell(f"no model of the card: the program ended with {code} in that run")
+    else:
+        store.amend(place, exit_code=code)
 
 
 def _floor(

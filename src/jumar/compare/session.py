@@ -10,6 +10,7 @@ import json
 import os
 import threading
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -23,11 +24,13 @@ from torch.optim.optimizer import (
 )
 from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode
 
-from jumar.compare import about, noise, overflow, store, updates
+from jumar.compare import about, model, noise, overflow, store, updates
+from jumar.compare.card import Imitated
 from jumar.compare.ending import Ending
 from jumar.compare.losses import Losses
-from jumar.compare.recorder import Recorder
+from jumar.compare.recorder import Alter, Recorder
 from jumar.core.errors import UserError
+from jumar.tables.numerics import Formats
 
 STEPS = 3
 
@@ -37,16 +40,17 @@ class Session:
 
     def __init__(self, folder: Path, steps: int = STEPS, *, noise_unit: float = 0.0, seed: int | None = None,
                  rounded: str = "", keep: tuple[int, ...] = (), lazy: bool = False, stop: int | None = None,
-                 watch: bool = False, began: float | None = None) -> None:  # fmt: skip
+                 watch: bool = False, began: float | None = None, card: Sequence[str] = ()) -> None:  # fmt: skip
         if steps < 1:
             raise UserError(f"`steps={steps}`: at least one step must be recorded")
         self.folder = folder
         self.steps = steps
         self.step = 0
         self.place: Path | None = None
-        self._altered = rounded or (f"noise {noise_unit:g}" if noise_unit else "")
-        alter = noise.Rounded(rounded) if rounded else noise.Noise(noise_unit, seed or 0) if noise_unit else None
-        self.recorder = Recorder(alter, keep)
+        self._altered = (
+            " ".join([model.WORD, *card]) if card else rounded or (f"noise {noise_unit:g}" * bool(noise_unit))
+        )
+        self.recorder = Recorder(_alteration(noise_unit, seed or 0, rounded, card), keep)
         self._lazy = lazy
         self._stop = stop
         self._watch = watch
@@ -236,6 +240,12 @@ class Session:
         told = about.meta(self.recorder, self._altered)
         counted = {"steps": self.step, "recorded": min(self.step, self.steps)}
         store.write_json(self.place / "meta.json", {**told, **counted, **self._ending.meta()})
+
+
+def _alteration(unit: float, seed: int, rounded: str, card: Sequence[str]) -> Alter | None:
+    if card:
+        return Imitated(Formats(*card))
+    return noise.Rounded(rounded) if rounded else noise.Noise(unit, seed) if unit else None
 
 
 def _stance(name: str) -> None:

@@ -14,6 +14,7 @@ from typing import NamedTuple, NoReturn
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 from jumar.emulate import env, mindspore, pair, prefix, program
+from jumar.emulate.numerics import mode
 from jumar.runtime import activation, npus, process, variables
 
 _WITH_VALUE = {"-W", "-X", "--check-hash-based-pycs"}
@@ -28,6 +29,7 @@ class RunRequest(NamedTuple):
     memory: str | None = None
     cuda: bool = False
     ops: Path | None = None
+    numerics: str | None = None
     on: str | None = None
     python: str | None = None
 
@@ -59,13 +61,16 @@ def build(words: Sequence[str], request: RunRequest, environ: Mapping[str, str],
     values = env.environment(request.soc, request.cards, request.memory, environ)
     place = prefix.default_place(values)
     added = {**prefix.environment(place, values, environ), **_extras(request)}
-    where = "\n".join(filter(None, [said, _emulating(values, real)]))
+    arithmetic = mode.read({**environ, **added})
+    computes = mode.told(arithmetic, environ) if arithmetic else ""
+    where = "\n".join(filter(None, [said, _emulating(values, real), computes]))
     return Command(argv, added, where, glue)
 
 
 def _mindspore(words: Sequence[str], request: RunRequest, environ: Mapping[str, str], folder: Path) -> Command:
-    if request.cuda or request.ops is not None:
-        raise UserError(f"`--{'cuda' if request.cuda else 'ops'}` is for torch, but this is a MindSpore program")
+    for name in ("cuda", "ops", "numerics"):
+        if getattr(request, name):
+            raise UserError(f"`--{name}` is for torch, but this is a MindSpore program")
     python = request.python or sys.executable
     argv = argv_of(words, folder, python)
     if request.on == "cpu":
@@ -144,7 +149,7 @@ def execute(command: Command) -> NoReturn:
 
 
 def _on_real(argv: tuple[str, ...], request: RunRequest, real: list[str]) -> Command:
-    for name in ("soc", "cards", "memory", "ops"):
+    for name in ("soc", "cards", "memory", "ops", "numerics"):
         if getattr(request, name) is not None:
             raise UserError(
                 f"`--{name}` is for emulated NPUs, but this run uses real ones",
@@ -159,6 +164,8 @@ def _extras(request: RunRequest) -> dict[str, str]:
     values = {variables.CUDA.name: "1"} if request.cuda else {}
     if request.ops is not None:
         values[variables.OPS.name] = str(request.ops.absolute())
+    if request.numerics is not None:
+        values[variables.NUMERICS.name] = mode.check(request.numerics)
     return values
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jumar import __version__
-from jumar.compare.result import Comparison, Pair
+from jumar.compare.result import Comparison, Explained, Pair
 from jumar.core.words import counted
 from jumar.report.plot import Line, Plot
 
@@ -80,6 +80,7 @@ def document(result: Comparison) -> dict[str, Any]:
         "b": _side(result.b),
         "rank": result.rank,
         "floor": {"source": result.floor_source, "precision": result.precision, "limit": result.limit},
+        "explained": _explained(result.explained) if result.explained else None,
         "environment": result.differences,
         "notes": result.notes,
         "only_a": result.only_a,
@@ -96,6 +97,13 @@ def document(result: Comparison) -> dict[str, Any]:
 def json(fields: dict[str, Any]) -> str:
     """A document of ours as text."""
     return json_.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _explained(found: Explained) -> dict[str, Any]:
+    return {
+        "rule": found.rule, "proved": found.proved, "products": found.products, "without": _finite(found.without),
+        "rest": _finite(found.rest), "fits": found.fits,
+    }  # fmt: skip
 
 
 def _side(side: Any) -> dict[str, Any]:

@@ -59,6 +59,12 @@ _COUNT = Kind("a whole number", "write it as `3`", str.isdecimal)
 _SECONDS = Kind("a number of seconds", "write it as `2.5`", lambda text: bool(re.fullmatch(r"\d+(\.\d+)?", text)))
 _TARGET = Kind("a device target", "write `Ascend` or `CPU`", lambda text: text in ("Ascend", "CPU"))
 _TUNING = Kind("a choice of configurations", "write `first` or `all`", lambda text: text in ("first", "all"))
+NUMERICS_MODES = ("cpu", "card")
+"""Whose arithmetic emulated cards have."""
+_NUMERICS = Kind(
+    "an arithmetic", "write `card`, `card:SEED` with a whole number, or `cpu`",
+    lambda text: bool(re.fullmatch(r"cpu|card(:\d{1,18})?", text)),
+)  # fmt: skip
 _MEMORY = Kind(
     "a memory size",
     "write it as `32G` or `21534M`",
@@ -128,6 +134,9 @@ MINDSPORE_PYTHON = _row(
     "JUMAR_MINDSPORE_PYTHON", _PATH, str, "", "interpreter with MindSpore for `jumar parallel --prove` and the tests")
 MINDSPORE_TARGET = _row(
     "JUMAR_MINDSPORE_TARGET", _TARGET, str, "", "device target that MindSpore programs get", INTERNAL)
+NUMERICS = _row(
+    "JUMAR_NUMERICS", _NUMERICS, str, "cpu",
+    "`card`: emulated cards compute as far as is known like the chip; `card:7` draws open orders with this seed")
 OPS = _row("JUMAR_OPS", _PATH, str, "", "file for the operators that ran (`jumar run --ops`)", INTERNAL)
 PREFIX = _row("JUMAR_PREFIX", _PATH, str, "", "the emulated CANN directory in use", INTERNAL)
 PROFILE = _row("JUMAR_PROFILE", _PATH, str, "", "folder for profiles (`jumar run --profile`)", INTERNAL)

@@ -21,7 +21,8 @@ def library() -> Path:
 
 
 def spec() -> compiled.Build:
-    files = sorted([*_HERE.glob("*.cpp"), *_HERE.glob("*.h")])
+    folders = (_HERE, _HERE.parent / "numerics")
+    files = sorted(file for folder in folders for kind in ("*.cpp", "*.h") for file in folder.glob(kind))
     sources = (*(file.name.encode() + b"\0" + file.read_bytes() for file in files), *generate.sources())
     version = f"torch-{metadata.version('torch')}-npu-{metadata.version('torch_npu')}"
     return compiled.Build(

@@ -16,3 +16,6 @@
 #include "stream.cpp"
 #include "strict.cpp"
 #include "widen.cpp"
+#include "../numerics/format.cpp"
+#include "../numerics/model.cpp"
+#include "../numerics/order.cpp"

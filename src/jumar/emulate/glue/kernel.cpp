@@ -208,7 +208,7 @@ void Kernel::run(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (plan_.has_index) lengthen_indices(plan_, *stack);
   Wider wider(plan_, *stack);
   const size_t below = stack->size() - plan_.arguments.size();
-  if (wider.needed()) {
+  if (wider.needed() || (wider.may_help() && numerics::rounds_once(plan_.numerics, stack->data() + below))) {
     stack->resize(below);
     wider.run(op, kCard, stack);
     return;
@@ -267,10 +267,15 @@ void compute(const Plan& plan, const c10::OperatorHandle& target, const std::opt
   } else if (seed.has_value()) {
     generator.emplace(*seed);
   }
-  const DeviceMemory memory;
   const NoAlerts quiet;
   const c10::impl::ExcludeDispatchKeyGuard below(kAbove);
-  target.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  std::optional<numerics::Call> model;
+  if (numerics::active()) model.emplace(plan.numerics, plan.written, *stack);
+  {
+    const DeviceMemory memory;
+    target.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  }
+  if (model.has_value()) model->finish(*stack);
 }
 
 }  // namespace jumar

@@ -13,6 +13,7 @@ from jumar.core.compat import add_note
 from jumar.core.errors import UserError
 from jumar.emulate import env
 from jumar.emulate.glue import build, composite, past_dispatcher, probe, sparse
+from jumar.emulate.numerics import install as numerics
 from jumar.runtime import variables
 from jumar.tables import operators, tested
 
@@ -46,6 +47,7 @@ def install() -> int:
     """Takes over torch_npu's operators and returns how many."""
     library = _open(build.library())
     os.environ.update(probe.settings())
+    numerics.begin(library)
     message = ctypes.create_string_buffer(4096)
     count = int(
         library.jumar_glue_install(

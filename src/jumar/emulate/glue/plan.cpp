@@ -51,6 +51,7 @@ Plan make_plan(const c10::OperatorHandle& op) {
   plan.random = facts.random || plan.has_generator || op.hasTag(at::Tag::nondeterministic_seeded);
   plan.computing = facts.computing;
   plan.strictness = on_this_chip(facts.strictness);
+  plan.numerics = numerics::facts_of(op);
   return plan;
 }
 

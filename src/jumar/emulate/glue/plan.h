@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "../numerics/model.h"
 #include "operators.h"
 
 namespace jumar {
@@ -22,6 +23,7 @@ struct Plan {
   Computing computing;
   Strictness strictness;  // of a row about other chips only what holds on every chip
   int transposed_unless = -1;  // the argument's place
+  numerics::Facts numerics;
 };
 
 Plan make_plan(const c10::OperatorHandle& op);
