@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar.parallel import hardware, models, prove
-from jumar.parallel.architecture import BYTES
+from jumar.parallel.architecture import BYTES, Picture
 from jumar.parallel.network import Network
 from jumar.parallel.plan import Job, Plan
 from jumar.parallel.search import Search
@@ -36,6 +36,9 @@ def network(row: dict[str, Any]) -> Network:
     changes = {name: row[name] for name in NAMES if name in row}
     if row.get("family") == "mlp":
         return base.with_(**changes, seq=1, heads=0, input_bytes=row["hidden"] * BYTES[row["computed"]])
+    if row.get("family") == "vit":
+        picture = Picture(*row["picture"])
+        return base.with_(**changes, picture=picture, seq=picture.tokens, input_bytes=picture.bytes, sample="picture")
     seq = row.get("seq", 2048)
     return base.with_(**changes, seq=seq, input_bytes=seq * 8)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jumar.parallel import hardware, models
-from jumar.parallel.architecture import BYTES
+from jumar.parallel.architecture import BYTES, Picture
 from jumar.parallel.memory import Model
 from jumar.parallel.network import Network
 from jumar.parallel.plan import Job, Plan
@@ -28,6 +28,9 @@ def _network(row: dict[str, Any]) -> Network:
     words: dict[str, Any] = {key: row.get(key, value) for key, value in LLAMA.items()}
     if words["family"] == "mlp":
         words |= {"seq": 1, "heads": 0, "input_bytes": words["hidden"] * BYTES[words["computed"]]}
+    elif words["family"] == "vit":
+        words["picture"] = Picture(*row["picture"])
+        words["input_bytes"] = words["picture"].bytes
     else:
         words["input_bytes"] = words["seq"] * 8
     return Network(name="recorded", source="", bias=row.get("bias", False), tied=row.get("tied", False), **words)

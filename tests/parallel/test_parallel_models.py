@@ -119,6 +119,12 @@ HUB = {
     "chatglm": ({"model_type": "chatglm", "hidden_size": 4096, "num_layers": 28, "num_attention_heads": 32,
                  "multi_query_group_num": 2, "ffn_hidden_size": 13696, "padded_vocab_size": 65024, "kv_channels": 128,
                  "seq_length": 32768, "tie_word_embeddings": False}, 6.24, "rope"),
+    "vit": ({"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+             "intermediate_size": 3072, "image_size": 224, "patch_size": 16, "num_channels": 3, "hidden_act": "gelu"},
+            0.0866, "learned"),
+    "siglip": ({"model_type": "siglip_vision_model", "hidden_size": 1152, "num_hidden_layers": 27,
+                "num_attention_heads": 16, "intermediate_size": 4304, "image_size": 384, "patch_size": 14,
+                "num_labels": 1, "hidden_act": "gelu_pytorch_tanh"}, 0.413, "learned"),
     "vision": ({"model_type": "llava", "text_config": {"model_type": "llama", "hidden_size": 4096,
                 "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 32064,
                 "max_position_embeddings": 4096, "tie_word_embeddings": False}}, 6.74, "rope"),
@@ -145,6 +151,8 @@ def test_configurations_of_the_hub_have_their_size(tmp_path: Path, name: str) ->
         ({"vocab_size": None}, "has no `vocab_size`"),
         ({"is_encoder_decoder": True}, "`llama` has an encoder and a decoder, which is not modelled"),
         ({"model_type": "t5"}, "`t5` has an encoder and a decoder"),
+        ({"model_type": "swin"}, "`swin` has stages of different widths, which is not modelled"),
+        ({"vocab_size": None, "patch_size": 16}, "has no `image_size`"),
     ],
 )
 def test_odd_configurations_are_told(tmp_path: Path, change: dict[str, object], message: str) -> None:

@@ -177,6 +177,11 @@ def _network(request: ParallelRequest) -> Network:
 
     net = models.find(request.model, _interpreter(request), request.seq)
     changes: dict[str, Any] = {}
+    if request.seq and net.picture:
+        raise UserError(
+            f"`{net.name}` cuts a picture of {net.picture.side} by {net.picture.side} into {net.seq} tokens",
+            "change `image_size` or `patch_size` in the file, and leave out `--seq`",
+        )
     if request.seq and net.heads:
         changes |= {"seq": request.seq, "input_bytes": request.seq * 8}
     elif request.seq and not net.traced:

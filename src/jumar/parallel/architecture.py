@@ -25,13 +25,36 @@ class Latent(NamedTuple):
         return self.plain + self.rotated
 
 
+class Picture(NamedTuple):
+    """The input of a vision transformer: a square picture that is cut into square patches, one token each."""
+
+    side: int
+    patch: int
+    channels: int = 3
+    class_token: bool = True
+    """Is there one more token that the classes are read from? Otherwise they are read from the mean of all."""
+
+    @property
+    def patches(self) -> int:
+        return (self.side // self.patch) ** 2
+
+    @property
+    def tokens(self) -> int:
+        return self.patches + self.class_token
+
+    @property
+    def bytes(self) -> int:
+        """Of one picture as it is fed: float32."""
+        return self.channels * self.side**2 * 4
+
+
 @dataclass(frozen=True)
 class Architecture:
     """The words of a network; those of a transformer are zero for others."""
 
     name: str
     family: str
-    """llama, gpt, mlp, conv, or traced."""
+    """llama, gpt, vit, mlp, conv, or traced."""
     source: str
     seq: int
     """Tokens of a sample; 1 where a sample is one row or one picture."""
@@ -42,6 +65,7 @@ class Architecture:
     kv_heads: int = 0
     head_dim: int = 0
     vocab: int = 0
+    """Classes of a vision transformer."""
     norm: str = "rms"
     position: str = "rope"
     activation: str = "swiglu"
@@ -57,6 +81,8 @@ class Architecture:
     dense_inner: int = 0
     latent: Latent | None = None
     """Ranks and widths of latent attention; None for projections of full rank."""
+    picture: Picture | None = None
+    """What a vision transformer sees; None for text."""
     computed: str = "bfloat16"
     kept: str = "float32"
     framework: str = "mindspore"

@@ -31,6 +31,7 @@ def words(net: Network, job: Job, found: Found) -> dict[str, Any]:
             "activation", "bias", "tied", "attention", "computed", "kept", "experts", "active_experts",
             "shared_inner", "dense_layers", "dense_inner")},
         "latent": net.latent._asdict() if net.latent else None,
+        "picture": net.picture._asdict() if net.picture else None,
         "dp": plan.dp, "tp": plan.tp, "pp": plan.pp, "ep": plan.ep, "micro_batches": plan.micro_batches,
         "schedule": plan.schedule, "optimizer_shard": plan.shard, "optimizer": job.optimizer,
         "global_batch": job.global_batch, "stage_of": [0] * net.dense_layers + [stage for stage, _ in found.placed],

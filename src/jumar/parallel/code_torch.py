@@ -11,7 +11,8 @@ from jumar.parallel.search import Found
 
 PARALLEL = "torch.distributed.tensor.parallel"
 WRAPPER = "from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper"
-COLUMNS = {"llama": ("mlp.gate_proj", "mlp.up_proj"), "mlp": ("mlp.up_proj",), "gpt": ("mlp.up_proj",)}
+COLUMNS = {"llama": ("mlp.gate_proj", "mlp.up_proj"), "mlp": ("mlp.up_proj",), "gpt": ("mlp.up_proj",),
+           "vit": ("mlp.up_proj",)}  # fmt: skip
 
 
 def program(net: Network, job: Job, found: Found) -> str:
@@ -82,7 +83,7 @@ def _tensor(net: Network, sequence: bool) -> list[str]:
         lines += [*(f'    "{name}": SequenceParallel(),' for name in ("norm1", "norm2")),
                   *(f'    "{name}": {gather},' for name in ("self_attn", "mlp"))]  # fmt: skip
     lines += ["}", "for block in blocks:", '    parallelize_module(block, mesh["tp"], ways)']
-    if not net.heads:
+    if not net.heads or net.picture:
         return lines
     into = "RowwiseParallel(input_layouts=Replicate()" + (", output_layouts=Shard(1))" if sequence else ")")
     out = "ColwiseParallel(" + ("input_layouts=Shard(1), " if sequence else "") + "output_layouts=Replicate())"

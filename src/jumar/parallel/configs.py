@@ -8,10 +8,12 @@ from typing import Any
 
 from jumar.core import read as contents
 from jumar.core.errors import UserError
-from jumar.parallel.architecture import BYTES, Latent
+from jumar.parallel.architecture import BYTES, Latent, Picture
 from jumar.parallel.network import Network
 from jumar.tables.load import table
 
+CLASSES = 1000
+"""Of a vision model whose file names none: those of ImageNet."""
 LONGEST = 4096
 """Tokens of a sample when the file allows more and the user names none."""
 GATED = ("silu", "swish", "swiglu", "geglu")
@@ -44,8 +46,9 @@ class _Config:
         self.type: dict[str, Any] = rows["types"].get(self.kind, {})
 
     def network(self) -> Network:
-        layers, hidden, heads, vocab = (self.number(name) for name in ("layers", "hidden", "heads", "vocab"))
-        assert layers and hidden and heads and vocab
+        layers, hidden, heads = (self.number(name) for name in ("layers", "hidden", "heads"))
+        picture = self.picture()
+        vocab = self.classes() if picture else self.number("vocab")
         kv_heads = self.number("kv_heads", heads) if not self.data.get("multi_query") else 1
         head_dim = self.number("head_dim", 0)
         if hidden % heads and not head_dim:
@@ -56,20 +59,22 @@ class _Config:
         gated = self.type.get("gated", act in GATED)
         experts = self.number("experts", 0)
         dense = min(self.plain("first_k_dense_replace"), layers - 1) if experts else 0
-        seq = self.length()
+        seq = picture.tokens if picture else self.length()
         return Network(
-            name=self.kind or self.path.stem, family="llama" if gated else "gpt", source=str(self.path), seq=seq,
-            layers=layers, hidden=hidden, inner=self.inner(hidden, experts), heads=heads, kv_heads=kv_heads,
+            name=self.kind or self.path.stem, family="vit" if picture else "llama" if gated else "gpt",
+            source=str(self.path), seq=seq, layers=layers, hidden=hidden, inner=self.inner(hidden, experts),
+            heads=heads, kv_heads=kv_heads,
             head_dim=head_dim or hidden // heads, vocab=vocab,
             norm=self.type.get("norm", "rms" if "rms_norm_eps" in self.data or gated else "layer"),
-            position=self.type.get("position", "learned" if "n_positions" in self.data else "rope"),
+            position=self.type.get("position", "learned" if "n_positions" in self.data or picture else "rope"),
             activation="swiglu" if gated else "relu" if act == "relu" else "gelu",
             bias=bool(self.type.get("bias", not gated)),
-            tied=bool(self.data.get("tie_word_embeddings", self.type.get("tied", not gated and not self.type))),
+            tied=not picture and self.tied(gated),
             experts=experts, active_experts=min(experts, self.number("active_experts", 2)) if experts else 0,
             shared_inner=self.shared() if experts else 0, dense_layers=dense,
             dense_inner=self.plain("intermediate_size") if dense else 0, latent=self.latent(),
-            computed=self.dtype(), input_bytes=seq * 8, notes=(*self.notes, *self.remarks()),
+            picture=picture, computed=self.dtype(), input_bytes=picture.bytes if picture else seq * 8,
+            sample="picture" if picture else "sequence", notes=(*self.notes, *self.remarks()),
         )  # fmt: skip
 
     def number(self, name: str, default: int | None = None) -> int:
@@ -105,6 +110,26 @@ class _Config:
         return self.plain("shared_expert_intermediate_size") or (
             self.plain("n_shared_experts") * self.plain("moe_intermediate_size")
         )
+
+    def tied(self, gated: bool) -> bool:
+        return bool(self.data.get("tie_word_embeddings", self.type.get("tied", not gated and not self.type)))
+
+    def picture(self) -> Picture | None:
+        """What a vision transformer sees; None for a model with a vocabulary."""
+        if any(key in self.data for key in self.keys["vocab"]) or "patch_size" not in self.data:
+            return None
+        made = Picture(self.number("side"), self.number("patch"), self.number("channels", 3),
+                       bool(self.type.get("class_token", True)))  # fmt: skip
+        if made.side % made.patch:
+            raise UserError(f"`{self.path}`: patches of {made.patch} do not divide a picture of {made.side}")
+        return made
+
+    def classes(self) -> int:
+        names = self.data.get("id2label")
+        found = self.plain("num_labels") or (len(names) if isinstance(names, dict) else 0)
+        if not found:
+            self.notes.append(f"the file names no classes (`id2label`): {CLASSES} are assumed")
+        return found or CLASSES
 
     def latent(self) -> Latent | None:
         keys = ("q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")

@@ -177,7 +177,7 @@ class Clock:
             ways = 6 if again and at.recompute == "full" else 4
             expert += n * tape.exchanged * ways if plan.ep > 1 else 0
             passes = plan.micro_batches if at.eager and at.shard else 1
-            data += passes * count * self._gradients(tape, at, again) if plan.dp > 1 else 0
+            data += passes * count * self._gradients(tape, at, again)
         if at.staged and stage in (0, plan.pp - 1):
             data += self.model.net.vocab * self.model.net.hidden // plan.tp * at.gradient
         tape = self.model.net.parts[self.model.block].tape
@@ -189,7 +189,9 @@ class Clock:
         """Bytes of gradients, and of the slices of weights that are gathered, for one layer."""
         total, gathers = 0, 2 if block and at.level == 3 and at.eager else 1
         for weight in tape.weights:
-            if holders(weight, at) == 1:
+            # MindSpore also adds up what every tensor-parallel card has whole.
+            same = holders(weight, at) * (1 if weight.split or at.eager else at.tp)
+            if same == 1:
                 continue
             local = weight.elements // cards_of(weight, at)
             total += local * at.gradient

@@ -190,6 +190,6 @@ class Model:
             size += at.batch * net.input_bytes
         if net.family == "mlp":
             size += at.batch * net.input_bytes
-        if net.attention == "plain" and net.heads:
+        if net.attention == "plain" and net.heads and not net.picture:
             size += net.seq * net.seq * 4
         return size

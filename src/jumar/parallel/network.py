@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from jumar.parallel import conv, transformer
+from jumar.parallel import conv, transformer, vision
 from jumar.parallel.architecture import Architecture
 from jumar.parallel.tape import Layer
 
-MAKERS: dict[str, Callable[[Architecture], tuple[Layer, ...]]] = {"conv": conv.parts, "mlp": transformer.stack}
+MAKERS: dict[str, Callable[[Architecture], tuple[Layer, ...]]] = {
+    "conv": conv.parts, "mlp": transformer.stack, "vit": vision.parts,
+}  # fmt: skip
 PADDING = 128
 
 
@@ -41,7 +43,7 @@ class Network(Architecture):
 
     def padded(self) -> Network:
         """A vocabulary that cards cannot share is filled up, as training frameworks do."""
-        if self.vocab % 8 == 0:
+        if self.vocab % 8 == 0 or self.picture:
             return self
         wide = -(-self.vocab // PADDING) * PADDING
         note = f"the vocabulary of {self.vocab} is filled up to {wide}, a multiple of {PADDING}"

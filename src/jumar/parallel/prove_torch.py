@@ -37,7 +37,8 @@ def prove(
         raise UserError(f"cannot prove `{found.plan.name}`: {reason}", "choose another plan, or leave out `--prove`")
     fixed = search.net.family == "traced"
     depths = [search.net.layers] if fixed else [depth or DEPTHS[0], 2 * depth if depth else DEPTHS[1]]
-    searches = [_small(search, found, layers) for layers in depths]
+    deepest = _small(search, found, depths[-1])
+    searches = [*(_at_depth(deepest, layers) for layers in depths[:-1]), deepest]
     rows = [_run(small, chosen, starter, limit) for small, chosen in searches]
     if len(rows) == 2 and search.net.layers > depths[1]:
         rows.append(_whole(searches[-1], rows, search.net.layers))
@@ -78,11 +79,25 @@ def _small(search: Search, found: Found, layers: int) -> tuple[Search, Found]:
         net = narrower
 
 
+def _at_depth(other: tuple[Search, Found], layers: int) -> tuple[Search, Found]:
+    """The same with so many layers: a line through two depths needs equal widths and batches."""
+    search, found = other
+    small = Search(search.net.with_(layers=layers), search.job, search.hardware)
+    chosen = small.evaluate(found.plan, search.hardware.usable, (small.depth,))
+    assert chosen is not None
+    return small, chosen
+
+
 def _narrower(net: Network, tp: int) -> Network | None:
     """Half the width or half the tokens; nothing if it cannot get smaller."""
     if net.family == "traced":
         return None
-    if net.seq > 128:
+    if net.picture:
+        side = net.picture.side // 2 // net.picture.patch * net.picture.patch
+        small = net.picture._replace(side=side)
+        if small.patches >= 16:
+            return net.with_(picture=small, seq=small.tokens, input_bytes=small.bytes)
+    elif net.seq > 128:
         return net.with_(seq=net.seq // 2, input_bytes=net.seq * 4)
     if net.hidden // 2 < 128 or (net.heads and net.heads // 2 % tp):
         return None
@@ -128,10 +143,7 @@ def _run(search: Search, found: Found, starter: Sequence[str], limit: float) -> 
 
 def _whole(last: tuple[Search, Found], rows: list[Proof], layers: int) -> Proof:
     """The whole depth, measured figures along the line through two depths."""
-    search, found = last
-    whole = Search(search.net.with_(layers=layers), search.job, search.hardware)
-    chosen = whole.evaluate(found.plan, search.hardware.usable, (layers,))
-    assert chosen is not None
+    whole, chosen = _at_depth(last, layers)
     one, two = rows
     steps = (layers - one.layers) / (two.layers - one.layers)
     measured, volume = (

@@ -74,7 +74,8 @@ class Space:
 
     def _of(self, request: PlanRequest, dp: int, tp: int, pp: int) -> Iterator[Group]:
         net = self.net
-        split, woven = tp > 1 and bool(net.heads), self.depth >= 2 * pp
+        # The tokens of a picture, often an odd number, are not divided.
+        split, woven = tp > 1 and bool(net.heads) and not net.picture, self.depth >= 2 * pp
         names = _choices(request.schedule, self.schedules if pp > 1 else SCHEDULES[:1])
         schedules = [(name, 2 if name == "interleaved" and pp > 1 else 1) for name in names]
         schedules = [row for row in schedules if row[1] == 1 or woven]

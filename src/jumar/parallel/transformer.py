@@ -17,8 +17,8 @@ FLASH_STATISTICS = 8
 def parts(net: Architecture) -> tuple[Layer, ...]:
     """Embedding, blocks, and norm with head and loss; blocks without experts come before those with them."""
     dense = replace(net, experts=0, inner=net.dense_inner or net.inner)
-    before = (Layer(DENSE, _block(dense), net.dense_layers),) if net.dense_layers else ()
-    blocks = Layer("block", _block(net), net.layers - net.dense_layers)
+    before = (Layer(DENSE, block(dense), net.dense_layers),) if net.dense_layers else ()
+    blocks = Layer("block", block(net), net.layers - net.dense_layers)
     return (Layer("start", _start(net)), *before, blocks, Layer("end", _end(net)))
 
 
@@ -56,7 +56,7 @@ def _start(net: Architecture) -> Tape:
     return tape
 
 
-def _linear(
+def linear(
     tape: Tape, net: Architecture, x: int, name: str, inner: int, outer: int, way: str, *, rows: int | None = None
 ) -> int:
     """A product; `way` is "out" for columns on the cards, "in" for rows, "" for the whole weight everywhere."""
@@ -73,7 +73,7 @@ def _linear(
     return y
 
 
-def _norm(tape: Tape, net: Architecture, x: int, name: str, width: int = 0, split: str = SEQUENCE) -> int:
+def norm(tape: Tape, net: Architecture, x: int, name: str, width: int = 0, split: str = SEQUENCE) -> int:
     width = width or net.hidden
     size = net.seq * width * BYTES[net.computed]
     weights = [tape.weight(f"{name}.gamma", width)]
@@ -83,14 +83,14 @@ def _norm(tape: Tape, net: Architecture, x: int, name: str, width: int = 0, spli
     return tape.op("norm", (x,), size, split, keeps=(x, statistics), weights=tuple(weights), wide=True)
 
 
-def _block(net: Architecture) -> Tape:
+def block(net: Architecture) -> Tape:
     tape = Tape()
     size = net.seq * net.hidden * BYTES[net.computed]
     x = tape.value(size, SEQUENCE, wide=True)
-    normed = _norm(tape, net, x, "norm1")
+    normed = norm(tape, net, x, "norm1")
     y = _latent(tape, net, normed, net.latent) if net.latent else _attention(tape, net, normed)
     x = tape.op("add", (x, y), size, SEQUENCE, wide=True)
-    normed = _norm(tape, net, x, "norm2")
+    normed = norm(tape, net, x, "norm2")
     y = _experts(tape, net, normed) if net.experts else _feed_forward(tape, net, normed)
     if net.experts and net.shared_inner:
         shared = _feed_forward(tape, replace(net, inner=net.shared_inner), normed, "shared.")
@@ -104,7 +104,7 @@ def _attention(tape: Tape, net: Architecture, x: int) -> int:
     queries, groups = net.heads * net.head_dim, net.kv_heads * net.head_dim
     made = []
     for name, width in (("q", queries), ("k", groups), ("v", groups)):
-        y = _linear(tape, net, x, name, net.hidden, width, "out")
+        y = linear(tape, net, x, name, net.hidden, width, "out")
         made.append(tape.op("transpose", (y,), s * width * c, TENSOR))
     q, k, v = made
     if net.position == "rope":
@@ -116,7 +116,7 @@ def _attention(tape: Tape, net: Architecture, x: int) -> int:
     else:
         y = _plain(tape, net, q, k, v)
     y = tape.op("transpose", (y,), s * queries * c, TENSOR)
-    return _linear(tape, net, y, "o", queries, net.hidden, "in")
+    return linear(tape, net, y, "o", queries, net.hidden, "in")
 
 
 def _latent(tape: Tape, net: Architecture, x: int, latent: Latent) -> int:
@@ -124,22 +124,22 @@ def _latent(tape: Tape, net: Architecture, x: int, latent: Latent) -> int:
     c, s, heads = BYTES[net.computed], net.seq, net.heads
     narrow = x
     if latent.query_rank:
-        narrow = _linear(tape, net, x, "q.narrow", net.hidden, latent.query_rank, "")
-        narrow = _norm(tape, net, narrow, "q.norm", latent.query_rank, WHOLE)
-    q = _linear(tape, net, narrow, "q", latent.query_rank or net.hidden, heads * latent.head, "out")
+        narrow = linear(tape, net, x, "q.narrow", net.hidden, latent.query_rank, "")
+        narrow = norm(tape, net, narrow, "q.norm", latent.query_rank, WHOLE)
+    q = linear(tape, net, narrow, "q", latent.query_rank or net.hidden, heads * latent.head, "out")
     q = _turned(tape, q, s * heads * latent.plain * c, s * heads * latent.rotated * c)
-    both = _linear(tape, net, x, "kv.narrow", net.hidden, latent.key_rank + latent.rotated, "")
+    both = linear(tape, net, x, "kv.narrow", net.hidden, latent.key_rank + latent.rotated, "")
     narrow = tape.op("slice", (both,), s * latent.key_rank * c)
     place = _rotate(tape, tape.op("slice", (both,), s * latent.rotated * c), s * latent.rotated * c, WHOLE)
-    narrow = _norm(tape, net, narrow, "kv.norm", latent.key_rank, WHOLE)
-    wide = _linear(tape, net, narrow, "kv", latent.key_rank, heads * (latent.plain + latent.value), "out")
+    narrow = norm(tape, net, narrow, "kv.norm", latent.key_rank, WHOLE)
+    wide = linear(tape, net, narrow, "kv", latent.key_rank, heads * (latent.plain + latent.value), "out")
     key = tape.op("slice", (wide,), s * heads * latent.plain * c, TENSOR)
     k = tape.op("concat", (key, place), s * heads * latent.head * c, TENSOR)
     v = tape.op("slice", (wide,), s * heads * latent.value * c, TENSOR)
     like = replace(net, head_dim=latent.head)
     y = _flash(tape, like, q, k, v, latent.value) if net.attention == "flash" else _plain(tape, like, q, k, v)
     y = tape.op("transpose", (y,), s * heads * latent.value * c, TENSOR)
-    return _linear(tape, net, y, "o", heads * latent.value, net.hidden, "in")
+    return linear(tape, net, y, "o", heads * latent.value, net.hidden, "in")
 
 
 def _turned(tape: Tape, x: int, plain: int, rotated: int) -> int:
@@ -165,7 +165,8 @@ def _plain(tape: Tape, net: Architecture, q: int, k: int, v: int) -> int:
     y = tape.op("mul", (y,), squares * c, TENSOR, again=True)
     if c != FLOAT:
         y = tape.op("cast", (y,), squares * FLOAT, TENSOR, again=True)
-    y = tape.op("mask", (y,), squares * FLOAT, TENSOR, again=True)
+    if net.picture is None:
+        y = tape.op("mask", (y,), squares * FLOAT, TENSOR, again=True)
     y = tape.op("softmax", (y,), squares * FLOAT, TENSOR, own=True, again=True)
     if c != FLOAT:
         y = tape.op("cast", (y,), squares * c, TENSOR, again=True)
@@ -178,7 +179,7 @@ def _flash(tape: Tape, net: Architecture, q: int, k: int, v: int, value: int = 0
     size = net.seq * net.heads * value * BYTES[net.computed]
     rows = net.heads * net.seq * FLASH_STATISTICS * FLOAT * 2
     statistics = tape.op("statistics", (), rows, TENSOR, own=True)
-    mask = (tape.op("mask", (), MASK, own=True, once=True),) if net.framework == "torch" else ()
+    mask = (tape.op("mask", (), MASK, own=True, once=True),) if net.framework == "torch" and not net.picture else ()
     flops = 2 * net.seq * net.seq * net.heads * (net.head_dim + value)
     return tape.op("flash", (q, k, v), size, TENSOR, keeps=(q, k, v, statistics, *mask), own=True, flops=flops)
 
@@ -186,14 +187,14 @@ def _flash(tape: Tape, net: Architecture, q: int, k: int, v: int, value: int = 0
 def _feed_forward(tape: Tape, net: Architecture, x: int, prefix: str = "") -> int:
     size = net.seq * net.inner * BYTES[net.computed]
     if net.activation == "swiglu":
-        gate = _linear(tape, net, x, f"{prefix}gate", net.hidden, net.inner, "out")
+        gate = linear(tape, net, x, f"{prefix}gate", net.hidden, net.inner, "out")
         act = tape.op("silu", (gate,), size, TENSOR, keeps=(gate,))
-        up = _linear(tape, net, x, f"{prefix}up", net.hidden, net.inner, "out")
+        up = linear(tape, net, x, f"{prefix}up", net.hidden, net.inner, "out")
         y = tape.op("mul", (act, up), size, TENSOR, keeps=(act, up))
     else:
-        up = _linear(tape, net, x, f"{prefix}up", net.hidden, net.inner, "out")
+        up = linear(tape, net, x, f"{prefix}up", net.hidden, net.inner, "out")
         y = tape.op(net.activation, (up,), size, TENSOR, keeps=(up,) if net.activation == "gelu" else (), own=True)
-    return _linear(tape, net, y, f"{prefix}down", net.inner, net.hidden, "in")
+    return linear(tape, net, y, f"{prefix}down", net.inner, net.hidden, "in")
 
 
 def _experts(tape: Tape, net: Architecture, x: int) -> int:
@@ -241,25 +242,30 @@ def _end(net: Architecture) -> Tape:
     """Norm, head and cross entropy, all of the loss in float32."""
     tape = Tape()
     x = tape.value(net.seq * net.hidden * BYTES[net.computed], SEQUENCE, wide=True)
-    y = _norm(tape, net, x, "norm")
-    rows, size = net.seq * FLOAT, net.seq * net.vocab * FLOAT
+    y = norm(tape, net, x, "norm")
     head = tape.weight("head", 0 if net.tied else net.hidden * net.vocab, split=True)
     flops = 2 * net.seq * net.hidden * net.vocab
     logits = net.seq * net.vocab * BYTES[net.computed]
     y = tape.op("matmul", (y,), logits, TENSOR, keeps=(y,), weights=(head,), flops=flops)
+    return loss(tape, net, y, net.seq, TENSOR)
+
+
+def loss(tape: Tape, net: Architecture, y: int, tokens: int, split: str) -> Tape:
+    """Cross entropy over logits that tensor parallel has divided, or not."""
+    made, rows, size = tape.values[y].size, tokens * FLOAT, tokens * net.vocab * FLOAT
     if net.framework == "torch":
-        return _torch_loss(tape, y, logits, size)
-    if logits != size:
-        y = tape.op("cast", (y,), size, TENSOR)
+        return _torch_loss(tape, y, made, size)
+    if made != size:
+        y = tape.op("cast", (y,), size, split)
     most = tape.op("max", (y,), rows, own=True, keeps=())
-    equal = tape.op("equal", (), size, TENSOR, own=True)
-    less = tape.op("sub", (y, most), size, TENSOR)
-    exp = tape.op("exp", (less,), size, TENSOR, own=True)
+    equal = tape.op("equal", (), size, split, own=True)
+    less = tape.op("sub", (y, most), size, split)
+    exp = tape.op("exp", (less,), size, split, own=True)
     total = tape.op("sum", (exp,), rows, own=True)
-    share = tape.op("div", (exp, total), size, TENSOR, keeps=(total,), own=True, extra=size)
-    log = tape.op("log", (share,), size, TENSOR, keeps=(share,))
-    hot = tape.op("one_hot", (), size, TENSOR, own=True)
-    y = tape.op("mul", (log,), size, TENSOR, keeps=(hot, equal), ahead=size)
+    share = tape.op("div", (exp, total), size, split, keeps=(total,), own=True, extra=size)
+    log = tape.op("log", (share,), size, split, keeps=(share,))
+    hot = tape.op("one_hot", (), size, split, own=True)
+    y = tape.op("mul", (log,), size, split, keeps=(hot, equal), ahead=size)
     tape.op("sum", (y,), rows)
     return tape
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
+CELLS = ("network_cells", "network_vision")
+
 
 def source(name: str) -> str:
     """The text of one program."""
@@ -16,7 +18,12 @@ def source(name: str) -> str:
 
 def network() -> str:
     """The generated MindSpore network as one file: its cells stand where network.py imports them."""
-    whole, inner = source("network"), source("network_cells").partition('"""\n\n')[2]
+    whole = source("network")
     known = {line for line in whole.splitlines(keepends=True) if line.startswith(("import ", "from "))}
-    cells = "".join(line for line in inner.splitlines(keepends=True) if line not in known)
-    return re.sub(r"from network_cells import .*\n", lambda _: cells + "\n", whole)
+    for name in CELLS:
+        lines = source(name).partition('"""\n\n')[2].splitlines(keepends=True)
+        # network.py imports all that its cells take from these two places.
+        there = ("from network_", "from mindspore import ")
+        cells = "".join(line for line in lines if line not in known and not line.startswith(there))
+        whole = re.sub(rf"from {name} import .*\n", lambda _, cells=cells: cells + "\n", whole)  # type: ignore[misc]
+    return whole

@@ -16,7 +16,8 @@ from mindspore.nn.utils import no_init_parameters
 from mindspore.nn.wrap.cell_wrapper import _TrainGradAccuStepCell
 from mindspore.parallel.auto_parallel import AutoParallel
 from mindspore.parallel.nn import GradAccumulation
-from network_cells import KINDS, Attention, Experts, FeedForward, LatentAttention, Linear, Norm
+from network_cells import KINDS, Attention, CrossEntropy, Experts, FeedForward, LatentAttention, Linear, Norm
+from network_vision import PictureEnd, PictureStart
 
 GIVEN = {}
 
@@ -81,35 +82,18 @@ class End(nn.Cell):
     def __init__(self, given):
         super().__init__()
         dp, tp = given["dp"], given["tp"] if given["vocab"] % given["tp"] == 0 else 1
-        self.vocab, self.kind, self.tied = given["vocab"], KINDS[given["computed"]], given["tied"]
+        self.kind, self.tied = KINDS[given["computed"]], given["tied"]
         self.norm = Norm(given, given["hidden"], dp * given["tp"] if given["sequence"] else dp)
         if self.tied:
             self.cast = ops.Cast().shard(((tp, 1),))
             self.matmul = ops.MatMul(transpose_b=True).shard(((dp, 1), (tp, 1)))
         else:
             self.head = Linear(given, given["hidden"], given["vocab"], "out" if tp > 1 else "", False, dp)
-        self.to_float = ops.Cast().shard(((dp, tp),))
-        self.largest = ops.ReduceMax(True).shard(((dp, tp),))
-        self.sub = ops.Sub().shard(((dp, tp), (dp, 1)))
-        self.exp = ops.Exp().shard(((dp, tp),))
-        self.total = ops.ReduceSum(True).shard(((dp, tp),))
-        self.div = ops.RealDiv().shard(((dp, tp), (dp, 1)))
-        self.log = ops.Log().shard(((dp, tp),))
-        self.one_hot = ops.OneHot().shard(((dp, tp), (), ()))
-        self.mul = ops.Mul().shard(((dp, tp), (dp, tp)))
-        self.picked = ops.ReduceSum().shard(((dp, tp),))
-        self.mean = ops.ReduceMean().shard(((1,),))
-        self.neg = ops.Neg()
+        self.loss = CrossEntropy(dp, tp, given["vocab"])
 
     def construct(self, x, labels, table):
         x = self.norm(x)
-        made = self.matmul(x, self.cast(table, self.kind)) if self.tied else self.head(x)
-        logits = self.to_float(made, ms.float32)
-        exp = self.exp(self.sub(logits, self.largest(logits, 1)))
-        share = self.div(exp, self.total(exp, 1))
-        labels = ops.reshape(labels, (-1,))
-        one_hot = self.one_hot(labels, self.vocab, Tensor(1.0, ms.float32), Tensor(0.0, ms.float32))
-        return self.neg(self.mean(self.picked(self.mul(self.log(share), one_hot), 1)))
+        return self.loss(self.matmul(x, self.cast(table, self.kind)) if self.tied else self.head(x), labels)
 
 
 class PlainEnd(nn.Cell):
@@ -129,9 +113,9 @@ class Network(nn.Cell):
 
     def __init__(self, given):
         super().__init__()
-        self.plain = given["family"] == "mlp"
+        self.plain, self.text = given["family"] == "mlp", given["vocab"] > 0 and not given["picture"]
         if not self.plain:
-            self.start = Start(given)
+            self.start = Start(given) if self.text else PictureStart(given)
             self.start.pipeline_stage = 0
         self.blocks = nn.CellList()
         for number in range(given["layers"]):
@@ -140,7 +124,7 @@ class Network(nn.Cell):
                 block.recompute()
             block.pipeline_stage, block.pipeline_segment = given["stage_of"][number], given["segment_of"][number]
             self.blocks.append(block)
-        self.end = PlainEnd(given) if self.plain else End(given)
+        self.end = PlainEnd(given) if self.plain else End(given) if self.text else PictureEnd(given)
         self.end.pipeline_stage = given["pp"] - 1
         if given["tied"] and given["pp"] > 1:
             self.start.table.add_pipeline_stage(0)
@@ -148,8 +132,9 @@ class Network(nn.Cell):
 
     def construct(self, x, labels):
         table = x
-        if not self.plain:
+        if self.text:
             table = self.start.table
+        if not self.plain:
             x = self.start(x)
         for block in self.blocks:
             x = block(x)
@@ -214,6 +199,10 @@ def build(given):
             Tensor(np.zeros((batch, given["hidden"])), KINDS[given["computed"]]),
             Tensor(np.zeros((batch,), np.int32)),
         )
+    if given["family"] == "vit":
+        side = given["picture"]["side"]
+        pictures = Tensor(np.zeros((batch, given["picture"]["channels"], side, side), np.float32))
+        return parallel, (pictures, Tensor(np.zeros((batch,), np.int32)))
     ids = Tensor(np.zeros((batch, given["seq"]), np.int32))
     return parallel, (ids, ids)
 

@@ -59,6 +59,34 @@ class Norm(nn.Cell):
         return self.norm(x, gamma, self.cast(self.beta, self.kind))[0]
 
 
+class CrossEntropy(nn.Cell):
+    """The loss, in float32, over classes that are split over the tensor-parallel cards."""
+
+    def __init__(self, dp, tp, classes):
+        super().__init__()
+        self.classes = classes
+        self.to_float = ops.Cast().shard(((dp, tp),))
+        self.largest = ops.ReduceMax(True).shard(((dp, tp),))
+        self.sub = ops.Sub().shard(((dp, tp), (dp, 1)))
+        self.exp = ops.Exp().shard(((dp, tp),))
+        self.total = ops.ReduceSum(True).shard(((dp, tp),))
+        self.div = ops.RealDiv().shard(((dp, tp), (dp, 1)))
+        self.log = ops.Log().shard(((dp, tp),))
+        self.one_hot = ops.OneHot().shard(((dp, tp), (), ()))
+        self.mul = ops.Mul().shard(((dp, tp), (dp, tp)))
+        self.picked = ops.ReduceSum().shard(((dp, tp),))
+        self.mean = ops.ReduceMean().shard(((1,),))
+        self.neg = ops.Neg()
+
+    def construct(self, made, labels):
+        logits = self.to_float(made, ms.float32)
+        exp = self.exp(self.sub(logits, self.largest(logits, 1)))
+        share = self.div(exp, self.total(exp, 1))
+        labels = ops.reshape(labels, (-1,))
+        one_hot = self.one_hot(labels, self.classes, Tensor(1.0, ms.float32), Tensor(0.0, ms.float32))
+        return self.neg(self.mean(self.picked(self.mul(self.log(share), one_hot), 1)))
+
+
 class Attention(nn.Cell):
     """Multi-head attention with grouped keys; plain products or the fused operator."""
 
@@ -69,7 +97,7 @@ class Attention(nn.Cell):
         self.width = given["head_dim"]
         self.kind = KINDS[given["computed"]]
         self.flash, self.rope = given["attention"] == "flash", given["position"] == "rope"
-        bias = given["bias"]
+        bias, self.causal = given["bias"], given["picture"] is None
         self.q = Linear(given, given["hidden"], self.heads * self.width, "out", bias, dp)
         self.k = Linear(given, given["hidden"], self.groups * self.width, "out", bias, dp)
         self.v = Linear(given, given["hidden"], self.groups * self.width, "out", bias, dp)
@@ -84,12 +112,13 @@ class Attention(nn.Cell):
         if self.flash:
             from mindspore.ops.operations.nn_ops import FlashAttentionScore
 
-            self.mask = Tensor(np.triu(np.ones((2048, 2048)), 1), ms.uint8)
+            self.mask = Tensor(np.triu(np.ones((2048, 2048)), 1), ms.uint8) if self.causal else None
             self.fused = FlashAttentionScore(
-                self.heads, scale_value=self.width**-0.5, input_layout="BNSD", sparse_mode=2
-            ).shard((four, four, four, (1, 1)))
+                self.heads, scale_value=self.width**-0.5, input_layout="BNSD", sparse_mode=2 if self.causal else 0
+            ).shard((four, four, four, (1, 1)) if self.causal else (four, four, four))
         else:
-            self.mask = Tensor(np.triu(np.ones((1, 1, self.length, self.length)), 1) * -10000.0, ms.float32)
+            if self.causal:
+                self.mask = Tensor(np.triu(np.ones((1, 1, self.length, self.length)), 1) * -10000.0, ms.float32)
             self.scores = ops.BatchMatMul(transpose_b=True).shard((four, four))
             self.scale = ops.Mul().shard((four, ()))
             self.to_float = ops.Cast().shard((four,))
@@ -132,7 +161,9 @@ class Attention(nn.Cell):
             y = self.fused(q, k, v, None, None, None, self.mask)[3]
         else:
             scores = self.to_float(self.scale(self.scores(q, k), self.width**-0.5), ms.float32)
-            y = self.context(self.from_float(self.softmax(self.hide(scores, self.mask)), self.kind), v)
+            if self.causal:
+                scores = self.hide(scores, self.mask)
+            y = self.context(self.from_float(self.softmax(scores), self.kind), v)
         return self.o(ops.reshape(self.back(y, (0, 2, 1, 3)), (-1, self.heads * self.width)))
 
 

@@ -49,10 +49,11 @@ class Attention(nn.Module):
         if k.shape[1] != q.shape[1]:
             k, v = (y.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for y in (k, v))
         if GIVEN["attention"] == "flash":
-            y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            y = functional.scaled_dot_product_attention(q, k, v, is_causal=not GIVEN["picture"])
         else:
-            mask = torch.full((length, length), -10000.0, device=x.device).triu(1)
-            scores = (q @ k.transpose(-1, -2) * self.width**-0.5).float() + mask
+            scores = (q @ k.transpose(-1, -2) * self.width**-0.5).float()
+            if not GIVEN["picture"]:
+                scores = scores + torch.full((length, length), -10000.0, device=x.device).triu(1)
             y = scores.softmax(-1).to(v.dtype) @ v
         return self.o_proj(y.transpose(1, 2).reshape(batch, length, -1))
 
@@ -126,5 +127,29 @@ class Transformer(nn.Module):
         return self.lm_head(self.norm(x))
 
 
+class VisionTransformer(nn.Module):
+    """Patches of a picture as tokens; classes from the first token, or from the mean of all."""
+
+    def __init__(self):
+        super().__init__()
+        picture, wide = GIVEN["picture"], GIVEN["hidden"]
+        self.patches = nn.Conv2d(picture["channels"], wide, picture["patch"], stride=picture["patch"])
+        self.token = nn.Parameter(torch.zeros(1, 1, wide)) if picture["class_token"] else None
+        self.places = nn.Parameter(torch.zeros(GIVEN["seq"], wide))
+        self.layers = nn.ModuleList(Block() for _ in range(GIVEN["layers"]))
+        self.norm = norm(wide)
+        self.head = nn.Linear(wide, GIVEN["vocab"], bias=GIVEN["bias"])
+
+    def forward(self, pictures):
+        x = self.patches(pictures).flatten(2).transpose(1, 2)
+        if self.token is not None:
+            x = torch.cat([self.token.to(x.dtype).expand(len(x), -1, -1), x], 1)
+        x = x + self.places
+        for block in self.layers:
+            x = block(x)
+        x = self.norm(x)
+        return self.head(x[:, 0] if self.token is not None else x.mean(1))
+
+
 def make_model():
-    return Stack() if GIVEN["family"] == "mlp" else Transformer()
+    return {"mlp": Stack, "vit": VisionTransformer}.get(GIVEN["family"], Transformer)()

@@ -51,6 +51,9 @@ def make_inputs(batch):
     """Zeros in the shape that the model takes."""
     if GIVEN["family"] == "mlp":
         return (torch.zeros(batch, GIVEN["hidden"]),)
+    if GIVEN["family"] == "vit":
+        picture = GIVEN["picture"]
+        return (torch.zeros(batch, picture["channels"], picture["side"], picture["side"]),)
     if GIVEN["family"] != "traced":
         return (torch.zeros(batch, GIVEN["seq"], dtype=torch.long),)
     module = importlib.import_module(GIVEN["module"])
@@ -71,6 +74,8 @@ def loss_of(out, inputs):
     out = out[0] if isinstance(out, (tuple, list)) else out
     if GIVEN["family"] in ("traced", "mlp"):
         return out.float().square().mean()
+    if GIVEN["family"] == "vit":
+        return torch.nn.functional.cross_entropy(out.float(), out.new_zeros(len(out), dtype=torch.long))
     return torch.nn.functional.cross_entropy(out.flatten(0, 1).float(), inputs[0].flatten())
 
 
