@@ -33,9 +33,9 @@ class PerfResult:
 
     def html(self) -> str:
         """One self-contained page with a timeline."""
-        from jumar.report import perf_html
+        from jumar.report import perf
 
-        return perf_html.render(self.report)
+        return perf.html(self.report)
 
     def to_json(self) -> dict[str, Any]:
         """The document that `--json` prints."""

@@ -16,6 +16,7 @@ VERSION = 1
 
 FIELDS = {
     "version": "version of this shape; raised when a field changes its meaning or is removed",
+    "kind": "`plan`",
     "fits": "whether a set of versions exists; the fields below `nearest` exist only if not, the others only if so",
     "machine.family": "chip family",
     "machine.arch": "`x86_64` or `aarch64`",
@@ -71,6 +72,7 @@ FIELDS = {
 def plan(made: Plan) -> dict[str, Any]:
     return {
         "version": VERSION,
+        "kind": "plan",
         "fits": True,
         "machine": {**_set(made.candidate), "chip": made.chip, "system": made.system.name if made.system else None},
         "versions": [asdict(part) for part in made.parts],
@@ -88,6 +90,7 @@ def plan(made: Plan) -> dict[str, Any]:
 def conflict(found: Conflict, asked: PlanRequest) -> dict[str, Any]:
     return {
         "version": VERSION,
+        "kind": "plan",
         "fits": False,
         "wishes": found.wishes,
         "reasons": [asdict(reason) for reason in found.reasons],
