@@ -50,7 +50,7 @@ def _answer(folder: Path) -> Report | None:
         assert most < MOST
     assert list(perf.lines(report, top=5))
     json.dumps(perf.document(report), allow_nan=False)
-    assert "</html>" in perf.html(report)
+    assert "</html>" in perf.page(report).html()
     return report
 
 

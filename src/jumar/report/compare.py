@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jumar.compare.overflow import Overflow
 
 VERSION = 1
+_TOOL = {"name": "jumar", "version": __version__}
 
 
 def text(result: Comparison, top: int = 10) -> Iterator[str]:
@@ -64,7 +65,7 @@ def document(result: Comparison) -> dict[str, Any]:
     verdict = result.verdict
     return {
         "version": VERSION,
-        "tool": {"name": "jumar", "version": __version__},
+        "tool": _TOOL,
         "kind": "compare",
         "verdict": {
             "kind": verdict.kind,
@@ -126,7 +127,7 @@ def rung(one: Rung) -> list[str]:
 
 def rungs_document(found: Sequence[Rung]) -> dict[str, Any]:
     rows = [{"name": one.name, "state": one.state, "message": one.message, "advice": one.advice} for one in found]
-    return {"version": VERSION, "kind": "ladder", "rungs": rows}
+    return {"version": VERSION, "tool": _TOOL, "kind": "ladder", "rungs": rows}
 
 
 def overflow(found: Sequence[Overflow], ranks: int) -> Iterator[str]:
@@ -149,4 +150,4 @@ def overflow_document(found: Sequence[Overflow]) -> dict[str, Any]:
          "largest_input": _finite(one.largest_in)}
         for one in found
     ]  # fmt: skip
-    return {"version": VERSION, "kind": "overflow", "overflows": rows}
+    return {"version": VERSION, "tool": _TOOL, "kind": "overflow", "overflows": rows}

@@ -3,15 +3,15 @@
 A new page needs nothing else::
 
     page = Page("selftest", "Does the emulator hold?", "this machine",
-                Verdict.good("all 12 programs agree"), command="jumar selftest --html page.html", stage=Stage.RUNS,
+                Verdict.good("all 12 programs agree"), command="jumar selftest --html page.html", stages=[Stage.RUNS],
                 facts=[("chip", "910B3")],
                 sections=[Section("Programs", parts.table(["program", "seconds"], rows, numbers=[1], find=True))],
                 steps=[Step("one program differs", "jumar compare a.rec b.rec")], points=["`mlp` is slowest"])
     text = page.html()
 
-`jumar report` finds the page again by the JSON that it carries, places it in its stage, and takes over the verdict,
-`points` (what is worth knowing: one sentence each) and `steps` (what to do next). Every value is escaped; backticks in
-sentences become code. Fixed words go through `words.t`.
+`jumar report` finds the page again by the JSON that it carries (`card.py`), places it in its stages, and takes over
+the verdict, `points` (what is worth knowing: one sentence each) and `steps` (what to do next). Every value is escaped;
+backticks in sentences become code. Fixed words go through `words.t`.
 """
 
 from __future__ import annotations
@@ -114,7 +114,8 @@ class Page:
     verdict: Verdict
     command: str = ""
     """What was run, as far as it is known."""
-    stage: Stage | None = None
+    stages: Sequence[Stage] = ()
+    """Parts of a migration that the verdict speaks of."""
     facts: Sequence[tuple[str, str]] = ()
     sections: Sequence[Section] = ()
     steps: Sequence[Step] = ()
@@ -123,6 +124,8 @@ class Page:
     points: Sequence[str] = ()
     foot: str = ""
     made: float = field(default_factory=lambda: now())
+    tool: str = __version__
+    """The Jumar that did the work."""
 
     def html(self) -> str:
         """The whole file as text."""
@@ -146,12 +149,12 @@ class Page:
         """What `jumar report` reads from the page."""
         return {
             "version": VERSION,
-            "tool": {"name": "jumar", "version": __version__},
+            "tool": {"name": "jumar", "version": self.tool},
             "kind": self.kind,
             "title": self.title,
             "subject": self.subject,
             "command": self.command,
-            "stage": self.stage.value if self.stage else None,
+            "stages": [stage.value for stage in self.stages],
             "verdict": {"tone": self.verdict.tone.value, "text": self.verdict.text, "word": self.verdict.word},
             "points": list(self.points),
             "steps": [step._asdict() for step in self.steps],

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jumar.core.compat import zip
 from jumar.core.words import counted
 from jumar.perf.result import Advice, Difference, RankReport, Report, Split, time
+
+if TYPE_CHECKING:
+    from jumar.report.page import Page
 
 VERSION = 1
 PARTS = {
@@ -98,8 +101,8 @@ def document(report: Report) -> dict[str, Any]:
     }
 
 
-def html(report: Report) -> str:
-    """One self-contained page; beside the document it shows the timeline and a few more figures."""
+def page(report: Report) -> Page:
+    """The page of a profile; beside the document it shows the timeline and a few more figures."""
     from jumar.report.pages import perf
 
     whole = document(report) | {"no_advice": no_advice(report)}
@@ -109,7 +112,7 @@ def html(report: Report) -> str:
             "picture": {"from": rank.window[0], "to": rank.window[1], "lanes": lanes},
             "further": list(further(rank)),
         }
-    return perf.page(whole).html()
+    return perf.page(whole)
 
 
 def diff_document(found: Difference) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def page(document: dict[str, Any]) -> Page:
         t("{a} and {b}", a=a["path"], b=b["path"]),
         _verdict(verdict),
         command=words,
-        stage=Stage.NUMBERS,
+        stages=[Stage.NUMBERS],
         facts=list(_facts(document)),
         sections=list(_sections(document)),
         steps=list(_steps(document, words)),
@@ -46,7 +46,7 @@ def _verdict(said: dict[str, Any]) -> Verdict:
 
 def _steps(document: dict[str, Any], words: str) -> Iterator[Step]:
     verdict = document["verdict"]
-    if verdict["meaning"]:
+    if verdict["meaning"] and verdict["answer"] != "SAME":
         yield Step(verdict["meaning"])
     if verdict["differs"] and document["reproducer"]:
         yield Step(t("run only this operator"), f"{words} --reproducer reproduce.py")

@@ -25,7 +25,7 @@ def page(document: dict[str, Any]) -> Page:
         machine["name"],
         _verdict(document["summary"]),
         command="jumar doctor",
-        stage=Stage.MACHINE,
+        stages=[Stage.MACHINE],
         facts=[(t("NPUs"), t("emulated"))] if machine["emulated"] else [],
         sections=list(_sections(document, found)),
         steps=[Step(row["message"], row["fix"] or f"jumar explain {row['id']}") for row in wrong],

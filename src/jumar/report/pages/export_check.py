@@ -30,7 +30,7 @@ def page(document: dict[str, Any]) -> Page:
         model["path"],
         _verdict(found),
         command=f"jumar export check {model['path']}",
-        stage=Stage.INFERENCE,
+        stages=[Stage.INFERENCE],
         facts=[
             (t("opset"), str(model["opset"])),
             (t("nodes"), f"{model['nodes']:,}"),

@@ -24,7 +24,7 @@ def page(document: dict[str, Any]) -> Page:
         counted(len(rungs), "rung"),
         _verdict(rungs, failed),
         command="jumar compare ladder",
-        stage=Stage.NUMBERS,
+        stages=[Stage.NUMBERS],
         sections=[
             Section(t("Rungs"), parts.table([t("rung"), t("state"), t("what it saw")], rows, name=t("rungs")), "rungs")
         ],

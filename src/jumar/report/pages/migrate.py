@@ -80,7 +80,7 @@ def _page(document: dict[str, Any], views: list[FileView], cut: list[str], rules
         root,
         _verdict(states, summary["left"], proof),
         command=f"jumar {kind} {root}",
-        stage=Stage.CODE,
+        stages=[Stage.CODE, Stage.RUNS] if proof else [Stage.CODE],
         facts=list(_facts(settings, summary)),
         sections=list(_sections(states, summary, views, cut, rules, proof)),
         steps=list(_steps(root, states, rules, proof)),
@@ -90,16 +90,17 @@ def _page(document: dict[str, Any], views: list[FileView], cut: list[str], rules
 
 
 def _verdict(states: dict[State, int], left: int, proof: dict[str, Any] | None) -> Verdict:
+    told = f" {t('Running it: {told}', told=proof['told'])}" if proof else ""
     if proof and proof["verdict"] == "worse":
-        return Verdict.bad(proof["told"], t("worse"))
+        return Verdict.bad(told.strip(), t("worse"))
     if not sum(states.values()):
-        return Verdict.good(t("Nothing in this project depends on CUDA."), t("nothing to do"))
+        return Verdict.good(t("Nothing in this project depends on CUDA.") + told, t("nothing to do"))
     if left:
         verb = "needs" if left == 1 else "need"
-        return Verdict.warn(
-            f"{parts.count(left, 'site')} still {verb} work by hand; `jumar migrate` does the rest.", t("work left")
-        )
-    return Verdict.good(t("Nothing is left to do by hand."), t("can move"))
+        said = f"{parts.count(left, 'site')} still {verb} work by hand; `jumar migrate` does the rest."
+        return Verdict.warn(said + told, t("work left"))
+    said = t("Nothing is left to do by hand.") + told
+    return Verdict.unknown(said) if proof and proof["verdict"] == "cannot tell" else Verdict.good(said, t("can move"))
 
 
 def _facts(settings: dict[str, Any], summary: dict[str, Any]) -> Iterator[tuple[str, str]]:

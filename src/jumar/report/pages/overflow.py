@@ -35,7 +35,7 @@ def page(document: dict[str, Any]) -> Page:
         counted(len(rows), "rank"),
         _verdict(rows),
         command="jumar compare overflow",
-        stage=Stage.NUMBERS,
+        stages=[Stage.NUMBERS],
         sections=[Section(t("First operator of each rank"), table, "overflows")] if rows else [],
         steps=[Step(t("look at this operator first, on the rank where it came first"))] if rows else [],
         points=[_said(row) for row in rows[:3]],

@@ -32,7 +32,7 @@ def page(document: dict[str, Any]) -> Page:
         t("{model} on {cards} cards", model=name, cards=cards),
         _verdict(document),
         command=f"jumar parallel {name} --cards {cards}",
-        stage=Stage.SCALE,
+        stages=[Stage.SCALE],
         facts=[
             (t("chip"), document["chip"]),
             (t("cards"), str(cards)),

@@ -45,14 +45,19 @@ def page(document: dict[str, Any]) -> Page:
         path,
         _verdict(document),
         command=f"jumar perf read {path}",
-        stage=Stage.SPEED,
+        stages=[Stage.SPEED],
         facts=list(_facts(document)),
         sections=list(_sections(document)),
-        steps=[Step(_said(row), "\n".join(row["change"])) for row in advice[:POINTS]],
+        steps=[_step(row) for row in advice[:POINTS]],
         points=[f"{row['where'] + ': ' if row['where'] else ''}{row['message']}" for row in advice[:POINTS]],
         shows_steps=False,
         foot=t("Estimates are marked as such; this tool measured none of them on an NPU."),
     )
+
+
+def _step(row: dict[str, Any]) -> Step:
+    change = f": {row['change'][0]}" if row["change"] else ""
+    return Step(_said(row) + change, f"jumar explain {row['id']}")
 
 
 def _said(row: dict[str, Any]) -> str:

@@ -26,7 +26,7 @@ def page(document: dict[str, Any]) -> Page:
         t("{before} and {after}", before=document["before"], after=document["after"]),
         _verdict(before["total"], after["total"]),
         command=f"jumar perf diff {paths}",
-        stage=Stage.SPEED,
+        stages=[Stage.SPEED],
         facts=[(t("times"), t("modelled") if document["modelled"] else t("measured"))],
         sections=list(_sections(document)),
         steps=[Step(f"`{row['id']}` {row['name']}") for row in document["new"][:3]],

@@ -22,8 +22,8 @@ def page(document: dict[str, Any]) -> Page:
         t("Which versions fit together?"),
         made["subject"],
         made["verdict"],
-        command="jumar plan",
-        stage=Stage.MACHINE,
+        command=made["command"],
+        stages=[Stage.MACHINE],
         facts=made["facts"],
         sections=made["sections"],
         steps=made["steps"],
@@ -37,8 +37,14 @@ def _fitting(document: dict[str, Any]) -> dict[str, Any]:
     said = t(
         "CANN {cann} with {wanted} on Python {python}", cann=machine["cann"], wanted=wanted, python=machine["python"]
     )
+    command = (
+        f"jumar plan --chip {machine['chip']} --framework {wanted.replace(' ', '==')}"
+        if machine["chip"]
+        else "jumar plan"
+    )
     facts = [(name, str(machine[name])) for name in ("chip", "family", "arch", "system") if machine[name]]
     return {
+        "command": command,
         "subject": machine["chip"] or machine["family"],
         "verdict": Verdict.warn(f"{said}; {counted(len(found), 'finding')}")
         if found
@@ -46,7 +52,7 @@ def _fitting(document: dict[str, Any]) -> dict[str, Any]:
         "facts": facts,
         "sections": list(_sections(document)),
         "steps": [
-            Step(t("install it on the machine"), "jumar plan … --format shell > install.sh"),
+            Step(t("install it on the machine"), f"{command} --format shell > install.sh"),
             Step(t("then look"), "jumar doctor"),
         ],
         "points": [row["message"] for row in found[:3]],
@@ -94,6 +100,7 @@ def _conflict(document: dict[str, Any]) -> dict[str, Any]:
     heads = [t("wish"), t("about"), t("the others"), t("what they leave")]
     said = t("these wishes exclude each other: {wishes}", wishes=", ".join(document["wishes"]))
     return {
+        "command": f"jumar plan {' '.join(document['wishes'])}",
         "subject": ", ".join(document["wishes"]),
         "verdict": Verdict.bad(said, t("nothing fits")),
         "facts": [],

@@ -31,7 +31,7 @@ def page(document: dict[str, Any]) -> Page:
         name,
         _verdict(left, document["plan"]["verdict"]),
         command=f"jumar analyze {plan.root} --plan plan.html",
-        stage=Stage.CODE,
+        stages=[Stage.CODE],
         facts=[(t("read"), f"{parts.count(plan.scanned, 'file')}, {parts.count(plan.lines, 'line')}")],
         sections=list(_sections(plan)),
         steps=[Step(group.todo) for group in left[:3]],

@@ -22,11 +22,12 @@ def page(document: dict[str, Any]) -> Page:
     return Page(
         "suite",
         t("Does the test suite pass on NPUs?"),
-        document["npu"]["where"],
+        "pytest",
         _verdict(outcomes, refused),
         command="pytest --npu --npu-report suite.json",
-        stage=Stage.RUNS,
+        stages=[Stage.RUNS],
         facts=[
+            (t("where"), document["npu"]["where"]),
             (t("NPUs"), t("emulated") if document["npu"]["emulated"] else t("real")),
             (t("tests on a card"), f"{len(document['tests']['on_card']):,}"),
         ],
