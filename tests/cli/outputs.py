@@ -43,6 +43,7 @@ CALLS = {
     "export om --output": "export om model.onnx --soc 310P3 --output OUT",
     "export run --save": "export run model.onnx --save OUT",
     "parallel --html": "parallel config.json --cards 2 --html OUT",
+    "report --out": "report project --out OUT",
     "perf fix-trace --out": "perf fix-trace trace.json --out OUT",
     "ranktable make --out": "ranktable make a=hccn.conf --out OUT",
     "ranktable convert --out": "ranktable convert table.json --to 1.0 --out OUT",
@@ -76,6 +77,7 @@ def prepare(folder: Path) -> None:
     """The inputs of the calls."""
     (folder / "project").mkdir()
     (folder / "project/train.py").write_text(TRAIN)
+    (folder / "project/doctor.json").write_text('{"version": 1, "tool": {"name": "jumar"}, "kind": "doctor"}')
     (folder / "key").write_text("-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n")
     (folder / "key").chmod(0o600)
     (folder / "config.json").write_text(json.dumps(CONFIG))

@@ -7,12 +7,12 @@ import json as stdlib_json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sample
+from page_parser import Parsed
 
 from jumar import __version__
 from jumar.core.edit import Edit
@@ -150,31 +150,6 @@ def test_sarif_escapes_paths() -> None:
     log = stdlib_json.loads(sarif.render(result, RULES, PAGES))
     place = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "a%20b/%C3%BC.py"
-
-
-class Parsed(HTMLParser):
-    """Checks nesting and collects what could load something from elsewhere."""
-
-    VOID = frozenset({"meta", "input", "br", "link", "img", "hr"})
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.loads: list[str] = []
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.loads += [str(found[key]) for key in ("src", "data", "action") if key in found]
-        self.ids += [str(found["id"])] if "id" in found else []
-        self.links += [str(found["href"])] if "href" in found else []
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open and self.open.pop() == tag, f"</{tag}> closes nothing"
 
 
 def _page(result: ProjectResult) -> str:

@@ -21,6 +21,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import field
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
@@ -162,6 +163,7 @@ class Page:
         }
 
 
+@cache
 def environment() -> Environment:
     """The templates, with what they use."""
     from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -27,7 +27,7 @@ def page(document: dict[str, Any]) -> Page:
         command="pytest --npu --npu-report suite.json",
         stages=[Stage.RUNS],
         facts=[
-            (t("where"), document["npu"]["where"]),
+            (t("where"), document["npu"]["where"].removeprefix("jumar: ")),
             (t("NPUs"), t("emulated") if document["npu"]["emulated"] else t("real")),
             (t("tests on a card"), f"{len(document['tests']['on_card']):,}"),
         ],
