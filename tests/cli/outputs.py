@@ -37,12 +37,14 @@ CALLS = {
     "cloud adapt --out": "cloud adapt project/train.py --out OUT",
     "cloud ssh-config --config": "cloud ssh-config ssh://a@b.example:22 --key key --config OUT --write",
     "doctor --collect": "doctor --collect OUT",
+    "doctor --html": "doctor --html OUT",
     "export check --html": "export check model.onnx --html OUT",
     "export check --sarif": "export check model.onnx --sarif OUT",
     "export check -o": "export check model.onnx --fix -o OUT",
     "export om --output": "export om model.onnx --soc 310P3 --output OUT",
     "export run --save": "export run model.onnx --save OUT",
     "parallel --html": "parallel config.json --cards 2 --html OUT",
+    "report --out": "report project --out OUT",
     "perf fix-trace --out": "perf fix-trace trace.json --out OUT",
     "ranktable make --out": "ranktable make a=hccn.conf --out OUT",
     "ranktable convert --out": "ranktable convert table.json --to 1.0 --out OUT",
@@ -76,6 +78,7 @@ def prepare(folder: Path) -> None:
     """The inputs of the calls."""
     (folder / "project").mkdir()
     (folder / "project/train.py").write_text(TRAIN)
+    (folder / "project/doctor.json").write_text('{"version": 1, "tool": {"name": "jumar"}, "kind": "doctor"}')
     (folder / "key").write_text("-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n")
     (folder / "key").chmod(0o600)
     (folder / "config.json").write_text(json.dumps(CONFIG))

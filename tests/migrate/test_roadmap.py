@@ -18,6 +18,7 @@ from jumar.migrate.roadmap.result import Area, Effort, Group, Kind, Roadmap
 from jumar.migrate.rule import all_rules
 from jumar.migrate.settings import Settings
 from jumar.report import roadmap as report
+from jumar.report.pages.roadmap import page
 from jumar.tables import effort as table
 
 SUMMARIES = {unit.rule.id: unit.rule.summary for unit in all_rules()}
@@ -208,10 +209,10 @@ def test_markdown_is_a_page() -> None:
 
 
 def test_page_is_safe_and_whole() -> None:
-    text = report.html(_sample())
+    text = page(report.fields(_sample())).html()
     assert "&lt;map_location&gt;" in text and "<map_location>" not in text
-    assert "http://" not in text and "<script" not in text
-    assert '<span class="badge kind-blocks">blocks</span>' in text
+    assert "http://" not in text and text.count("<script") == 2
+    assert '<span class="badge c-red">blocks</span>' in text
 
 
 def test_many_causes_stay_on_one_page() -> None:
@@ -221,7 +222,7 @@ def test_many_causes_stay_on_one_page() -> None:
     assert f"| {40 - report.ROWS} more causes | blocks | | 28 | 28 |" in text
     assert "| 1 more cause | costs speed | | 1 | 1 |" in text
     assert len(text.splitlines()) < 45
-    assert report.html(plan).count('<tr class="rest">') == 2
+    assert page(report.fields(plan)).html().count('<span class="rest">') == 2
 
 
 def test_nothing_to_do() -> None:

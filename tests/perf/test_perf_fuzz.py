@@ -13,7 +13,7 @@ import pytest
 from jumar.core.errors import UserError
 from jumar.perf import analyse, fix_trace
 from jumar.perf.result import Report
-from jumar.report import perf, perf_html
+from jumar.report import perf
 
 CALLS = [*profiles.chain("pow", "mean", "add", "rsqrt", "mul", "mul"), profiles.item(), *profiles.update(kernels=25)]
 FILES = ["trace_view.json", "kernel_details.csv", "operator_details.csv", "step_trace_time.csv", "memory_record.csv"]
@@ -50,7 +50,7 @@ def _answer(folder: Path) -> Report | None:
         assert most < MOST
     assert list(perf.lines(report, top=5))
     json.dumps(perf.document(report), allow_nan=False)
-    assert "</html>" in perf_html.render(report)
+    assert "</html>" in perf.page(report).html()
     return report
 
 

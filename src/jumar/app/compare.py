@@ -64,9 +64,9 @@ class CompareResult:
 
     def html(self) -> str:
         """One self-contained page with plots."""
-        from jumar.report import compare
+        from jumar.report.pages import compare
 
-        return compare.html(self.comparison)
+        return compare.page(self.to_json()).html()
 
     def to_json(self) -> dict[str, Any]:
         """The document that `--json` prints."""

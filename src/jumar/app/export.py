@@ -52,19 +52,20 @@ class ExportCheckResult:
 
     def html(self) -> str:
         """One self-contained page."""
-        from jumar.export import check
-        from jumar.report import export_html
+        from jumar.report.pages import export_check
 
-        return export_html.render(str(self.path), self.view, check.operators(self.view), self.findings, self.done)
+        return export_check.page(self.to_json()).html()
 
     def to_json(self) -> dict[str, Any]:
         """The document that `--json` prints."""
         from jumar.export import check
         from jumar.report import json
 
-        model = {"path": str(self.path), **check.document(self.view)}
+        states = [row._asdict() for row in check.operators(self.view)]
+        model = {"path": str(self.path), **check.document(self.view), "states": states}
         findings = [json.finding(row) for row in self.findings]
-        return json.document({"model": model, "done": list(self.done), "findings": findings, "errors": []})
+        fields = {"kind": "export-check", "model": model, "done": list(self.done), "findings": findings, "errors": []}
+        return json.document(fields)
 
     def __repr__(self) -> str:
         return f"<ExportCheckResult {self.path}: {len(self.findings)} findings>"

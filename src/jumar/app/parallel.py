@@ -104,9 +104,9 @@ class ParallelResult:
 
     def html(self) -> str:
         """One self-contained page with pictures."""
-        from jumar.report import parallel
+        from jumar.report.pages import parallel
 
-        return parallel.html(self.result)
+        return parallel.page(self.to_json()).html()
 
     def to_json(self) -> dict[str, Any]:
         """The document that `--json` prints."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jumar.core.finding import Finding
     from jumar.perf.fix_trace import Fixed
     from jumar.perf.result import Advice, Difference, Report
+    from jumar.report.page import Page
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -33,9 +34,13 @@ class PerfResult:
 
     def html(self) -> str:
         """One self-contained page with a timeline."""
-        from jumar.report import perf_html
+        return self.page().html()
 
-        return perf_html.render(self.report)
+    def page(self) -> Page:
+        """The same as a value, for an index of pages."""
+        from jumar.report import perf
+
+        return perf.page(self.report)
 
     def to_json(self) -> dict[str, Any]:
         """The document that `--json` prints."""

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 
 def of_project(
-    result: ProjectResult, *, sarif: Path | None, html: Path | None, csv: Path | None, proof: Proof | None = None
+    result: ProjectResult,
+    *,
+    sarif: Path | None,
+    html: Path | None,
+    csv: Path | None,
+    proof: Proof | None = None,
+    analysis: bool = False,
 ) -> dict[Path, bytes]:
     """The files that were asked for, by path; `csv` is a folder, `proof` is what running the project showed."""
     if sarif is html is csv is None:
@@ -32,9 +38,9 @@ def of_project(
 
         found |= {csv / name: text.encode() for name, text in tables.render(result, rules).items()}
     if html is not None:
-        from jumar.report import html as page
+        from jumar.report.pages import migrate
 
-        found[html] = page.render(result, rules, proof).encode()
+        found[html] = migrate.of_result(result, rules, proof, diff=not analysis).html().encode()
     return found
 
 

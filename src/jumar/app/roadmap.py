@@ -49,7 +49,11 @@ def render(plan: Roadmap, path: Path) -> bytes:
         from jumar.report import json
 
         return (json.text(json.document(report.fields(plan))) + "\n").encode()
-    return (report.markdown(plan) if suffix == ".md" else report.html(plan)).encode()
+    if suffix == ".md":
+        return report.markdown(plan).encode()
+    from jumar.report.pages import roadmap as page
+
+    return page.page(report.fields(plan)).html().encode()
 
 
 def check(result: ProjectResult, path: Path) -> Checked:

@@ -144,7 +144,7 @@ def write_reports(result: MigrateResult, options: dict[str, Any]) -> None:
     from jumar.app import report_files
 
     wanted = {kind: options[kind] for kind in ("sarif", "html", "csv")}
-    files = report_files.of_project(result.project, proof=result.proof, **wanted)
+    files = report_files.of_project(result.project, proof=result.proof, analysis=result.analysis, **wanted)
     if options["plan"] is not None or options["write_baseline"] is not None:
         from jumar.app import roadmap
 

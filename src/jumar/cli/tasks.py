@@ -23,6 +23,7 @@ TASKS = {
         "explain": "Explain an error, a log or a finding",
         "compare": "Check that it computes the same, and find the first difference",
         "perf": "Find where the time goes on the card, and what to change first",
+        "report": "Join what ran into one site: where it stands, what is next",
     },
     "Go further": {
         "parallel": "Find a parallel plan that fits these cards, and its code",
@@ -80,6 +81,7 @@ EXAMPLES = {
         "jumar plan --chip 910B3 --framework torch==2.6.0 --format shell > install.sh",
     ),
     "ranktable": ("jumar ranktable make --help", "jumar ranktable check hccl.json"),
+    "report": ("jumar report", "jumar report path/to/project -o site"),
     "run": (
         "jumar run train.py --epochs 1",
         "jumar run --soc 310P3 --cards 2 train.py",

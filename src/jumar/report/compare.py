@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from jumar import __version__
 from jumar.compare.result import Comparison, Explained, Pair
 from jumar.core.words import counted
-from jumar.report.plot import Line, Plot
 
 if TYPE_CHECKING:
     from jumar.compare.ladder import Rung
     from jumar.compare.overflow import Overflow
 
-MOST_ROWS = 200
 VERSION = 1
+_TOOL = {"name": "jumar", "version": __version__}
 
 
 def text(result: Comparison, top: int = 10) -> Iterator[str]:
@@ -66,7 +65,8 @@ def document(result: Comparison) -> dict[str, Any]:
     verdict = result.verdict
     return {
         "version": VERSION,
-        "tool": {"name": "jumar", "version": __version__},
+        "tool": _TOOL,
+        "kind": "compare",
         "verdict": {
             "kind": verdict.kind,
             "answer": verdict.answer,
@@ -128,46 +128,6 @@ def _finite(value: float | None) -> float | str | None:
     return value if math.isfinite(value) else str(value)
 
 
-def html(result: Comparison) -> str:
-    """One self-contained page."""
-    from jumar.report.html import environment
-
-    rows = result.ranked()[:MOST_ROWS]
-    return environment().get_template("compare.html").render(
-        result=result, rows=rows, place=place, known=_known, plots=_plots(result), version=__version__,
-        cut=len(result.pairs) - len(rows),
-    )  # fmt: skip
-
-
-def _plots(result: Comparison) -> list[Any]:
-    first = min((pair.step for pair in result.pairs), default=0)
-    step = result.verdict.pair.step if result.verdict.pair is not None else first
-    depth = [pair for pair in result.pairs if pair.step == step and pair.a.kind not in ("view",)]
-    plots = [Plot(
-        f"Error along the operators of step {step}",
-        "operators in the order they ran: forward, backward, optimizer", "relative error",
-        [Line("error", "bad", [(place, pair.error) for place, pair in enumerate(depth)]),
-         Line("floor", "soft", [(place, pair.floor) for place, pair in enumerate(depth)])],
-        logarithmic=True, mark=_mark(depth, result),
-    )]  # fmt: skip
-    for field, title in (("loss", "Loss"), ("grad_norm", "Gradient norm")):
-        lines = []
-        for name, rows in result.curves.items():
-            points = [(row.step, getattr(row, field)) for row in rows if getattr(row, field) is not None]
-            tone = {"A": "good", "B": "bad"}.get(name, "soft")
-            lines.append(Line(name, tone, [(x, y) for x, y in points if math.isfinite(y)]))
-        lines.sort(key=lambda line: line.tone != "soft")
-        plots.append(Plot(f"{title} over the steps, base runs in grey", "step", title.lower(), lines))
-    return [plot.svg() for plot in plots if any(len(line.points) > 1 for line in plot.lines)]
-
-
-def _mark(depth: Sequence[Pair], result: Comparison) -> int | None:
-    pair = result.verdict.pair
-    if pair is None or not result.verdict.differs:
-        return None
-    return next((place for place, other in enumerate(depth) if other.a.index == pair.a.index), None)
-
-
 def rung(one: Rung) -> list[str]:
     lines = [f"{one.state:<8} {one.name}: {one.message}"]
     return [*lines, f"         what to do: {one.advice}"] if one.advice and one.state == "failed" else lines
@@ -175,7 +135,7 @@ def rung(one: Rung) -> list[str]:
 
 def rungs_document(found: Sequence[Rung]) -> dict[str, Any]:
     rows = [{"name": one.name, "state": one.state, "message": one.message, "advice": one.advice} for one in found]
-    return {"version": VERSION, "rungs": rows}
+    return {"version": VERSION, "tool": _TOOL, "kind": "ladder", "rungs": rows}
 
 
 def overflow(found: Sequence[Overflow], ranks: int) -> Iterator[str]:
@@ -198,4 +158,4 @@ def overflow_document(found: Sequence[Overflow]) -> dict[str, Any]:
          "largest_input": _finite(one.largest_in)}
         for one in found
     ]  # fmt: skip
-    return {"version": VERSION, "overflows": rows}
+    return {"version": VERSION, "tool": _TOOL, "kind": "overflow", "overflows": rows}

@@ -42,6 +42,7 @@ def document(outcomes: Sequence[Outcome], machine: dict[str, Any], seconds: floa
     """`machine`, `summary`, and `checks` with their findings; `docs/guides/doctor.md` describes it."""
     counts = Counter(outcome.status.value for outcome in outcomes)
     return {
+        "kind": "doctor",
         "machine": machine,
         "summary": {"seconds": round(seconds, 3), **{name: counts[name] for name in _COLOURS}},
         "checks": [

@@ -22,6 +22,7 @@ FIELDS = {
     "version": "version of this shape; raised when a field changes its meaning or is removed",
     "tool.name": "`jumar`",
     "tool.version": "version of Jumar",
+    "kind": "`analyze` or `migrate`: what the document is",
     "settings.to": "style of the output",
     "settings.torch": "torch on the target",
     "settings.chip": "chip of the target",
@@ -30,6 +31,7 @@ FIELDS = {
     "settings.sharded": "whether that splits the model over the cards (FSDP) instead of copying it to each",
     "settings.only": "ids of the only rules that were used; empty for all",
     "settings.skip": "ids of rules that were left out",
+    "summary.root": "the project: the folder that all paths have in common",
     "summary.scanned": "files read",
     "summary.lines": "lines read",
     "summary.seconds": "wall-clock time",
@@ -81,6 +83,7 @@ def render(result: ProjectResult, *, diff: bool = True) -> str:
 def migration(result: ProjectResult, *, diff: bool = True) -> dict[str, Any]:
     """The fields of a migration's result."""
     return {
+        "kind": "migrate" if diff else "analyze",
         "settings": settings(result),
         "summary": summary(result),
         "files": [_file(file, diff) for file in result.files],
@@ -139,6 +142,7 @@ def settings(result: ProjectResult) -> dict[str, Any]:
 def summary(result: ProjectResult) -> dict[str, Any]:
     states = result.states()
     return {
+        "root": result.root,
         "scanned": result.scanned,
         "lines": result.lines,
         "seconds": round(result.seconds, 3),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jumar import __version__
 from jumar.core.compat import zip
 
 if TYPE_CHECKING:
@@ -14,16 +13,6 @@ if TYPE_CHECKING:
 
 GIB, MIB = 1 << 30, 1 << 20
 KINDS = ("weights", "gradients", "optimizer", "activations", "copies", "buffers")
-COLOURS = {
-    "weights": "#3b6ea5", "gradients": "#d98e2b", "optimizer": "#6a9f58", "activations": "#c1504e", "copies": "#8d6bb0",
-    "buffers": "#8a8a8a",
-}  # fmt: skip
-MEANINGS = {
-    "weights": "parameters", "gradients": "gradients, until the optimizer runs", "optimizer": "optimizer state",
-    "activations": "what the backward pass needs, and the current layer",
-    "copies": "cast or gathered copies of weights",
-    "buffers": "accumulated gradients, inputs, constants",
-}  # fmt: skip
 TIMES = "times are modelled; no hardware has confirmed them"
 
 
@@ -109,11 +98,13 @@ def _proof_notes(proven: Proven, usable: int) -> list[str]:
 def data(result: Result) -> dict[str, Any]:
     """The document of `--json`."""
     return {
+        "kind": "parallel", "head": result.head,
         "model": result.model, "chip": result.chip, "cards": result.cards, "usable_bytes": result.usable,
         "constants": {key: value._asdict() for key, value in sorted(result.constants.items())},
         "times_are": "modelled", "fits": result.fits, "plans_looked_at": result.looked, "fewest_cards": result.fewest,
         "plans": [_plan(item) for item in result.shown], "front": [_plan(item) for item in result.front],
         "answers": dict(result.answers), "launch": result.launch,
+        "code": [{"title": title, "text": text} for title, text in result.codes],
         "proofs": [
             {"plan": proven.plan, "layers": list(proven.layers), "shrunk": proven.shrunk, "by": proven.by,
              "what": proven.what,
@@ -129,61 +120,4 @@ def _plan(item: Any) -> dict[str, Any]:
         "fits": item.fits, "peak_bytes": item.peak, "step_seconds": item.time.total, "time": item.time._asdict(),
         "stage_seconds": list(item.stages),
         "stages": [{**memory._asdict(), "total": memory.total} for memory in item.memory],
-    }  # fmt: skip
-
-
-def html(result: Result) -> str:
-    from jumar.report.html import environment
-
-    best = result.shown[0]
-    most = max([result.usable, *(memory.total for memory in best.memory)])
-    ranks = []
-    for stage, memory in enumerate(best.memory):
-        x, parts = 0.0, []
-        for kind in KINDS:
-            width = 800 * getattr(memory, kind) / most
-            parts.append((round(x, 1), round(width, 1), COLOURS[kind], f"{kind}: {gib(getattr(memory, kind))} GiB"))
-            x += width
-        cards = best.plan.dp * best.plan.tp
-        ranks.append(
-            (f"stage {stage}, ranks {stage * cards} to {(stage + 1) * cards - 1}", f"{gib(memory.total)} GiB", parts)
-        )
-    return environment().get_template("parallel.html").render(
-        result=result, best=best, ranks=ranks, line=round(800 * result.usable / most, 1),
-        kinds=[(k, COLOURS[k], MEANINGS[k]) for k in KINDS],
-        front=_front(result), table=grid_rows(result), times=TIMES, version=__version__, gib=gib,
-    )  # fmt: skip
-
-
-def grid_rows(result: Result) -> list[tuple[str, ...]]:
-    return [
-        (
-            item.plan.name,
-            f"{item.time.total * 1e3:.0f}",
-            gib(item.peak),
-            "yes" if item.fits else "no",
-            ", ".join(map(str, item.layers)),
-        )
-        for item in result.shown
-    ]
-
-
-def _front(result: Result) -> dict[str, Any] | None:
-    """Points of the front in a picture of 640 by 300."""
-    items = result.front
-    if not items:
-        return None
-    times, peaks = [item.time.total for item in items], [item.peak for item in items]
-    wide, high = max(times) - min(times) or 1, max(peaks) - min(peaks) or 1
-    points = [
-        (
-            round(60 + 560 * (t - min(times)) / wide, 1),
-            round(250 - 220 * (p - min(peaks)) / high, 1),
-            f"{item.plan.name}: {t * 1e3:.0f} ms, {gib(p)} GiB",
-        )
-        for item, t, p in zip(items, times, peaks, strict=True)
-    ]
-    return {
-        "points": points, "line": " ".join(f"{x},{y}" for x, y, _ in points), "fast": f"{min(times) * 1e3:.0f} ms",
-        "slow": f"{max(times) * 1e3:.0f} ms", "low": gib(min(peaks)), "high": gib(max(peaks)),
     }  # fmt: skip

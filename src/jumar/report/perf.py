@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from jumar.core.compat import zip
 from jumar.core.words import counted
 from jumar.perf.result import Advice, Difference, RankReport, Report, Split, time
+
+if TYPE_CHECKING:
+    from jumar.report.page import Page
 
 VERSION = 1
 PARTS = {
@@ -88,6 +92,7 @@ def document(report: Report) -> dict[str, Any]:
     """The one JSON shape."""
     return {
         "version": VERSION,
+        "kind": "perf",
         "path": report.path,
         "modelled": report.modelled or None,
         "notes": list(_notes(report)),
@@ -96,9 +101,24 @@ def document(report: Report) -> dict[str, Any]:
     }
 
 
+def page(report: Report) -> Page:
+    """The page of a profile; beside the document it shows the timeline and a few more figures."""
+    from jumar.report.pages import perf
+
+    whole = document(report) | {"no_advice": no_advice(report)}
+    for rank, row in zip(report.ranks, whole["ranks"], strict=True):
+        lanes = [(lane.name, lane.parts) for lane in rank.lanes]
+        row |= {
+            "picture": {"from": rank.window[0], "to": rank.window[1], "lanes": lanes},
+            "further": list(further(rank)),
+        }
+    return perf.page(whole)
+
+
 def diff_document(found: Difference) -> dict[str, Any]:
     return {
         "version": VERSION,
+        "kind": "perf-diff",
         "before": found.before.path,
         "after": found.after.path,
         "modelled": found.before.modelled or found.after.modelled or None,

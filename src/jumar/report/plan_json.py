@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from jumar import __version__
+
 if TYPE_CHECKING:
     from jumar.machine.plan.build import Plan
     from jumar.machine.plan.candidates import Candidate
@@ -16,6 +18,9 @@ VERSION = 1
 
 FIELDS = {
     "version": "version of this shape; raised when a field changes its meaning or is removed",
+    "tool.name": "`jumar`",
+    "tool.version": "version of Jumar",
+    "kind": "`plan`",
     "fits": "whether a set of versions exists; the fields below `nearest` exist only if not, the others only if so",
     "machine.family": "chip family",
     "machine.arch": "`x86_64` or `aarch64`",
@@ -71,6 +76,8 @@ FIELDS = {
 def plan(made: Plan) -> dict[str, Any]:
     return {
         "version": VERSION,
+        "tool": {"name": "jumar", "version": __version__},
+        "kind": "plan",
         "fits": True,
         "machine": {**_set(made.candidate), "chip": made.chip, "system": made.system.name if made.system else None},
         "versions": [asdict(part) for part in made.parts],
@@ -88,6 +95,8 @@ def plan(made: Plan) -> dict[str, Any]:
 def conflict(found: Conflict, asked: PlanRequest) -> dict[str, Any]:
     return {
         "version": VERSION,
+        "tool": {"name": "jumar", "version": __version__},
+        "kind": "plan",
         "fits": False,
         "wishes": found.wishes,
         "reasons": [asdict(reason) for reason in found.reasons],

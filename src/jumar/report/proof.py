@@ -10,6 +10,7 @@ from jumar.report.text import count
 
 FIELDS = {
     "proof.verdict": "`works as before`, `worse` or `cannot tell` (with `--verify` and no command)",
+    "proof.told": "the verdict in one sentence",
     "proof.seconds": "wall-clock time of both sides",
     "proof.caged": "whether the system allowed a sandbox; else the processes were only watched",
     "proof.modules.counts": "number of modules by verdict",
@@ -40,12 +41,10 @@ FIELDS = {
 _MOST = 10
 """Lines about cases of one kind."""
 _TRACE = 4
-_LONGEST = 240
+LONGEST = 240
 """Characters of a reason."""
-_ON_PAGE = 100
-"""Cases of one verdict in the HTML report."""
-_WATCHED = "the system allows no sandbox; network and writes were only watched from inside"
-_TITLES = {
+WATCHED = "the system allows no sandbox; network and writes were only watched from inside"
+TITLES = {
     Verdict.WORSE: "worse than before",
     Verdict.BROKEN: "already broken before the migration",
     Verdict.UNKNOWN: "no answer",
@@ -59,7 +58,7 @@ def lines(proof: Proof, *, show_all: bool = False) -> Iterator[str]:
         if both:
             found = counts(both)
             yield f"  {what}: " + ", ".join(f"{one.value} {found[one]}" for one in Verdict if found[one])
-    for kind, title in _TITLES.items():
+    for kind, title in TITLES.items():
         cases = [case for case in proof.cases if case.verdict is kind]
         if cases:
             yield f"  {title}:"
@@ -67,13 +66,13 @@ def lines(proof: Proof, *, show_all: bool = False) -> Iterator[str]:
     scripts = [case.path for case in proof.modules if case.is_script and case.verdict is Verdict.UNKNOWN]
     if scripts:
         yield f"  a script is proved by running it: `--verify -- python {scripts[0]}`"
-    yield from map(_missing, proof.missing)
+    yield from map(missing, proof.missing)
     if known := [one.pip for one in proof.missing if one.pip and not one.note]:
         yield f"    pip install {' '.join(known)}"
     for note in proof.notes:
         yield f"  note: {note}"
     if not proof.caged:
-        yield f"  note: {_WATCHED}"
+        yield f"  note: {WATCHED}"
 
 
 def verdict(proof: Proof) -> str:
@@ -89,41 +88,6 @@ def verdict(proof: Proof) -> str:
     return f"proof: nothing got worse; {how} ({proof.seconds:.0f} s)"
 
 
-def view(proof: Proof) -> dict[str, Any]:
-    """What the HTML report shows of it."""
-    sides = {"modules": proof.modules, "tests": proof.tests}
-    found = {what: counts(cases) for what, cases in sides.items() if cases}
-    return {
-        "verdict": verdict(proof).removeprefix("proof: "),
-        "key": {Verdict.SAME: "rewritten", Verdict.WORSE: "unsupported"}.get(proof.verdict, "hand"),
-        "sides": list(found),
-        "rows": [(kind.value, numbers) for kind in Verdict if any(numbers := [one[kind] for one in found.values()])],
-        "groups": [group for kind in _TITLES if (group := _group(proof, kind))],
-        "missing": [_missing(one).strip() for one in proof.missing],
-        "install": " ".join(one.pip for one in proof.missing if one.pip and not one.note),
-        "notes": [*proof.notes, *([] if proof.caged else [_WATCHED])],
-    }
-
-
-def _group(proof: Proof, kind: Verdict) -> dict[str, Any] | None:
-    """The cases of one verdict; only as many as a page can bear."""
-    cases = [case for case in proof.cases if case.verdict is kind]
-    is_worse = kind is Verdict.WORSE
-    shown = [
-        {
-            "name": case.name,
-            "at": f"{case.after.site[0]}:{case.after.site[1]}" if is_worse and case.after.site else case.path,
-            "said": (case.after.error or case.after.end.value if is_worse else case.reason or case.before.error)[
-                :_LONGEST
-            ],
-            "trace": "\n".join(case.after.trace) if is_worse else "",
-        }
-        for case in cases[:_ON_PAGE]
-    ]
-    title = f"{_TITLES[kind]}: {len(cases):,}"
-    return {"title": title, "is_worse": is_worse, "cases": shown, "more": len(cases) - len(shown)} if cases else None
-
-
 def offer(paths: Sequence[str]) -> str:
     """What to do next, at the end of a run that changes something."""
     return f"Prove it: jumar migrate {' '.join(paths)} --verify"
@@ -133,6 +97,7 @@ def fields(proof: Proof) -> dict[str, Any]:
     tests = {id(case) for case in proof.tests}
     return {
         "verdict": proof.verdict.value,
+        "told": verdict(proof).removeprefix("proof: "),
         "seconds": round(proof.seconds, 1),
         "caged": proof.caged,
         "modules": {"counts": _counts(proof.modules)},
@@ -157,14 +122,14 @@ def _some(cases: Sequence[Case], show_all: bool) -> Iterator[str]:
             yield f"    {site}{case.name}: {case.after.error or case.after.end.value}"
             yield from (f"      | {line}" for line in case.after.trace[-_TRACE:])
         elif case.verdict is Verdict.BROKEN:
-            yield f"    {case.path}: {(case.reason or case.before.error)[:_LONGEST]}"
+            yield f"    {case.path}: {(case.reason or case.before.error)[:LONGEST]}"
         else:
-            yield f"    {case.path if '::' not in case.name else case.name}: {case.reason[:_LONGEST]}"
+            yield f"    {case.path if '::' not in case.name else case.name}: {case.reason[:LONGEST]}"
     if len(cases) > _MOST and not show_all:
         yield f"    … and {len(cases) - _MOST} more (`--all`, `--json`)"
 
 
-def _missing(one: Missing) -> str:
+def missing(one: Missing) -> str:
     stop = "stops" if one.cases == 1 else "stop"
     where = f"  {count(one.cases, 'module')} {stop} at `{one.module}`, which is not installed"
     return f"{where}: {one.note}" if one.note else where

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jumar.migrate.roadmap.baseline import Checked
 
 FIELDS = {
+    "kind": "`roadmap`",
     "plan.root": "the project",
     "plan.verdict": "the plan in one sentence",
     "plan.effort.low": "person-hours, lower end",
@@ -32,6 +33,9 @@ FIELDS = {
     "plan.groups[].examples": "first places",
     "plan.unknown": "what nobody knows yet, in sentences",
     "plan.basis": "where the hours come from",
+    "plan.scanned": "files read",
+    "plan.lines": "lines read",
+    "plan.changed": "files that `jumar migrate` changes",
 }
 """Every field of a plan in JSON, for the reference page."""
 ROWS = 12
@@ -56,8 +60,8 @@ _AREAS = {
     Area.CI: "*ci*: build services and images",
     Area.OPTIONAL: "*optional*: examples, notebooks, benchmarks, tools and documents",
 }
-_MORE = "`jumar analyze --plan plan.json` lists them"
-_STEPS = (
+MORE = "`jumar analyze --plan plan.json` lists them"
+STEPS = (
     "`jumar migrate --write` makes the changes; somebody reviews the diff.",
     "`jumar migrate --verify` imports every module before and after, on emulated NPUs.",
     "The causes above are dealt with from the top, those that stop the product first.",
@@ -120,19 +124,6 @@ def markdown(plan: Roadmap) -> str:
     return "\n".join(_markdown(plan)) + "\n"
 
 
-def html(plan: Roadmap) -> str:
-    from jumar.report.html import environment
-
-    page = environment()
-    page.filters["hours"] = hours
-    shown, rest = _shown(plan)
-    return page.get_template("roadmap.html").render(
-        plan=plan, name=_name(plan), verdict=verdict(plan), left=shown, rest=rest, made=_made(plan), kinds=_kinds(plan),
-        areas=[(area, plan.of(area)) for area in Area if plan.of(area)], total=plan.places, version=__version__,
-        more=_MORE, steps=_STEPS,
-    )  # fmt: skip
-
-
 def compared(checked: Checked, name: str) -> Iterator[str]:
     """What a baseline says about a run; entries that are gone are named."""
     yield f"baseline `{name}`: {checked.known:,} known, {len(checked.new):,} new, {len(checked.stale):,} gone"
@@ -147,6 +138,7 @@ def compared(checked: Checked, name: str) -> Iterator[str]:
 
 def fields(plan: Roadmap) -> dict[str, Any]:
     return {
+        "kind": "roadmap",
         "plan": {
             "root": plan.root,
             "verdict": verdict(plan),
@@ -155,7 +147,10 @@ def fields(plan: Roadmap) -> dict[str, Any]:
             "groups": [_group(group) for group in plan.groups],
             "unknown": list(plan.unknown),
             "basis": plan.basis,
-        }
+            "scanned": plan.scanned,
+            "lines": plan.lines,
+            "changed": plan.changed,
+        },
     }
 
 
@@ -166,26 +161,26 @@ def where(group: Group) -> str:
 
 
 def _markdown(plan: Roadmap) -> Iterator[str]:
-    yield f"# Moving `{_name(plan)}` to Ascend NPUs"
+    yield f"# Moving `{name(plan)}` to Ascend NPUs"
     yield ""
     yield f"**{verdict(plan)}**"
     yield ""
     parts = ", ".join(f"{plan.of(area):,} in {area.value}" for area in Area if plan.of(area))
     read = f"{count(plan.scanned, 'file')} with {count(plan.lines, 'line')} were read"
     yield f"{read}. Places that depend on CUDA: {parts or 'none'}. {_areas(plan)}".rstrip()
-    shown, rest = _shown(plan)
-    if shown:
+    listed, rest = shown(plan)
+    if listed:
         yield ""
         yield "## What people have to do"
         yield ""
-        yield from _table(shown)
+        yield from _table(listed)
         for one in rest:
             numbers = f"{one.places:,} | {one.files:,} | {hours(one.effort)}"
-            yield f"| {count(one.causes, 'more cause')} | {one.kind.value} | | {numbers} | {_MORE} |"
+            yield f"| {count(one.causes, 'more cause')} | {one.kind.value} | | {numbers} | {MORE} |"
         yield ""
-        yield "; ".join(f"*{kind.value}*: {meaning}" for kind, meaning in _kinds(plan)) + "."
-    if made := _made(plan):
-        places, files, effort, names = made
+        yield "; ".join(f"*{kind.value}*: {meaning}" for kind, meaning in kinds(plan)) + "."
+    if changes := made(plan):
+        places, files, effort, names = changes
         yield ""
         yield "## What Jumar does"
         yield ""
@@ -198,7 +193,7 @@ def _markdown(plan: Roadmap) -> Iterator[str]:
     yield ""
     yield "## What comes next"
     yield ""
-    yield from (f"{number}. {step}" for number, step in enumerate(_STEPS, 1))
+    yield from (f"{number}. {step}" for number, step in enumerate(STEPS, 1))
     yield ""
     yield "## Where the hours come from"
     yield ""
@@ -234,7 +229,7 @@ class Rest(NamedTuple):
     effort: Effort | None
 
 
-def _shown(plan: Roadmap) -> tuple[list[Group], list[Rest]]:
+def shown(plan: Roadmap) -> tuple[list[Group], list[Rest]]:
     """The causes that fit on the page, and the sums of the others by kind."""
     left = [group for group in plan.groups if not group.is_made]
     if len(left) <= ROWS + 1:
@@ -250,7 +245,7 @@ def _rest(kind: Kind, groups: list[Group]) -> Rest:
     return Rest(kind, len(groups), places, files, total(groups) if known else None)
 
 
-def _made(plan: Roadmap) -> tuple[int, int, Effort, str] | None:
+def made(plan: Roadmap) -> tuple[int, int, Effort, str] | None:
     groups = [group for group in plan.groups if group.is_made]
     if not groups:
         return None
@@ -258,7 +253,7 @@ def _made(plan: Roadmap) -> tuple[int, int, Effort, str] | None:
     return sum(group.places for group in groups), plan.changed, total(groups), names
 
 
-def _kinds(plan: Roadmap) -> list[tuple[Kind, str]]:
+def kinds(plan: Roadmap) -> list[tuple[Kind, str]]:
     present = {group.kind for group in plan.groups if not group.is_made}
     return [(kind, text) for kind, text in _MEANINGS.items() if kind in present]
 
@@ -279,9 +274,9 @@ def _group(group: Group) -> dict[str, Any]:
 
 
 def _effort(effort: Effort | None) -> dict[str, float] | None:
-    return None if effort is None else {"low": round(effort.low, 1), "high": round(effort.high, 1)}
+    return None if effort is None else {"low": round(effort.low, 3), "high": round(effort.high, 3)}
 
 
-def _name(plan: Roadmap) -> str:
+def name(plan: Roadmap) -> str:
     """The project's folder."""
     return os.path.basename(os.path.abspath(plan.root)) or plan.root

@@ -17,6 +17,7 @@ FIELDS = {
     "version": "version of this shape; raised when a field changes its meaning or is removed",
     "tool.name": "`jumar`",
     "tool.version": "version of Jumar",
+    "kind": "`suite`",
     "npu.emulated": "whether the NPUs were emulated",
     "npu.where": "the NPUs in one line",
     "tests.outcomes": "number of tests by outcome: `passed`, `failed`, `skipped`",
@@ -33,6 +34,7 @@ def document(result: SuiteResult) -> dict[str, Any]:
     noted = [{"kind": item.kind.value, "name": item.name, "tests": list(tests)} for item, tests in result.noted.items()]
     return json.document(
         {
+            "kind": "suite",
             "npu": {"emulated": result.emulated, "where": result.where},
             "tests": {"outcomes": result.outcomes, "on_card": list(result.used)},
             "refusals": sorted(noted, key=lambda row: (row["kind"], row["name"])),

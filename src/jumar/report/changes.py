@@ -1,4 +1,4 @@
-"""One self-contained page: numbers, files, diffs with the findings at their lines, and a filter.
+"""The changes of a project for its page: files with their diffs, and the findings at their lines.
 
 Large projects are cut, and the page says where: it must stay small enough for a mail and a slow browser.
 """
@@ -8,25 +8,19 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup, escape
 
-from jumar import __version__
 from jumar.core.compat import dataclass, zip
-from jumar.core.diff import Hunk, hunks
-from jumar.core.finding import Finding, State
-from jumar.report import proof as proofs
+from jumar.core.diff import Hunk, Line, hunks
+from jumar.core.finding import Finding, Level, State, Where
 from jumar.report.text import count
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
-    from jumar.emulate.proof.result import Proof
     from jumar.migrate.result import FileResult, ProjectResult
-    from jumar.migrate.rule import Unit
 
 MAX_ROWS = 24_000
 """Lines of code on the page."""
@@ -34,23 +28,6 @@ MAX_FILE_ROWS = 1_200
 MAX_FINDINGS = 12_000
 MAX_LINE = 400
 """Characters of a line of code."""
-OPEN_ROWS = 1_500
-"""A page with more lines than this begins with its files folded."""
-
-KEYS = {
-    State.REWRITTEN: "rewritten",
-    State.HAND: "hand",
-    State.UNSUPPORTED: "unsupported",
-    State.FALLBACK: "fallback",
-    State.BENIGN: "benign",
-}
-MEANINGS = {
-    State.REWRITTEN: "changed by `jumar migrate`",
-    State.HAND: "you have to decide or change it",
-    State.UNSUPPORTED: "the target has no counterpart",
-    State.FALLBACK: "works, but runs on the CPU or slower",
-    State.BENIGN: "nothing to do",
-}
 
 
 @dataclass(slots=True)
@@ -84,52 +61,57 @@ class FileView:
         return bool(self.rows or self.top or self.cut)
 
 
-def environment() -> Environment:
-    """Templates of the pages, with the filters they use."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+class Changed(NamedTuple):
+    """A file of a project: its findings, and its code around given lines."""
 
-    made = Environment(
-        loader=PackageLoader("jumar.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters["code"] = code
-    made.filters["key"] = lambda state: KEYS[state]
-    made.filters["count"] = count
-    return made
+    path: str
+    changed: bool
+    findings: Sequence[Finding]
+    hunks: Callable[[Iterable[int]], list[Hunk]]
 
 
-def render(result: ProjectResult, rules: Mapping[str, Unit], proof: Proof | None = None) -> str:
-    """The whole page as text; `proof` is what running the project showed."""
-    views, cut = _views(result)
-    states = result.states()
-    return (
-        environment()
-        .get_template("report.html")
-        .render(
-            result=result,
-            files=views,
-            cut=cut,
-            states=[(state, states[state], MEANINGS[state]) for state in State],
-            total=sum(states.values()),
-            left=result.left(),
-            changed=sum(file.changed for file in result.files),
-            rules=_rules(result.findings(), rules),
-            unfolded=sum(len(view.rows) for view in views) <= OPEN_ROWS,
-            version=__version__,
-            proof=proofs.view(proof) if proof is not None else None,
-        )
-    )
-
-
-def _views(result: ProjectResult) -> tuple[list[FileView], list[str]]:
+def of_result(result: ProjectResult) -> tuple[list[FileView], list[str]]:
     """The files with what fits on the page, and sentences about what does not."""
+    files = [Changed(file.path, file.changed, file.findings, _code_of(file)) for file in result.files]
+    new = [(name, hunks(b"", data)[:1]) for name, data in sorted(result.new_files().items())]
+    return _views(result.root, files, new)
+
+
+def of_document(document: dict[str, Any]) -> tuple[list[FileView], list[str]]:
+    """The same from what `--json` printed, which has the changed lines and no other code."""
+    root, by_path = document["summary"]["root"], _by_path(document["findings"])
+    files = [
+        Changed(file["path"], file["changed"], by_path.get(file["path"], []), _diff_of(file.get("diff", "")))
+        for file in document["files"]
+    ]
+    return _views(root, files, [(name, []) for name in document["summary"]["new_files"]])
+
+
+def _code_of(file: FileResult) -> Callable[[Iterable[int]], list[Hunk]]:
+    return lambda lines: hunks(*file.texts(), also=lines)
+
+
+def _diff_of(diff: str) -> Callable[[Iterable[int]], list[Hunk]]:
+    return lambda _: parse(diff)
+
+
+def _by_path(rows: Iterable[dict[str, Any]]) -> dict[str, list[Finding]]:
+    found: dict[str, list[Finding]] = {}
+    for row in rows:
+        where = Where(**row["where"]) if row["where"] else None
+        state = State(row["state"]) if row["state"] else None
+        item = Finding(row["id"], Level(row["level"]), row["message"], where, row["fix"], state=state, doc=row["doc"])
+        found.setdefault(where.path if where else "", []).append(item)
+    return found
+
+
+def _views(
+    root: str, files: Iterable[Changed], new: Iterable[tuple[str, list[Hunk]]]
+) -> tuple[list[FileView], list[str]]:
     views, rows_left, findings_left, cut_files = [], MAX_ROWS, MAX_FINDINGS, 0
-    for file in result.files:
+    for file in files:
         shown = [item for item in file.findings if item.state is not State.BENIGN]
-        name = os.path.relpath(file.path, result.root)
+        name = os.path.relpath(file.path, root)
         view = FileView(name, file.changed, Counter(item.state for item in file.findings if item.state))
         if len(shown) > findings_left or rows_left <= 0:
             view.cut = f"{count(len(shown), 'finding')} and the code are left out to keep this page small"
@@ -139,9 +121,9 @@ def _views(result: ProjectResult) -> tuple[list[FileView], list[str]]:
             rows_left -= len(view.rows)
             findings_left -= len(shown)
         views.append(view)
-    for name, data in sorted(result.new_files().items()):
-        view = FileView(os.path.relpath(name, result.root), True, Counter(), is_new=True)
-        view.rows = _rows(hunks(b"", data)[:1], {})[:MAX_FILE_ROWS]
+    for path, parts in new:
+        view = FileView(os.path.relpath(path, root), True, Counter(), is_new=True)
+        view.rows = _rows(parts, {})[:MAX_FILE_ROWS]
         views.append(view)
     most = max((sum(view.states.values()) for view in views), default=0)
     for number, view in enumerate(views, 1):
@@ -149,19 +131,20 @@ def _views(result: ProjectResult) -> tuple[list[FileView], list[str]]:
         view.share = max(4, 100 * sum(view.states.values()) // most) if most else 0
     sentences = []
     if cut_files:
-        sentences.append(f"{count(cut_files, 'file')} of {len(result.files):,} appear without code and findings")
+        sentences.append(
+            f"{count(cut_files, 'file')} of {sum(not view.is_new for view in views):,} appear without code and findings"
+        )
     return views, sentences
 
 
-def _fill(view: FileView, file: FileResult, shown: Iterable[Finding], limit: int) -> None:
-    before, after = file.texts()
+def _fill(view: FileView, file: Changed, shown: Iterable[Finding], limit: int) -> None:
     at_line: dict[int, list[Finding]] = {}
     for item in shown:
         if item.where is not None and item.where.line:
             at_line.setdefault(item.where.line, []).append(item)
         else:
             view.top.append(item)
-    rows = _rows(hunks(before, after, also=at_line), at_line)
+    rows = _rows(file.hunks(at_line), at_line)
     if len(rows) > limit:
         view.cut = f"the first {limit:,} of {len(rows):,} lines; `jumar migrate {file.path}` shows all"
         for row in rows[limit:]:
@@ -170,6 +153,20 @@ def _fill(view: FileView, file: FileResult, shown: Iterable[Finding], limit: int
     view.rows = rows
     for rest in at_line.values():
         view.top += rest
+
+
+def parse(diff: str) -> list[Hunk]:
+    """The hunks of a unified diff of ours."""
+    found: list[Hunk] = []
+    lines: list[Line] = []
+    for text in diff.split("\n"):
+        if head := re.match(r"@@ -(\d+)(,0)?\S* \+(\d+)(,0)?", text):
+            lines = []
+            found.append(Hunk(int(head[1]) + bool(head[2]), int(head[3]) + bool(head[4]), ()))
+        elif found and text[:1] in (" ", "-", "+"):
+            lines.append(Line(text[0], text[1:].encode()))
+            found[-1] = found[-1]._replace(lines=tuple(lines))
+    return found
 
 
 def _rows(parts: list[Hunk], at_line: dict[int, list[Finding]]) -> list[Row]:
@@ -237,24 +234,3 @@ def _mark(words: list[str], start: int, end: int) -> Markup:
     middle = "".join(words[start:stop])
     head, tail = escape("".join(words[:start])), escape("".join(words[stop:]))
     return head + (Markup("<mark>%s</mark>") % middle if middle.strip() else escape(middle)) + tail
-
-
-def _rules(items: Iterable[Finding], rules: Mapping[str, Unit]) -> list[dict[str, Any]]:
-    """What was found by rule, the most work first."""
-    by_id: dict[str, Counter[State]] = {}
-    names: dict[str, str] = {}
-    for item in items:
-        if item.state is not None:
-            by_id.setdefault(item.id, Counter())[item.state] += 1
-            names.setdefault(item.id, item.doc or "")
-    rows = []
-    for id_, states in by_id.items():
-        summary = rules[id_].rule.summary if id_ in rules else ""
-        left = sum(states.values()) - states[State.REWRITTEN] - states[State.BENIGN]
-        rows.append({"id": id_, "name": names[id_], "summary": summary, "states": states, "left": left})
-    return sorted(rows, key=lambda row: (-row["left"], -sum(row["states"].values()), row["id"]))
-
-
-def code(text: str) -> Markup:
-    """Backticks become code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))

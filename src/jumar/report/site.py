@@ -1,0 +1,209 @@
+"""The index of a project's runs: where the migration stands, what to do next, what differs, what is slow, what ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from jumar.core.words import counted
+from jumar.report import parts
+from jumar.report.card import Card
+from jumar.report.page import HUES, Page, Section, Stage, Step, Tone, Verdict
+from jumar.report.parts import Cell, Markup
+from jumar.report.words import t
+
+
+class Run(NamedTuple):
+    """Something that ran: its card, the file it was read from, and its page beside the index (or empty)."""
+
+    card: Card
+    source: str
+    page: str = ""
+
+
+class Left(NamedTuple):
+    """A file of ours that is not on the index, and why."""
+
+    path: str
+    reason: str
+
+
+class Part(NamedTuple):
+    """A stage as people know it, and how to begin it; without a command it only shows when something ran."""
+
+    title: str
+    question: str
+    command: str = ""
+
+
+PARTS = {
+    Stage.CODE: Part("Code", "What ties the project to CUDA?", "jumar analyze {folder} --json > analyze.json"),
+    Stage.MACHINE: Part("Machine", "Are driver, CANN and frameworks right?"),
+    Stage.RUNS: Part("It runs", "Does the changed code still import and run?",
+                     "jumar migrate {folder} --verify --json > migrate.json"),
+    Stage.NUMBERS: Part("Same numbers", "Does it compute the same as before?",
+                        "jumar compare record -o cpu.rec --floor 2 -- jumar run train.py --device cpu\n"
+                        "jumar compare record -o npu.rec -- jumar run train.py\n"
+                        "jumar compare cpu.rec npu.rec --html compare.html"),
+    Stage.SPEED: Part("Speed", "Where does the time go?", "jumar perf lint --html perf.html -- python train.py"),
+    Stage.SCALE: Part("Many cards", "Does it fit on these cards?"),
+    Stage.INFERENCE: Part("Inference", "Is the model ready for ATC?"),
+}  # fmt: skip
+MOST_STEPS = 3
+"""Of one run."""
+
+
+def newest(runs: Iterable[Run]) -> list[Run]:
+    """The last run of each kind about each subject."""
+    found: dict[tuple[str, str], Run] = {}
+    for run in sorted(runs, key=lambda run: run.card.made):
+        found[run.card.kind, run.card.subject] = run
+    return list(found.values())
+
+
+def index(folder: str, runs: Sequence[Run], left: Sequence[Left], further: Sequence[Step] = ()) -> Page:
+    """The page of a whole project; `further` are steps that no single run knows of."""
+    now = newest(runs)
+    return Page(
+        "report", t("Where the migration stands"), folder, verdict(now), command=f"jumar report {folder}",
+        facts=[(t("runs"), str(len(runs)))], sections=list(_sections(folder, runs, now, left)),
+        steps=steps(folder, now, further), foot=t("Every page here opens by itself and needs no network."),
+    )  # fmt: skip
+
+
+def verdict(now: Sequence[Run]) -> Verdict:
+    """How far the project is, in one sentence."""
+    needed = [stage for stage, part in PARTS.items() if part.command]
+    done = [stage for stage in needed if _of(now, stage)]
+    tones = {run.card.verdict.tone for run in now}
+    bad = [run for run in now if run.card.verdict.tone is Tone.BAD]
+    said = t("{done} of {all} stages were run", done=len(done), all=len(needed))
+    if bad:
+        first = bad[0].card
+        name = PARTS[first.stages[0]].title if first.stages else first.title
+        return Verdict.bad(f"{said}; {name}: {first.verdict.text}", t("needs work"))
+    if len(done) < len(needed) or Tone.WARN in tones or Tone.UNKNOWN in tones:
+        return Verdict.warn(t("{said}; nothing failed", said=said), t("under way"))
+    return Verdict.good(t("every stage was run, and nothing is left to do"), t("done"))
+
+
+def steps(folder: str, now: Sequence[Run], further: Sequence[Step] = ()) -> list[Step]:
+    """One ordered list: stage by stage, what its runs ask for, the worst first, or how to begin it."""
+    found: dict[Step, None] = {}
+    for stage, part in PARTS.items():
+        runs = sorted(_of(now, stage), key=lambda run: -list(Tone).index(run.card.verdict.tone))
+        for run in runs:
+            for step in run.card.steps[:MOST_STEPS]:
+                if not step.command or step.command not in {one.command for one in found}:
+                    found[Step(f"{run.card.subject}: {step.why}", step.command)] = None
+        if not runs and part.command:
+            found[Step(f"{part.title}: {part.question}", part.command.format(folder=folder))] = None
+        if stage is Stage.NUMBERS:
+            found.update(dict.fromkeys(further))
+    return list(found)
+
+
+def stages(now: Sequence[Run]) -> list[tuple[Stage, Part, list[Run]]]:
+    """The stages that are needed or have runs, in their order."""
+    rows = [(stage, part, _of(now, stage)) for stage, part in PARTS.items()]
+    return [row for row in rows if row[2] or row[1].command]
+
+
+def _of(runs: Iterable[Run], stage: Stage) -> list[Run]:
+    return [run for run in runs if stage in run.card.stages]
+
+
+def _sections(folder: str, runs: Sequence[Run], now: Sequence[Run], left: Sequence[Left]) -> Iterator[Section]:
+    yield Section("", _standing(now))
+    for stage, title in ((Stage.NUMBERS, t("What differs")), (Stage.SPEED, t("What is slow"))):
+        found = [run for run in _of(now, stage) if run.card.points]
+        if found:
+            yield Section(title, Markup("").join(_points(run) for run in found), stage.value)
+    yield Section(t("What ran"), _ran(runs), "ran")
+    if left:
+        rows = [(f"`{one.path}`", one.reason) for one in left]
+        yield Section(t("Left out"), parts.table([t("file"), t("why")], rows, name=t("left out")), "left")
+
+
+def _standing(now: Sequence[Run]) -> Markup:
+    shown = Markup("").join(_stage(part, runs) for _, part, runs in stages(now))
+    return Markup('<ol class="stages">{}</ol>').format(shown)
+
+
+def _stage(part: Part, runs: Sequence[Run]) -> Markup:
+    tone = max((run.card.verdict.tone for run in runs), key=list(Tone).index, default=None)
+    said = Markup("").join(
+        Markup("<p>{} {}: {}</p>").format(_badge(run.card), _link(run), parts.code(run.card.verdict.text))
+        for run in runs
+    )
+    return Markup('<li class="{}"><h3>{} <small class="soft">{}</small></h3>{}</li>').format(
+        f"c-{HUES[tone]}" if tone else "", t(part.title), t(part.question),
+        said or Markup('<p class="soft">{}</p>').format(t("Not run yet.")),
+    )  # fmt: skip
+
+
+def _badge(card: Card) -> Markup:
+    return Markup('<span class="badge c-{}">{}</span>').format(HUES[card.verdict.tone], card.verdict.word)
+
+
+def _link(run: Run) -> Markup:
+    name = Markup("<code>{}</code>").format(run.card.command)
+    return Markup('<a href="{}">{}</a>').format(run.page, name) if run.page else name
+
+
+def _points(run: Run) -> Markup:
+    return Markup("<h3>{}</h3>{}").format(_link(run), parts.bullets(run.card.points))
+
+
+def _ran(runs: Sequence[Run]) -> Markup:
+    rows = [
+        (Cell(run.card.made[:16].replace("T", " ") + " UTC", run.card.made), _link(run), run.card.subject,
+         Cell(_badge(run.card), list(Tone).index(run.card.verdict.tone)), f"`{run.source}`", run.card.tool)
+        for run in sorted(runs, key=lambda run: run.card.made, reverse=True)
+    ]  # fmt: skip
+    heads = [t("when"), t("command"), t("subject"), t("verdict"), t("read from"), t("Jumar")]
+    return parts.table(heads, rows, name=t("runs"))
+
+
+def document(folder: str, runs: Sequence[Run], left: Sequence[Left], further: Sequence[Step] = ()) -> dict[str, Any]:
+    """The index for programs."""
+    now = newest(runs)
+    said = verdict(now)
+    return {
+        "kind": "report",
+        "root": folder,
+        "verdict": {"tone": said.tone.value, "text": said.text},
+        "stages": [
+            {"stage": stage.value, "runs": [run.source for run in found],
+             "tone": max((run.card.verdict.tone for run in found), key=list(Tone).index).value if found else None}
+            for stage, _, found in stages(now)
+        ],
+        "next": [step._asdict() for step in steps(folder, now, further)],
+        "runs": [
+            {"kind": run.card.kind, "subject": run.card.subject, "command": run.card.command, "made": run.card.made,
+             "verdict": {"tone": run.card.verdict.tone.value, "text": run.card.verdict.text}, "source": run.source,
+             "page": run.page or None}
+            for run in runs
+        ],
+        "left_out": [one._asdict() for one in left],
+        "errors": [],
+    }  # fmt: skip
+
+
+def lines(folder: str, runs: Sequence[Run], left: Sequence[Left], further: Sequence[Step] = ()) -> Iterator[str]:
+    """The index at a terminal."""
+    now = newest(runs)
+    yield f"{folder}: {verdict(now).text}"
+    for _, part, found in stages(now):
+        if not found:
+            yield f"  {part.title:<13} not run yet"
+        for run in found:
+            yield f"  {part.title:<13} {run.card.verdict.word}: {run.card.subject}: {run.card.verdict.text}"
+    for one in left:
+        yield f"  left out: `{one.path}`: {one.reason}"
+    todo = steps(folder, now, further)
+    if todo:
+        yield f"next ({counted(len(todo), 'step')}):"
+    for number, step in enumerate(todo, 1):
+        yield f"{number:>3}. {step.why}"
+        yield from (f"     {line}" for line in step.command.splitlines())
