@@ -65,7 +65,7 @@ def command(list_checks: bool, **options: Any) -> int:
         result = doctor.doctor(doctor.DoctorRequest(**options))
     if result.collected is not None:
         told = f"wrote `{result.collected}`: `jumar doctor --from {options['collect']}` reads it anywhere"
-        click.echo(told, err=True)
+        show.say(told, err=True)
         return EXIT_OK
     _show(result, **shown)
     if not result.reachable:

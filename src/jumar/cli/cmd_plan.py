@@ -96,5 +96,5 @@ def _carry_out(result: PlanResult) -> int:
 
     with Steps() as view:
         count = plan.carry_out(result, Path(LOG).absolute(), view)
-    click.echo(f"all {count} steps are done", err=True)
+    show.say(f"all {count} steps are done", err=True)
     return EXIT_OK

@@ -70,8 +70,8 @@ def _show(result: ExportCheckResult, *, quiet: bool) -> None:
 
     show.lines(text.findings(result.findings, (), colour=show.has_colour()))
     if not quiet:
-        show.lines(result.done, err=True)
-        click.echo(f"{result.path}: {export.summary(result.view, result.findings)}", err=True)
+        show.told(result.done, err=True)
+        show.say(f"{result.path}: {export.summary(result.view, result.findings)}", err=True)
 
 
 def _list(rows: list[Check], *, as_json: bool) -> int:
