@@ -24,8 +24,8 @@ PLACE = re.compile(r"\{(\w+)\}")
 _ESCAPE = re.compile(r"\\(.)")
 _PROSE = re.compile(r"[A-Za-z]{2,} [a-z]{2,}")
 _CODE = re.compile(r"`[^`]*`")
-_LETTERS = 4
-"""A template with fewer letters of its own, such as "{0}: {1}", is used only where its values are translated."""
+_LETTERS = 3
+"""A template with fewer letters of its own, such as "{0}: {1}", is used only where no value stays English prose."""
 _DEPTH = 5
 _chosen = ENGLISH
 
@@ -97,8 +97,8 @@ class Template:
         own, text = self.parts[::2], re.escape(self.parts[0])
         for at, after in enumerate(own[1:]):
             # What stands in backticks is a name and ends with them.
-            text += ("([^`]*?)" if self._is_code(at) else "(.*?)") + re.escape(after)
-        return re.compile(text, re.S)
+            text += (r"([^`\n]*?)" if self._is_code(at) else "(.*?)") + re.escape(after)
+        return re.compile(text, re.S if "\n" in text else 0)
 
     def _is_code(self, at: int) -> bool:
         before, after = self.parts[2 * at], self.parts[2 * at + 2]
@@ -117,7 +117,7 @@ class Template:
                 return None
             hits += said is not None
             values.setdefault(self.parts[2 * at + 1], value if said is None else said)
-        if self.letters < _LETTERS and not hits:
+        if not self.letters and not hits:
             return None
         return PLACE.sub(lambda place: values.get(place[1], place[0]), self.chinese)
 
