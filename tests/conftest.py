@@ -18,6 +18,9 @@ from jumar import start
 from jumar.cli.main import main
 
 GOLDEN = Path(__file__).parent / "golden"
+for _name in ("LC_ALL", "LC_MESSAGES", "LANG", "JUMAR_LANG"):
+    os.environ.pop(_name, None)  # tests read English, whatever the developer's own locale
+os.environ["LC_ALL"] = "C.UTF-8"
 start.emulate()  # torch of this process loads torch_npu, which needs the stand-ins; programs ask for themselves
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
+from jumar.core.lang import t
 
 if TYPE_CHECKING:
     from jumar.machine.explain.names import Topic
@@ -42,7 +43,7 @@ class Answer:
         from jumar.tables import pages
 
         if self.page is not None:
-            return f"{self.page.text.rstrip()}\n\npage: {pages.address(self.page.id)}"
+            return f"{self.page.text.rstrip()}\n\n{t(f'page: {pages.address(self.page.id)}')}"
         if self.topic is not None:
             return "\n".join(explain.about(self.topic))
         assert self.log is not None

@@ -119,11 +119,11 @@ def _show(result: ProjectResult, options: dict[str, Any], done: str) -> None:
         show.lines(text.findings(file.findings, State, colour=colour))
     if wants_diff:
         for name in sorted(result.new_files()):
-            click.echo(f"new file: `{name}`")
+            show.say(f"new file: `{name}`")
     if not options["quiet"]:
         changed = sum(file.changed for file in result.files)
         said = done or (f"{changed} files would change" if changed != 1 else "1 file would change")
         said = said if changed else "already adapted: nothing to change"
         left = result.left()
         more = f"; {left} place{'' if left == 1 else 's'} to review by hand" if left else ""
-        click.echo(said + more, err=True)
+        show.say(said + more, err=True)

@@ -39,4 +39,4 @@ def show(rows: list[dict[str, Any]], lines: list[str], as_json: bool) -> None:
     if as_json:
         printing.document({"rows": rows})
     else:
-        printing.lines(lines)
+        printing.told(lines)

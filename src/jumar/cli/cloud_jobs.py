@@ -76,7 +76,7 @@ def submit(target: str | None, as_json: bool, allow_secrets: bool, follow: bool,
         if as_json:
             show([report.job_row(made)], [], True)
         else:
-            click.echo(f"job {made.id} ({made.spec.name})", err=follow)
+            printing.say(f"job {made.id} ({made.spec.name})", err=follow)
         return _follow(place, made.id, everything=False) if follow else EXIT_OK
 
 
@@ -138,11 +138,11 @@ def ls_jobs(target: str | None, as_json: bool) -> int:
 
 
 def talk(text: str, /) -> None:
-    click.echo(text, err=True)
+    printing.say(text, err=True)
 
 
 def _follow(place: Place, id_: str, *, everything: bool) -> int:
     """Print what is new until the job has ended; its exit code is ours."""
     job = app.follow(place, id_, click.echo, everything=everything)
-    printing.lines(report.ended(job, is_local=place.target.is_local), err=True)
+    printing.told(report.ended(job, is_local=place.target.is_local), err=True)
     return app.exit_code(job)

@@ -26,7 +26,7 @@ def serve(port: int, modelarts_port: int) -> int:
             printing.lines(report.served(served))
             threading.Event().wait()
         except KeyboardInterrupt:
-            click.echo("ended", err=True)
+            printing.say("ended", err=True)
     return EXIT_OK
 
 

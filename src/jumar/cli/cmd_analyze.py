@@ -47,5 +47,5 @@ def _show(result: MigrateResult, options: dict[str, Any]) -> None:
     found = result.findings if result.checked is None else result.checked.new
     show.lines(text.findings(found, states, colour=show.has_colour()))
     if not options["quiet"]:
-        show.lines(text.summary(result.project, show_all=options["show_all"]), err=True)
+        show.told(text.summary(result.project, show_all=options["show_all"]), err=True)
     common.show_baseline(result)

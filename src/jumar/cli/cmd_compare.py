@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from jumar.cli import show
 from jumar.cli.listed import Listed
 from jumar.cli.options import Number, chip
 from jumar.cli.progress import Waiting
@@ -117,7 +118,7 @@ def diff(first: Path, second: Path, as_json: bool, top: int, html: Path | None, 
         replace(path, data)
     click.echo(report.json(result.to_json()) if as_json else "\n".join(report.text(result.comparison, top)))
     for path in files:
-        click.echo(f"wrote `{path}`", err=True)
+        show.say(f"wrote `{path}`", err=True)
     return {"SAME": EXIT_OK, "DIFFERENT": EXIT_FINDINGS}.get(result.answer, EXIT_UNKNOWN)
 
 
@@ -179,12 +180,12 @@ def dump(path: Path, folder: Path) -> int:
     from jumar.app import compare
 
     for place in compare.dump(path, folder):
-        click.echo(f"wrote `{place}`", err=True)
+        show.say(f"wrote `{place}`", err=True)
     return EXIT_OK
 
 
 def _tell(text: str, /) -> None:
-    click.echo(f"jumar: {text}", err=True)
+    show.say(f"jumar: {text}", err=True)
 
 
 def _program(words: tuple[str, ...]) -> tuple[str, ...]:

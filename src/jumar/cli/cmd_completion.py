@@ -8,6 +8,7 @@ import click
 
 from jumar.app import completion
 from jumar.cli.listed import Listed
+from jumar.cli.show import say
 from jumar.core.errors import EXIT_OK
 
 _SHELL = click.argument("shell", required=False, type=click.Choice(completion.SHELLS), metavar="[bash|zsh|fish]")
@@ -24,8 +25,8 @@ def install(shell: str | None) -> int:
     """Install the completion for your shell, or the one that is named; new shells have it."""
     chosen = shell or completion.shell_of(os.environ)
     for path in completion.carry_out(completion.build(chosen, _script(chosen), os.environ)):
-        click.echo(f"wrote `{path}`", err=True)
-    click.echo(f"start a new {chosen}, then type `jumar mi` and press Tab", err=True)
+        say(f"wrote `{path}`", err=True)
+    say(f"start a new {chosen}, then type `jumar mi` and press Tab", err=True)
     return EXIT_OK
 
 

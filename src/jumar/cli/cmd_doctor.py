@@ -11,6 +11,7 @@ from jumar.cli import show
 from jumar.cli.options import Number
 from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FAILED, EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN
+from jumar.core.lang import t
 
 if TYPE_CHECKING:
     from jumar.app.doctor import DoctorResult
@@ -67,7 +68,7 @@ def command(list_checks: bool, **options: Any) -> int:
         result = doctor.doctor(doctor.DoctorRequest(**options))
     if result.collected is not None:
         told = f"wrote `{result.collected}`: `jumar doctor --from {options['collect']}` reads it anywhere"
-        click.echo(told, err=True)
+        show.say(told, err=True)
         return EXIT_OK
     _show(result, **shown)
     if html is not None:
@@ -90,12 +91,12 @@ def _show(result: DoctorResult, *, as_json: bool, verbose: bool, quiet: bool) ->
     if not quiet:
         where = " (emulated)" if result.emulated else ""
         summary = doctor.summary(result.outcomes, result.seconds)
-        click.echo(result.scrub(f"{result.name}{where}: {summary}"), err=True)
+        show.say(result.scrub(f"{result.name}{where}: {summary}"), err=True)
 
 
 def _list(checks: list[Check], *, as_json: bool) -> int:
     if as_json:
         show.document({"checks": [row._asdict() for row in checks]})
     else:
-        show.lines(f"{row.id}  {row.name:<18} {row.summary}" for row in checks)
+        show.lines(f"{row.id}  {row.name:<18} {t(row.summary)}" for row in checks)
     return EXIT_OK

@@ -62,7 +62,7 @@ def shell(soc: str | None, cards: int | None, memory: str | None, words: tuple[s
 
     built = emulate.shell(words, MachineRequest(soc, cards, memory))
     if not words:
-        click.echo(report.entered(built), err=True)
+        show.say(report.entered(built), err=True)
     return built.start()
 
 
@@ -81,7 +81,7 @@ def prefix(folder: Path, soc: str | None, cards: int | None, memory: str | None,
     if only_print:
         show.lines(report.files(built))
     else:
-        click.echo(f"wrote `{folder}`: {report.source_line(built)}", err=True)
+        show.say(f"wrote `{folder}`: {report.source_line(built)}", err=True)
     return EXIT_OK
 
 

@@ -33,7 +33,7 @@ def command(names: tuple[str, ...], as_json: bool) -> int:
     while (answer := _next(answers)) is not None:
         found.append(answer)
         if answer.renamed and answer.page is not None:
-            click.echo(f"`{answer.renamed}` is now `{answer.page.id}`", err=True)
+            show.say(f"`{answer.renamed}` is now `{answer.page.id}`", err=True)
         if as_json:
             continue
         if answer.page is not None and reader.is_person():

@@ -82,7 +82,7 @@ def command(ctx: click.Context, /, only_print: bool, with_parent: bool, **option
         show.lines(launch.shown(ranks))
         return EXIT_OK
     if not variables.QUIET.read():
-        click.echo(where, err=True)
+        show.say(where, err=True)
     return _run(ranks, with_parent)
 
 
@@ -112,7 +112,7 @@ def _elsewhere(job: Elsewhere, only_print: bool) -> int:
         return launch_elsewhere.become_msrun(job)
     number = launch_elsewhere.submit(job)
     click.echo(number)
-    click.echo(f"jumar: job {number} is on {job.plan.engine}, logs in `{job.wanted.logs}`; "
+    show.say(f"jumar: job {number} is on {job.plan.engine}, logs in `{job.wanted.logs}`; "
                f"--status {number}, --log {number} and --cancel {number} manage it", err=True)  # fmt: skip
     return EXIT_OK
 

@@ -76,7 +76,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
 
         def tell(text: str, /) -> None:
             progress.close()
-            click.echo(f"jumar: {text}", err=True)
+            show.say(f"jumar: {text}", err=True)
 
         result = migrate.migrate(request, progress, tell)
     done = _done(result)
@@ -114,7 +114,7 @@ def _done(result: MigrateResult) -> str:
         return f"written in place: {len(result.written)} file{'' if len(result.written) == 1 else 's'}"
     elif request.out is not None:
         for path in result.not_copied:
-            click.echo(f"warning: not copied: `{path}`", err=True)
+            show.say(f"warning: not copied: `{path}`", err=True)
         return f"written to `{request.out}`"
     return ""
 
@@ -143,7 +143,7 @@ def _show(migrated: MigrateResult, options: dict[str, Any], done: str) -> None:
         for name, data in sorted(result.new_files().items()):
             show.raw(text.new_file(name, data, colour=colour))
     if not options["quiet"]:
-        show.lines(text.summary(result, done=done, show_all=options["show_all"]), err=True)
+        show.told(text.summary(result, done=done, show_all=options["show_all"]), err=True)
     common.show_baseline(migrated)
     _show_proof(migrated, options)
 
@@ -153,6 +153,6 @@ def _show_proof(migrated: MigrateResult, options: dict[str, Any]) -> None:
 
     asked = migrated.request
     if migrated.proof is not None:
-        show.lines(proof.lines(migrated.proof, show_all=options["show_all"]), err=True)
+        show.told(proof.lines(migrated.proof, show_all=options["show_all"]), err=True)
     elif migrated.changed and not any(options[name] for name in ("quiet", "verified", "write")) and asked.paths:
-        click.echo(proof.offer(asked.paths), err=True)
+        show.say(proof.offer(asked.paths), err=True)

@@ -111,7 +111,7 @@ def command(model: tuple[str, ...], **options: Any) -> int:
 
         def tell(text: str, /) -> None:
             line.close()
-            click.echo(text, err=True)
+            show.say(text, err=True)
 
         result = parallel.parallel(request, tell)
     return _show(result, html, as_json)
@@ -122,11 +122,11 @@ def _show(result: ParallelResult, html: Path | None, as_json: bool) -> int:
         from jumar.core import write
 
         write.replace(html, result.html().encode())
-        click.echo(f"wrote `{html}`", err=True)
+        show.say(f"wrote `{html}`", err=True)
     if as_json:
         show.whole(result.to_json())
     else:
-        click.echo(result.text)
+        show.say(result.text)
     return EXIT_OK if result.fits else EXIT_FINDINGS
 
 
@@ -138,7 +138,7 @@ def _explain(words: tuple[str, ...], cards: int) -> int:
     if cards < 2:
         raise UserError("one card has nothing to divide", "`--cards 2` or more")
     for name in parallel_explain.modes(words[0] if words else ""):
-        show.lines(parallel_explain.page(name, cards))
+        show.told(parallel_explain.page(name, cards))
     return EXIT_OK
 
 

@@ -134,10 +134,10 @@ def fix_trace(source: Path, out: Path) -> int:
 
     done, note = perf.fix_trace(source, out)
     if note:
-        click.echo(f"note: {note}", err=True)
+        show.say(f"note: {note}", err=True)
     lost = f", {done.left_out:,} events and {done.skipped:,} bytes left out" if done.left_out or done.skipped else ""
     end = "; the input is truncated" if done.truncated else ""
-    click.echo(f"wrote `{out}`: {done.events:,} events{lost}{end}", err=True)
+    show.say(f"wrote `{out}`: {done.events:,} events{lost}{end}", err=True)
     return EXIT_OK
 
 
@@ -151,7 +151,7 @@ def _show(result: PerfResult, options: dict[str, Any]) -> int:
 
     if options["html"] is not None:
         write.replace(options["html"], result.html().encode())
-        click.echo(f"wrote `{options['html']}`", err=True)
+        show.say(f"wrote `{options['html']}`", err=True)
     if options["as_json"]:
         show.whole(result.to_json())
     else:

@@ -11,6 +11,7 @@ from jumar.cli import show
 from jumar.cli.options import chip
 from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN, UserError
+from jumar.core.lang import t
 
 if TYPE_CHECKING:
     from jumar.app.plan import PlanResult
@@ -82,12 +83,12 @@ def _show(result: PlanResult, form: str) -> None:
     if form == "json":
         show.whole(result.to_json())
     elif form == "text" or not result.fits:
-        click.echo(result.text, nl=False)
+        show.say(result.text, nl=False)
     else:
         click.echo(result.shell() if form == "shell" else result.dockerfile(), nl=False)
     if form != "json":
         for finding in result.findings:
-            click.echo(f"{finding.id} {finding.level} {finding.message}\n  {finding.fix}", err=True)
+            click.echo(f"{finding.id} {finding.level} {t(finding.message)}\n  {t(finding.fix or '')}", err=True)
 
 
 def _carry_out(result: PlanResult) -> int:
@@ -96,5 +97,5 @@ def _carry_out(result: PlanResult) -> int:
 
     with Steps() as view:
         count = plan.carry_out(result, Path(LOG).absolute(), view)
-    click.echo(f"all {count} steps are done", err=True)
+    show.say(f"all {count} steps are done", err=True)
     return EXIT_OK

@@ -56,7 +56,7 @@ def convert(file: str, layout: str, out: str | None) -> int:
     text, note = ranktable.convert(_text(file), layout)
     _put(text, out)
     if note:
-        click.echo(f"jumar: {note}", err=True)
+        show.say(f"jumar: {note}", err=True)
     return EXIT_OK
 
 
@@ -73,4 +73,4 @@ def _put(text: str, out: str | None) -> None:
         click.echo(text, nl=False)
     else:
         write.replace(Path(out), text.encode())
-        click.echo(f"wrote `{out}`", err=True)
+        show.say(f"wrote `{out}`", err=True)

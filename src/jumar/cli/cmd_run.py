@@ -67,7 +67,7 @@ def command(ctx: click.Context, /, only_print: bool, **options: Any) -> int:
         return EXIT_OK
     run.prepare(built)
     if not variables.QUIET.read():
-        click.echo(built.where, err=True)
+        show.say(built.where, err=True)
     sys.stdout.flush()
     return run.start(built, tell_why)
 
@@ -76,5 +76,5 @@ def tell_why(result: Explanation) -> None:
     """Say what the error that the program printed means."""
     from jumar.report import explain
 
-    click.echo("\njumar: explanation of the error above", err=True)
+    show.say("\njumar: explanation of the error above", err=True)
     show.lines(explain.text(result), err=True)

@@ -75,8 +75,8 @@ def free(cards: int, as_json: bool) -> int:
         click.echo(",".join(map(str, found.free[:cards])))
     else:
         total = len(found.free) + len(found.reasons)
-        click.echo(f"only {len(found.free)} of {total} cards are free; {cards} requested", err=True)
-        show.lines((f"  card {card}: {reason}" for card, reason in found.reasons.items()), err=True)
+        show.say(f"only {len(found.free)} of {total} cards are free; {cards} requested", err=True)
+        show.told((f"  card {card}: {reason}" for card, reason in found.reasons.items()), err=True)
     return EXIT_OK if found.enough else EXIT_FINDINGS
 
 
@@ -116,5 +116,5 @@ def _serve(port: int) -> None:
 
     with smi.server(port) as server:
         address = "http://{}:{}/metrics".format(*server.server_address)
-        click.echo(f"jumar: serving {address} until Ctrl-C", err=True)
+        show.say(f"jumar: serving {address} until Ctrl-C", err=True)
         server.serve_forever(poll_interval=0.2)

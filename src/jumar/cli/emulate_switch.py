@@ -18,7 +18,7 @@ def on(soc: str | None, cards: int | None, memory: str | None) -> int:
     """Give every program of this virtual environment emulated NPUs, plain `python` included."""
     from jumar.report import emulate as report
 
-    show.lines(report.on(emulate.switch_on(emulate.MachineRequest(soc, cards, memory))), err=True)
+    show.told(report.on(emulate.switch_on(emulate.MachineRequest(soc, cards, memory))), err=True)
     return EXIT_OK
 
 
@@ -27,7 +27,7 @@ def off() -> int:
     """Undo `jumar emulate on`: programs of this virtual environment find the NPUs of the machine, or none."""
     from jumar.report import emulate as report
 
-    show.lines(report.off(emulate.switch_off()), err=True)
+    show.told(report.off(emulate.switch_off()), err=True)
     return EXIT_OK
 
 
@@ -41,5 +41,5 @@ def status(as_json: bool) -> int:
     if as_json:
         show.whole(found.to_json())
     else:
-        show.lines(report.status(found))
+        show.told(report.status(found))
     return EXIT_OK

@@ -11,6 +11,7 @@ from jumar.cli import show
 from jumar.cli.options import chip
 from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
+from jumar.core.lang import t
 
 if TYPE_CHECKING:
     from jumar.app.export import ExportCheckResult
@@ -70,13 +71,13 @@ def _show(result: ExportCheckResult, *, quiet: bool) -> None:
 
     show.lines(text.findings(result.findings, (), colour=show.has_colour()))
     if not quiet:
-        show.lines(result.done, err=True)
-        click.echo(f"{result.path}: {export.summary(result.view, result.findings)}", err=True)
+        show.told(result.done, err=True)
+        show.say(f"{result.path}: {export.summary(result.view, result.findings)}", err=True)
 
 
 def _list(rows: list[Check], *, as_json: bool) -> int:
     if as_json:
         show.document({"checks": [row._asdict() for row in rows]})
     else:
-        show.lines(f"{row.id}  {row.name:<26} {row.summary}" for row in rows)
+        show.lines(f"{row.id}  {row.name:<26} {t(row.summary)}" for row in rows)
     return EXIT_OK

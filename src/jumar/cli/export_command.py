@@ -66,7 +66,7 @@ def command(do_run: bool, as_json: bool, **options: Any) -> int:
     else:
         show.lines([built.line(), built.runner()])
         if refused:
-            click.echo(f"note: ATC will refuse this model: {refused[0]}; `jumar export check {built.model}`", err=True)
+            show.say(f"note: ATC will refuse this model: {refused[0]}; `jumar export check {built.model}`", err=True)
     return _run(built) if do_run else EXIT_OK
 
 
@@ -80,7 +80,7 @@ def om(**options: Any) -> int:
     from jumar.app import export
 
     path = export.stand_in(_built(options))
-    click.echo(f"wrote `{path}`: a stand-in, which no device can load", err=True)
+    show.say(f"wrote `{path}`: a stand-in, which no device can load", err=True)
     return EXIT_OK
 
 
@@ -97,9 +97,9 @@ def _run(built: Conversion) -> int:
     from jumar.app import export
 
     program = export.atc()
-    click.echo(f"running {program}", err=True)
+    show.say(f"running {program}", err=True)
     code = export.convert(program, built)
     if code:
-        click.echo(f"atc ended with exit code {code}; `jumar explain LOG` explains many of its errors", err=True)
+        show.say(f"atc ended with exit code {code}; `jumar explain LOG` explains many of its errors", err=True)
         return EXIT_FAILED
     return EXIT_OK

@@ -79,8 +79,8 @@ def _show(result: OfflineResult, listed: Path | None, top: int) -> None:
 
     if result.subject.random:
         told = "inputs are random: give real ones with `--input NAME=FILE.npy` for meaningful ranges"
-        click.echo(told, err=True)
-    show.lines(export.measured(result.subject, result.measured, result.tolerance, top))
+        show.say(told, err=True)
+    show.told(export.measured(result.subject, result.measured, result.tolerance, top))
     if result.better is not None:
         _show_kept(result, result.better, listed)
 
@@ -89,9 +89,9 @@ def _show_kept(result: OfflineResult, better: Result, listed: Path | None) -> No
     from jumar.report import export
 
     names = f"{len(better.kept)} node{'' if len(better.kept) == 1 else 's'}"
-    show.lines(export.outputs(f"with {names} kept in float32", better, result.tolerance))
+    show.told(export.outputs(f"with {names} kept in float32", better, result.tolerance))
     if 2 * len(better.kept) > len(result.measured.nodes):
-        click.echo("that is more than half of the nodes: `must_keep_origin_dtype` is simpler", err=True)
+        show.say("that is more than half of the nodes: `must_keep_origin_dtype` is simpler", err=True)
     if nameless := result.subject.unnamed & set(better.kept):
-        click.echo(f"{len(nameless)} of them have no name in the model: list them after `check --fix`", err=True)
-    click.echo(f"wrote `{listed}`: atc --keep_dtype={listed}", err=True)
+        show.say(f"{len(nameless)} of them have no name in the model: list them after `check --fix`", err=True)
+    show.say(f"wrote `{listed}`: atc --keep_dtype={listed}", err=True)

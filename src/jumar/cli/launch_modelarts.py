@@ -23,12 +23,12 @@ def start(request: LaunchRequest) -> int:
     with opened_place(told.get("target")) as place:
         plan = cloud_jobs.build(place, said)
         if request.dry:
-            show.lines(report.plan(plan))
+            show.told(report.plan(plan))
             return EXIT_FINDINGS if plan.leaks else EXIT_OK
         with Transfer() as bar:
             made = cloud_jobs.send(place, plan, bar, talk)
         click.echo(made.id)
-        click.echo(f"jumar: job {made.id} ({made.spec.name}) is on {place.target.name};"
+        show.say(f"jumar: job {made.id} ({made.spec.name}) is on {place.target.name};"
                    f" `jumar cloud logs -f` follows it, and `jumar cloud pull -o FOLDER` fetches its results",
                    err=True)  # fmt: skip
     return EXIT_OK
@@ -47,5 +47,5 @@ def ask(asked: Mapping[str, str | None], request: LaunchRequest) -> int:
                 show.lines(cloud_jobs.last_log(place, id_))
             else:
                 place.platform().stop(id_)
-                click.echo(f"stopping job {id_}")
+                show.say(f"stopping job {id_}")
     return EXIT_OK

@@ -11,8 +11,9 @@ from contextlib import suppress
 import click
 
 from jumar import __version__
-from jumar.cli import streams, tasks
+from jumar.cli import language, streams, tasks
 from jumar.core.errors import EXIT_FAILED, EXIT_OK, UserError, from_os, meaning
+from jumar.core.lang import LANGUAGES, t
 
 VERBS = tasks.verbs()
 EXIT_INTERRUPTED = 130
@@ -54,8 +55,10 @@ class Verbs(click.Group):
 
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="jumar", message="%(prog)s %(version)s")
+@click.option("--lang", type=click.Choice(LANGUAGES), metavar="|".join(LANGUAGES),
+              help="Language of messages; by default that of the locale (LANG).")  # fmt: skip
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
-def jumar(debug: bool) -> None:
+def jumar(lang: str | None, debug: bool) -> None:
     """Move PyTorch/CUDA and MindSpore code to Ascend NPUs.
 
     `jumar` alone says what fits the folder it is in, `jumar VERB --help` describes a verb, `jumar explain ID` a
@@ -70,13 +73,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         from click.shell_completion import shell_complete
 
         return shell_complete(jumar, {}, "jumar", COMPLETION, os.environ[COMPLETION])
+    streams.prepare()
+    with language.of(args):
+        return _shown(args)
+
+
+def _shown(args: list[str]) -> int:
     try:
-        streams.prepare()
         code = _run([*args])  # click takes words out of the list
         streams.flush()
         return code
     except (Exception, KeyboardInterrupt) as error:
-        if "--debug" in args[:1] and not isinstance(error, (BrokenPipeError, click.ClickException)):
+        if "--debug" in language.before_verb(args) and not isinstance(error, (BrokenPipeError, click.ClickException)):
             raise
         return _failed(error, args)
 
@@ -125,6 +133,7 @@ def _told(error: BaseException, args: list[str]) -> UserError:
 
 
 def _run(args: list[str]) -> int:
+    language.check()
     try:
         if not args and _says_what_fits():
             return EXIT_OK
@@ -144,10 +153,10 @@ def _says_what_fits() -> bool:
 
     found = here.fits(Path())
     if found:
-        click.echo("What fits this folder:\n")
+        click.echo(f"{t('What fits this folder:')}\n")
         for fit in found:
-            click.echo(f"  {fit.command}\n      {fit.why}")
-        click.echo("\n`jumar --help` lists all commands")
+            click.echo(f"  {fit.command}\n      {t(fit.why)}")
+        click.echo(f"\n{t('`jumar --help` lists all commands')}")
     return bool(found)
 
 
@@ -157,9 +166,9 @@ def _show(error: UserError, *, as_json: bool) -> None:
 
         click.echo(json.render_error(error))
         return
-    click.echo(f"error: {error.message}", err=True)
+    click.echo(t("error: {message}", message=error.message), err=True)
     if error.hint:
-        click.echo(f"\nhint: {error.hint}", err=True)
+        click.echo("\n" + t("hint: {hint}", hint=error.hint), err=True)
 
 
 def _translate(error: click.ClickException) -> UserError:
@@ -169,6 +178,8 @@ def _translate(error: click.ClickException) -> UserError:
     if isinstance(error, click.NoSuchOption):
         from jumar.core.nearest import did_you_mean
 
+        if error.option_name == "--lang":
+            return UserError("`--lang` stands before the verb", "such as `jumar --lang zh migrate .`")
         known = [name for param in context.command.params for name in param.opts] if context else []
         return UserError(f"no such option: `{error.option_name}`", did_you_mean(error.option_name, known, help_hint))
     if isinstance(error, click.BadParameter) and error.param is not None:

@@ -160,4 +160,4 @@ def show_baseline(result: MigrateResult) -> None:
     if result.checked is not None:
         from jumar.report import roadmap
 
-        show.lines(roadmap.compared(result.checked, str(result.request.baseline)), err=True)
+        show.told(roadmap.compared(result.checked, str(result.request.baseline)), err=True)

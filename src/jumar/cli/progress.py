@@ -8,6 +8,8 @@ import time
 from types import TracebackType
 from typing import Any
 
+from jumar.core.lang import t
+
 DELAY = 1.0
 
 
@@ -34,7 +36,7 @@ class Progress:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
-        columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        columns = (TextColumn(t("reading")), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self.bar = Bar(*columns, console=Console(stderr=True), transient=True)
         self.bar.start()
         self.task = self.bar.add_task("reading", total=total)
@@ -83,7 +85,7 @@ class Waiting:
 
         with self.lock:
             if not self.over:
-                self.status = Console(stderr=True).status(escape(self.what))
+                self.status = Console(stderr=True).status(escape(t(self.what)))
                 self.status.start()
 
     def __enter__(self) -> Waiting:

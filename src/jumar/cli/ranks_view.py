@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from jumar.cli import show
 from jumar.runtime import noise
 
 
@@ -34,7 +35,7 @@ class RanksView:
 
     def note(self, text: str) -> None:
         self._clear()
-        click.echo(f"jumar: {text}", err=True)
+        show.say(f"jumar: {text}", err=True)
         self._redraw()
 
     def live(self, text: str) -> None:

@@ -12,6 +12,7 @@ import click
 
 from jumar.core.compat import zip
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
+from jumar.core.lang import t
 
 if TYPE_CHECKING:
     from jumar.core.finding import Finding
@@ -41,8 +42,19 @@ def checked(found: list[Finding], *, as_json: bool) -> int:
     else:
         lines(text.findings(found, ()))
         if not found:
-            click.echo("nothing is wrong", err=True)
+            say("nothing is wrong", err=True)
     return EXIT_FINDINGS if found else EXIT_OK
+
+
+def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """One text for a person, in the language of the reader; what programs read goes through `click.echo`."""
+    click.echo(t(text), err=err, nl=nl)
+
+
+def told(texts: Iterable[str], *, err: bool = False) -> None:
+    """Lines for a person."""
+    for line in texts:
+        say(line, err=err)
 
 
 def written_in_place(result: ProjectResult) -> str:
@@ -58,7 +70,7 @@ def written_to(result: ProjectResult, paths: list[Path], options: dict[str, Any]
     from jumar.app import migrate
 
     for path in migrate.copy(result, paths, options["out"], force=options["force"]):
-        click.echo(f"warning: not copied: `{path}`", err=True)
+        say(f"warning: not copied: `{path}`", err=True)
     return f"written to `{options['out']}`"
 
 
@@ -69,7 +81,7 @@ def write_files(files: Mapping[Path, bytes], *, quiet: bool = False) -> None:
     for path, data in files.items():
         report_files.write({path: data})
         if not quiet:
-            click.echo(f"wrote `{path}`", err=True)
+            say(f"wrote `{path}`", err=True)
 
 
 def document(fields: dict[str, Any]) -> None:

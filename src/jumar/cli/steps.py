@@ -6,7 +6,7 @@ import sys
 from types import TracebackType
 from typing import Any
 
-import click
+from jumar.cli import show
 
 MARKS = {"done": "done", "skipped": "done already", "failed": "failed"}
 
@@ -24,11 +24,11 @@ class Steps:
             self._start(line)
             return
         self._stop()
-        click.echo(f"{line}: {MARKS[state]}", err=True)
+        show.say(f"{line}: {MARKS[state]}", err=True)
 
     def _start(self, line: str) -> None:
         if not self.person:
-            click.echo(line, err=True)
+            show.say(line, err=True)
             return
         from rich.console import Console
         from rich.markup import escape

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jumar.core.lang import t
 from jumar.core.words import counted
 from jumar.report import json
 
@@ -22,12 +23,12 @@ def lines(
     for outcome in outcomes:
         if not outcome.findings and not quiet:
             status = _paint(outcome.status, colour)
-            yield f"{outcome.check.id} {status} {outcome.check.name}: {outcome.told}"
+            yield f"{outcome.check.id} {status} {outcome.check.name}: {t(outcome.told)}"
         for item in outcome.findings:
-            yield f"{item.id} {_paint(item.level, colour)} {item.message}"
-            yield from (f"    fix: {line}" for line in (item.fix or "").splitlines())
+            yield f"{item.id} {_paint(item.level, colour)} {t(item.message)}"
+            yield from (t(f"    fix: {line}") for line in (item.fix or "").splitlines())
         if verbose:
-            yield from (f"    {line}" for line in outcome.facts)
+            yield from (f"    {t(line)}" for line in outcome.facts)
 
 
 def summary(outcomes: Sequence[Outcome], seconds: float) -> str:

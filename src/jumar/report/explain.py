@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from jumar.core.finding import Level
+from jumar.core.lang import t
 from jumar.machine.explain.result import Cause, Explanation, LogFile, Occurrence
 from jumar.tables import errors, pages
 from jumar.tables.errors import Certainty, Role, Signature
@@ -27,12 +28,12 @@ def text(result: Explanation) -> Iterator[str]:
         yield from _unknown(result)
         return
     best = result.causes[0]
-    yield f"{_verdict(best.signature)}: {_what(best)}"
+    yield t(f"{_verdict(best.signature)}: {_what(best)}")
     if result.rival is not None:
-        yield f"or: {_what(result.rival)} ({result.rival.first.file}:{result.rival.first.line})"
-        yield "the log states both, and not which one ended the program"
+        yield t(f"or: {_what(result.rival)} ({result.rival.first.file}:{result.rival.first.line})")
+        yield t("the log states both, and not which one ended the program")
     elif _is_guess(best.signature):
-        yield "a guess: the log does not state the reason; judge by its lines"
+        yield t("a guess: the log does not state the reason; judge by its lines")
     yield from _who(result)
     yield ""
     for item in best.occurrences[:_LINES]:
@@ -49,7 +50,7 @@ def topic(signatures: tuple[Signature, ...]) -> Iterator[str]:
     """What is known about the errors that a code or name stands for."""
     for row in signatures:
         yield ""
-        yield f"{row.id}: {row.what}"
+        yield f"{row.id}: {t(row.what)}"
         yield from _advice(row)
 
 
@@ -59,10 +60,10 @@ def about(topic_: Topic) -> Iterator[str]:
     if topic_.kind == "signature":
         yield from lines[1:]
         return
-    yield f"{topic_.name}: {topic_.title}"
+    yield t(f"{topic_.name}: {topic_.title}")
     if topic_.about:
         yield topic_.about
-    yield f"source: {topic_.source}"
+    yield t(f"source: {topic_.source}")
     yield from lines
 
 
@@ -121,7 +122,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
 def _problems(files: tuple[LogFile, ...]) -> Iterator[str]:
     for file in files:
         if file.problem:
-            yield f"note: `{file.name}`: {file.problem}"
+            yield t(f"note: `{file.name}`: {file.problem}")
 
 
 def _what(cause: Cause) -> str:
@@ -140,7 +141,7 @@ def _verdict(row: Signature) -> str:
 
 def _around(item: Occurrence) -> Iterator[str]:
     if item.around:
-        yield "  the lines around it:"
+        yield t("  the lines around it:")
         yield from (f"    | {line}" for line in item.around)
 
 
@@ -156,10 +157,10 @@ def _who(result: Explanation) -> Iterator[str]:
         first = next((item for item in best.occurrences if item.rank == result.first_rank), None)
         when = f" at {first.time}" if first and first.time else ""
         verb = "reported it" if first and best.signature.role is Role.FOLLOWS else "failed"
-        yield f"rank {result.first_rank} {verb} first{when}"
+        yield t(f"rank {result.first_rank} {verb} first{when}")
     if result.silent_ranks:
         ranks = ", ".join(map(str, result.silent_ranks))
-        yield f"the others waited; rank {ranks} reports nothing: check it first"
+        yield t(f"the others waited; rank {ranks} reports nothing: check it first")
 
 
 def _line(item: Occurrence, indent: str) -> Iterator[str]:
@@ -170,30 +171,31 @@ def _line(item: Occurrence, indent: str) -> Iterator[str]:
 def _more(cause: Cause, indent: str) -> Iterator[str]:
     rest = cause.times - min(len(cause.occurrences), _LINES)
     if rest:
-        yield f"{indent}… and {rest} more line{'' if rest == 1 else 's'} like this"
+        yield t(f"{indent}… and {rest} more line{'' if rest == 1 else 's'} like this")
 
 
 def _advice(row: Signature) -> Iterator[str]:
-    yield f"{'possible reason' if _is_guess(row) else 'why'}: {row.why}"
+    yield t(f"{'possible reason' if _is_guess(row) else 'why'}: {row.why}")
     if row.do:
-        yield "worth a try:" if _is_guess(row) else "what to do:"
+        yield t("worth a try:" if _is_guess(row) else "what to do:")
         for step in row.do:
-            yield f"  - {step}"
-    yield f"source: {row.source}"
-    yield f"page: {pages.address(row.id)}"
+            yield f"  - {t(step)}"
+    yield t(f"source: {row.source}")
+    yield t(f"page: {pages.address(row.id)}")
 
 
 def _further(causes: tuple[Cause, ...]) -> Iterator[str]:
     if not causes:
         return
     yield ""
-    yield "also in the log:"
+    yield t("also in the log:")
     for cause in causes[:_FURTHER]:
         where = f"{cause.first.file}:{cause.first.line}"
-        said = cause.first.text if cause.signature.role is Role.GENERIC else _what(cause)
-        yield f"  {where}: {cause.signature.id} {cause.signature.level}, {_kind(cause.signature)}: {said}"
+        said = cause.first.text if cause.signature.role is Role.GENERIC else t(_what(cause))
+        shown = f"{cause.signature.id} {cause.signature.level}"
+        yield f"  {where}: {shown}, {t(_kind(cause.signature))}: {said}"
     if len(causes) > _FURTHER:
-        yield f"  … and {len(causes) - _FURTHER} more; `--json` has them all"
+        yield t(f"  … and {len(causes) - _FURTHER} more; `--json` has them all")
 
 
 def _kind(row: Signature) -> str:
@@ -216,28 +218,28 @@ def _kind(row: Signature) -> str:
 def _unknown(result: Explanation) -> Iterator[str]:
     lines = sum(file.lines for file in result.files)
     if not result.has_error:
-        yield f"no error found in {lines:,} line{'' if lines == 1 else 's'}"
+        yield t(f"no error found in {lines:,} line{'' if lines == 1 else 's'}")
         yield from _further(result.causes)
         return
-    yield f"unknown error: nothing in {lines:,} line{'' if lines == 1 else 's'} fits a known Ascend error"
+    yield t(f"unknown error: nothing in {lines:,} line{'' if lines == 1 else 's'} fits a known Ascend error")
     yield from _who(result)
     shown = [cause for cause in result.causes if cause.signature.level is Level.ERROR]
     if shown:
-        yield from ("", "nearest to a reason:")
+        yield from ("", t("nearest to a reason:"))
         for cause in shown[:_FURTHER]:
             yield from _quoted(cause)
-    yield from ("", "to find the reason, collect:")
-    yield from (f"  - {item}" for item in _collect(result))
+    yield from ("", t("to find the reason, collect:"))
+    yield from (f"  - {t(item)}" for item in _collect(result))
 
 
 def _quoted(cause: Cause) -> Iterator[str]:
     """Lines without a verdict: an exception with its places, anything else with its neighbours."""
     if cause.signature.role is not Role.GENERIC:
         yield from _line(cause.first, "  ")
-        yield f"    {_what(cause)}: {cause.signature.why}"
+        yield t(f"    {_what(cause)}: {cause.signature.why}")
         yield from _around(cause.first)
         return
     for item in cause.occurrences[:_EXCEPTIONS]:
         yield from _line(item, "  ")
-        yield from (f"    {'your code' if frame.is_own else 'library'}: {frame}" for frame in item.frames)
-    yield f"    {_what(cause)}: {cause.signature.why}"
+        yield from (f"    {t('your code' if frame.is_own else 'library')}: {frame}" for frame in item.frames)
+    yield t(f"    {_what(cause)}: {cause.signature.why}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jumar.core.lang import t
 from jumar.machine.smi.result import Card, View
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def table(view: View, history: Mapping[int, Sequence[float]] | None = None, widt
     room = width - WIDE
     past = {} if room < LEAST else {card: values[-room:] for card, values in _lists(history).items()}
     cards = _cards(view, past, narrow)
-    return Group(cards, _processes(view, narrow), *(Text(f"note: {note}") for note in view.notes))
+    return Group(cards, _processes(view, narrow), *(Text(t(f"note: {note}")) for note in view.notes))
 
 
 def _lists(history: Mapping[int, Sequence[float]] | None) -> dict[int, list[float]]:
@@ -44,9 +45,9 @@ def _cards(view: View, history: Mapping[int, Sequence[float]], narrow: bool) -> 
     heads = ("card", "NPU" if narrow else "NPU.chip", "name", "health", "use", *last)
     cards = _table(f"npu-smi {view.tool}", narrow)
     for at, head in enumerate(heads):
-        cards.add_column(head, no_wrap=True, justify="right" if at in (4, 6, 7) else "left")
+        cards.add_column(t(head), no_wrap=True, justify="right" if at in (4, 6, 7) else "left")
     if history:
-        cards.add_column("use so far", no_wrap=True)
+        cards.add_column(t("use so far"), no_wrap=True)
     between, watt, degree = ("/", "", "") if narrow else (" / ", " W", " C")
     for card in view.cards:
         health = Text(card.health, style="" if card.health == "OK" else "bold red")
@@ -136,16 +137,16 @@ def _processes(view: View, narrow: bool) -> Any:
 
     rows = [(card, item) for card in view.cards for item in card.processes or ()]
     if all(card.processes is None for card in view.cards):
-        return Text("this npu-smi lists no processes")
+        return Text(t("this npu-smi lists no processes"))
     if not rows:
-        return Text("no processes")
-    found = _table("processes", narrow)
+        return Text(t("no processes"))
+    found = _table(t("processes"), narrow)
     for head in ("card", "pid", "user", "MiB" if narrow else "memory (MiB)", "script", "command"):
         folds = head == "command" or (narrow and head in ("user", "script"))
         least = len(head) if folds else None
-        found.add_column(head, no_wrap=not folds, overflow="fold", min_width=least)
+        found.add_column(t(head), no_wrap=not folds, overflow="fold", min_width=least)
     for card, item in rows:
-        command = item.command or item.name or "(in another container)"
+        command = item.command or item.name or t("(in another container)")
         found.add_row(str(card.number), str(item.pid), Text(item.user or _UNKNOWN), str(item.memory_mib),
                       Text(item.script or _UNKNOWN), Text(command[:200]))  # fmt: skip
     return found

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from jumar.core.diff import unified
 from jumar.core.finding import Finding, Level, State
+from jumar.core.lang import pad, t
 from jumar.migrate.result import FileResult, ProjectResult
 
 _COLOURS = {Level.ERROR: "31", Level.WARNING: "33", Level.NOTE: "36"}
@@ -21,9 +22,9 @@ def findings(items: Iterable[Finding], states: Iterable[State], *, colour: bool 
         if item.state is not None and item.state not in wanted:
             continue
         place = f"{item.where}: " if item.where else ""
-        yield f"{_paint(place, '1', colour)}{item.id} {_paint(item.level, _COLOURS[item.level], colour)} {item.message}"
+        yield f"{_paint(place, '1', colour)}{item.id} {_paint(item.level, _COLOURS[item.level], colour)} {t(item.message)}"
         if item.fix:
-            yield f"    fix: {item.fix}"
+            yield t(f"    fix: {item.fix}")
 
 
 def diff(file: FileResult, *, colour: bool = False) -> bytes:
@@ -58,7 +59,7 @@ def summary(result: ProjectResult, *, done: str = "", show_all: bool = False) ->
     for state in State:
         if states[state]:
             hidden = "  (`--all` shows them)" if state is State.BENIGN and not show_all else ""
-            yield f"  {state.value:<13}{states[state]:>7,}{hidden}"
+            yield f"  {pad(t(state.value), 13)}{states[state]:>7,}{t(hidden)}"
     for skipped in result.skipped:
         yield f"  left out: `{skipped.path}`: {skipped.reason}"
     if done:
@@ -68,7 +69,7 @@ def summary(result: ProjectResult, *, done: str = "", show_all: bool = False) ->
 def rules(rows: Iterable[tuple[str, str, str, str]]) -> Iterator[str]:
     """The list of rules: id, name, safety, summary."""
     for id_, name, safety, text in rows:
-        yield f"{id_}  {name:<32} {safety:<5} {text}"
+        yield f"{id_}  {name:<32} {safety:<5} {t(text)}"
 
 
 def count(number: int, noun: str) -> str:

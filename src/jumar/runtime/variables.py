@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from jumar.core import lang
 from jumar.core.errors import UserError
 
 T = TypeVar("T")
@@ -57,6 +58,7 @@ _SWITCH = Kind("a switch", "write 0 or 1", lambda text: text in ("0", "1"))
 _CARDS = Kind("a number of cards", "take 1 to 64", lambda text: text.isdecimal() and 1 <= int(text) <= 64)
 _COUNT = Kind("a whole number", "write it as `3`", str.isdecimal)
 _SECONDS = Kind("a number of seconds", "write it as `2.5`", lambda text: bool(re.fullmatch(r"\d+(\.\d+)?", text)))
+_LANGUAGE = Kind("a language", "write `zh` or `en`", lambda text: text in lang.LANGUAGES)
 _TARGET = Kind("a device target", "write `Ascend` or `CPU`", lambda text: text in ("Ascend", "CPU"))
 _TUNING = Kind("a choice of configurations", "write `first` or `all`", lambda text: text in ("first", "all"))
 NUMERICS_MODES = ("cpu", "card")
@@ -119,6 +121,9 @@ DEVICE_TARGET = _row(
 EMULATE: Variable[bool | None] = _row(
     "JUMAR_EMULATE", _SWITCH, _on, None, "`1`: programs get emulated NPUs; `0`: never, whatever else asks for them")
 EXPLAIN = _row("JUMAR_EXPLAIN", _SWITCH, _on, True, "`0`: `jumar run` does not explain the error of a failed program")
+LANG = _row(
+    "JUMAR_LANG", _LANGUAGE, str, "",
+    "language of messages, help and pages: `zh` or `en`; else that of the locale (`LC_ALL`, `LC_MESSAGES`, `LANG`)")
 MACHINE = _row(
     "JUMAR_MACHINE", _TEXT, str, "",
     "name of the emulated machine: processes with the same name share its cards; else chip, cards and memory")

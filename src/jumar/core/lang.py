@@ -1,0 +1,162 @@
+"""The language of what people read: English texts are translated where they are shown.
+
+Values, JSON and files for programs keep their English words; only the place that prints for a person calls `t`. It
+looks the text up in `locale/zh_CN`, whole or as a template: an entry such as "no such file: `{0}`" fits the finished
+sentence, and the values in it are carried over. So code says what it has to say once, with an f-string, and needs no
+marks. `tools/messages.py` compares the catalogue with the sources.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+CHINESE, ENGLISH = "zh", "en"
+LANGUAGES = (CHINESE, ENGLISH)
+FOLDER = Path(__file__).parents[1] / "locale" / "zh_CN" / "LC_MESSAGES"
+ENTRY = re.compile(r'^msgid "(.+)"\nmsgstr "(.+)"$', re.M)
+PLACE = re.compile(r"\{(\w+)\}")
+_ESCAPE = re.compile(r"\\(.)")
+_PROSE = re.compile(r"[A-Za-z]{2,} [a-z]{2,}")
+_CODE = re.compile(r"`[^`]*`")
+_LETTERS = 3
+"""A template with fewer letters of its own, such as "{0}: {1}", is used only where no value stays English prose."""
+_DEPTH = 5
+_chosen = ENGLISH
+
+
+def of_locale(environ: Mapping[str, str]) -> str:
+    """The language that the locale asks for."""
+    names = (environ.get(name, "") for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return CHINESE if next(filter(None, names), "").lower().startswith(CHINESE) else ENGLISH
+
+
+@contextmanager
+def chosen(language: str) -> Iterator[None]:
+    """What is shown inside is in this language."""
+    global _chosen
+    before, _chosen = _chosen, language
+    try:
+        yield
+    finally:
+        _chosen = before
+
+
+def current() -> str:
+    """`zh` or `en`."""
+    return _chosen
+
+
+def t(text: str, **values: object) -> str:
+    """The text in the language of the reader; English where there is no translation. `values` fill its `{names}`."""
+    if _chosen == ENGLISH:
+        return text.format(**values) if values else text
+    if values:
+        form = _catalogue().exact.get(text, text)
+        return form.format(**{name: t(value) if isinstance(value, str) else value for name, value in values.items()})
+    found = translated(str(text))
+    if found is None and "\n" in text:
+        return "\n".join(map(t, text.split("\n")))
+    return text if found is None else found
+
+
+@functools.lru_cache(maxsize=4096)
+def translated(text: str, depth: int = _DEPTH) -> str | None:
+    """The Chinese text with the same spaces around it; None where the catalogue does not have it."""
+    core = text.strip()
+    if not core or not depth:
+        return None
+    catalogue = _catalogue()
+    found = catalogue.exact.get(core) or catalogue.exact.get(f"{core}.", "").removesuffix("。") or None
+    if found is None:
+        fits = (row.fill(core, depth) for row in catalogue.templates if row.mark in core)
+        found = next((text for text in fits if text is not None), None)
+    if found is None:
+        return None
+    begin = text.index(core)
+    return text[:begin] + found + text[begin + len(core) :]
+
+
+class Template:
+    """An entry with places for values."""
+
+    def __init__(self, english: str, chinese: str) -> None:
+        self.chinese = chinese
+        self.parts = PLACE.split(english)
+        own = self.parts[::2]
+        self.mark = max(own, key=len)
+        self.letters = sum(letter.isalpha() for part in own for letter in part)
+
+    @functools.cached_property
+    def pattern(self) -> re.Pattern[str]:
+        own, text = self.parts[::2], re.escape(self.parts[0])
+        for at, after in enumerate(own[1:]):
+            # What stands in backticks is a name and ends with them.
+            text += (r"([^`\n]*?)" if self._is_code(at) else "(.*?)") + re.escape(after)
+        return re.compile(text, re.S if "\n" in text else 0)
+
+    def _is_code(self, at: int) -> bool:
+        before, after = self.parts[2 * at], self.parts[2 * at + 2]
+        return before.endswith("`") and after.startswith("`")
+
+    def fill(self, text: str, depth: int) -> str | None:
+        """The Chinese sentence with the values of this English one; None where it is another sentence."""
+        match = self.pattern.fullmatch(text)
+        if match is None:
+            return None
+        values: dict[str, str] = {}
+        hits = 0
+        for at, value in enumerate(match.groups()):
+            said = None if self._is_code(at) else translated(value, depth - 1)
+            if said is None and self.letters < _LETTERS and _PROSE.search(_CODE.sub("", value)):
+                return None
+            hits += said is not None
+            values.setdefault(self.parts[2 * at + 1], value if said is None else said)
+        if not self.letters and not hits:
+            return None
+        return PLACE.sub(lambda place: values.get(place[1], place[0]), self.chinese)
+
+
+class Catalogue(NamedTuple):
+    """All entries: whole texts, and templates with the most words of their own first."""
+
+    exact: dict[str, str]
+    templates: list[Template]
+
+
+@functools.cache
+def _catalogue() -> Catalogue:
+    exact: dict[str, str] = {}
+    for path in sorted(FOLDER.glob("*.po")):
+        exact.update(entries(path.read_text(encoding="utf-8")))
+    templates = [Template(*row) for row in exact.items() if "{" in row[0] and PLACE.search(row[0])]
+    return Catalogue(exact, sorted(templates, key=lambda row: -row.letters))
+
+
+def entries(text: str) -> dict[str, str]:
+    """The translated entries of a `.po` file, which has one line for each text."""
+    return {_plain(english): _plain(chinese) for english, chinese in ENTRY.findall(text)}
+
+
+def _plain(text: str) -> str:
+    return _ESCAPE.sub(lambda match: "\n" if match[1] == "n" else match[1], text) if "\\" in text else text
+
+
+def width(text: str) -> int:
+    """Columns that a terminal needs: a Chinese character takes two."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in text
+    )
+
+
+def pad(text: str, columns: int) -> str:
+    """The text with spaces up to this width."""
+    return text + " " * (columns - width(text))

@@ -1,0 +1,199 @@
+"""The Chinese catalogue against the sources: what is missing, what no source says any more, which places differ.
+
+Usage: python tools/messages.py                  coverage of each area
+       python tools/messages.py --missing AREA   entries to fill in and to put into AREA.po
+       python tools/messages.py --update         drop what no source says any more, and sort by the sources
+       python tools/messages.py --check          exit 1 if something is wrong; tests/test_messages.py asks the same
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import click
+
+import message_sources as sources
+from jumar.cli import tasks
+from jumar.cli.main import VERBS, jumar
+from jumar.core import lang, tables
+
+CATALOGUE = sources.SOURCES / "locale" / "zh_CN" / "LC_MESSAGES"
+HEAD = 'msgid ""\nmsgstr "Language: zh_CN\\nContent-Type: text/plain; charset=UTF-8\\n"\n'
+BY_HAND = "forms"
+"""Entries that join others, words of click, and single words: no source is compared with them."""
+AVOID = ("模拟", "您", "文件夹", "适配")
+"""Words that docs/glossary.md replaces: 仿真, 你, 目录, 改造."""
+
+
+class Area(NamedTuple):
+    """One `.po` file: the folders and tables that its texts come from; `complete` ones may miss nothing."""
+
+    folders: tuple[str, ...] = ()
+    rows: tuple[tuple[str, frozenset[str]], ...] = ()
+    complete: bool = False
+
+
+def _rows(files: str, fields: str) -> tuple[str, frozenset[str]]:
+    return files, frozenset(fields.split())
+
+
+AREAS = {
+    "help": Area(complete=True),
+    "app": Area(("core", "runtime", "tables", "app", "cli"), complete=True),
+    "report": Area(("report",)),
+    "launch": Area(("launch",)),
+    "cloud": Area(("cloud",)),
+    "compare": Area(("compare",)),
+    "perf": Area(("perf",), (_rows("data/perf_*.toml", "what change why replace note"),)),
+    "parallel": Area(("parallel",)),
+    "export": Area(("export",), (_rows("data/atc.toml", "*"),)),
+    "emulate": Area(("emulate", "pytest_plugin.py", "pytest_fixtures.py", "pytest_suite.py", "start.py")),
+    "machine": Area(
+        ("machine",),
+        (
+            _rows("data/installation.toml", "note"),
+            _rows("data/environment.toml", "note"),
+            _rows("data/npu_environment.toml", "what"),
+        ),
+    ),
+    "migrate": Area(("migrate",), (_rows("data/multicard.toml", "*"),)),
+    "rows": Area(
+        rows=(
+            _rows("data/third_party.toml", "note fix"),
+            _rows("data/torch_*.toml", "note fix"),
+            _rows("data/mindspore_names.toml", "note fix"),
+            _rows("data/packages.toml", "note"),
+            _rows("data/settings.toml", "note"),
+            _rows("data/tools.toml", "note"),
+            _rows("data/causes.toml", "title todo"),
+            _rows("migrate/passes/packs/*/rows.toml", "summary note fix"),
+        )
+    ),
+    "explain": Area(rows=(_rows("data/error*.toml", "what why do collect"),)),
+}
+
+
+def texts() -> dict[str, list[str]]:
+    """The templates of each area in the order of the sources; one that several areas have belongs to the first."""
+    known: set[str] = set(_entries(BY_HAND))
+    found: dict[str, list[str]] = {}
+    for name, area in AREAS.items():
+        said = list(_help() if name == "help" else _of(area))
+        sentences = set(said)
+        said = [text for text in said if f"{text}." not in sentences]
+        found[name] = [text for text in dict.fromkeys(said) if text not in known]
+        known.update(found[name])
+    return found
+
+
+def _of(area: Area) -> Iterator[str]:
+    for folder in area.folders:
+        place = sources.SOURCES / folder
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            yield from (text.strip() if text.strip() else text for text, _ in sources.of_module(path))
+    for pattern, fields in area.rows:
+        for path in sorted(sources.SOURCES.glob(pattern)):
+            content = tables.loads(path.read_bytes())
+            yield from (text for text in sources.of_table(content, fields) if sources.is_prose(text))
+
+
+def _help() -> Iterator[str]:
+    """What click prints of commands and options, paragraph by paragraph."""
+    yield from (text for task, below in tasks.TASKS.items() for text in (task, *below.values()))
+    yield from _commands()
+
+
+def _commands() -> Iterator[str]:
+    yield from _command(jumar)
+    context = click.Context(jumar, info_name="jumar")
+    for verb in VERBS:
+        command = jumar.get_command(context, verb)
+        assert command is not None
+        yield from _command(command)
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                below = command.get_command(context, name)
+                assert below is not None
+                yield from _command(below)
+
+
+def _command(command: click.Command) -> Iterator[str]:
+    for block in re.split(r"\n\s*\n", inspect.cleandoc(command.help or "").partition("\f")[0]):
+        if block.strip():
+            yield " ".join(block.split())
+    yield command.get_short_help_str(limit=1000).removesuffix(".")
+    yield from (param.help for param in command.params if isinstance(param, click.Option) and param.help)
+
+
+def _entries(area: str) -> dict[str, str]:
+    path = CATALOGUE / f"{area}.po"
+    return lang.entries(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def problems() -> Iterator[str]:
+    """What is wrong, one line each."""
+    found = texts()
+    for name, area in AREAS.items():
+        have = _entries(name)
+        if area.complete:
+            yield from (f"{name}.po: not translated: {text!r}" for text in found[name] if text not in have)
+        yield from (f"{name}.po: no source says this any more: {text!r}" for text in have if text not in found[name])
+    for name in (BY_HAND, *AREAS):
+        for english, chinese in _entries(name).items():
+            yield from (f"{name}.po: {why}: {english!r}" for why in _faults(english, chinese))
+
+
+def _faults(english: str, chinese: str) -> Iterator[str]:
+    if set(lang.PLACE.findall(chinese)) - set(lang.PLACE.findall(english)):
+        yield "a place that the English text does not have"
+    code = {text for text in re.findall(r"`[^`]+`", english) if "{" not in text and text not in chinese}
+    if code:
+        yield f"{', '.join(sorted(code))} is missing"
+    yield from (f"says {word}, which the glossary avoids" for word in AVOID if word in chinese)
+
+
+def update() -> None:
+    """Write the files anew: what the sources still say, in their order."""
+    for name, said in texts().items():
+        have = _entries(name)
+        blocks = [_block(text, have[text]) for text in said if text in have]
+        (CATALOGUE / f"{name}.po").write_text("\n".join([HEAD, *blocks]), encoding="utf-8")
+
+
+def _block(english: str, chinese: str = "") -> str:
+    return f'msgid "{_quoted(english)}"\nmsgstr "{_quoted(chinese)}"\n'
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--missing", choices=AREAS, metavar="AREA")
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    asked = parser.parse_args()
+    if asked.missing:
+        have = _entries(asked.missing)
+        print("\n".join(_block(text) for text in texts()[asked.missing] if text not in have))
+        return 0
+    if asked.update:
+        update()
+    if asked.check:
+        found = list(problems())
+        print("\n".join(found), end="\n" if found else "", file=sys.stderr)
+        return 1 if found else 0
+    for name, said in texts().items():
+        have = _entries(name)
+        print(f"{name:9} {sum(text in have for text in said):5} of {len(said):5}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
