@@ -51,9 +51,10 @@ def of_values(id_: str, row: Mapping[str, Any], again: Again) -> Verdict:
                                      "and no rounding explains it")  # fmt: skip
     if row["kind"] == "missing library":
         return Verdict(DEVICE_FAULT, "the loader of this machine cannot open it: CANN or the driver is incomplete")
-    return Verdict(
-        UNKNOWN, "there is no third computation to ask" if card is None else "the CPU agrees with neither side"
-    )
+    if card is None:
+        return Verdict(UNKNOWN, "there is no third computation to ask")
+    both = "both are within the floor of the CPU's result" if card else "the CPU agrees with neither side"
+    return Verdict(UNKNOWN, both)
 
 
 def of_state(id_: str, kind: str, again: Again, *, refused: tuple[str, ...], library: str, card_fails: bool) -> Verdict:

@@ -102,7 +102,8 @@ class Judge:
             return {}
         kind = "values" if apart > 1 else "rounding"
         found = {**base, "kind": kind, "ratio": apart, "shift": shifted, "many": many}
-        return {**found, "as_if": self._explained(name, theirs, mine), **self._right(name, theirs, noise)}
+        as_if = self._explained(name, theirs, mine) if kind == "values" else ""
+        return {**found, "as_if": as_if, **self._right(name, theirs, noise)}
 
     def _moves(self, name: str, noise: float) -> floor.Moved | None:
         if self.unit.case.exact:
