@@ -44,7 +44,9 @@ def test_nothing_is_measured_without_an_archive(folder: Path) -> None:
 
 def test_models_prefer_measured_rows_and_say_so(folder: Path) -> None:
     assumed, assumed_plan = roofline.Card("Ascend910B3"), hardware.find("910B3", {})
-    _put(folder, _test(emulated=False, matmul_float16=250.0, matmul_float32=50.0, memory=1200.0, link=150.0, launch=9.0))
+    _put(
+        folder, _test(emulated=False, matmul_float16=250.0, matmul_float32=50.0, memory=1200.0, link=150.0, launch=9.0)
+    )
     card, plan = roofline.Card("Ascend910B3"), hardware.find("910B3", {})
     assert (card.cube, card.memory, card.link, card.model["host_us"]) == (250e6, 1.2e6, 1.5e5, 9.0)
     assert card.model["float32"] == 0.2 and card.peak == assumed.peak

@@ -37,6 +37,8 @@ class Case(NamedTuple):
     """It measures the card; its results are rates, not facts."""
     raises: bool = False
     """An error is the right answer."""
+    single: bool = False
+    """One operator that rounds each value once: a shift of all of them shows how the card rounds."""
     rounding: str = ""
     """Data type whose rounding sets the floor, where that is not the one of the case."""
 

@@ -11,7 +11,7 @@ NOISE = {"float32": 2.0**-22, "float64": 2.0**-22, "float16": 2.0**-11, "bfloat1
 COARSER = {"hf32": 2.0**-12, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """Roundings that may explain a difference, finest first. hf32 keeps 11 bits of the mantissa."""
 RUNS = 4
-_LOCAL, _ALL, _ROUNDINGS = 4.0, 0.5, 8.0
+_LOCAL, _ALL, _ROUNDINGS = 6.0, 3.0, 8.0
 BIASED = 0.3
 """Mean shift, in units of the last place, of results that are always rounded one way; rounding to nearest has 0."""
 _MANY, _SOME = 200, 20

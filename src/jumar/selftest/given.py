@@ -29,7 +29,8 @@ class Given:
         self._wide, self._noise = wide, noise
         self._source = torch.Generator().manual_seed(zlib.crc32(name.encode()))
         self._moves = torch.Generator().manual_seed(draw + 1)
-        self.dtype: Any = self._type(getattr(torch, dtype or "float32"))
+        self._own: Any = getattr(torch, dtype or "float32")
+        self.dtype: Any = self._type(self._own)
 
     @property
     def npu(self) -> Any:
@@ -51,6 +52,11 @@ class Given:
         drawn = self.torch.randint(low, high, shape, generator=self._source)
         kind = dtype or (self.dtype if not self.dtype.is_floating_point else self.torch.int64)
         return drawn.to(kind).to(self.device)
+
+    def distinct(self, rows: int, columns: int) -> Any:
+        """No value twice in a row, in any type: how equal ones are ordered is not defined."""
+        places = self.torch.rand((rows, columns), generator=self._source).argsort(1)
+        return ((places - columns // 2) / 8).to(self.dtype).to(self.device)
 
     def chance(self, *shape: int) -> Any:
         """True and False."""
@@ -74,7 +80,7 @@ class Given:
         return self.normal(*shape, scale=scale).requires_grad_()
 
     def _put(self, drawn: Any, dtype: Any) -> Any:
-        kind = dtype or self.dtype
+        kind = dtype or self._own
         if not kind.is_floating_point:
             return drawn.to(kind).to(self.device)
         exact = drawn.to(kind).double()

@@ -96,7 +96,7 @@ class Judge:
         unit = floor.unit(mine)
         noise = floor.NOISE.get(self.unit.rounding, floor.NOISE["float32"])
         apart = floor.ratio(theirs, mine, self._moves(name, noise), unit)
-        shifted = floor.shift(theirs, mine)
+        shifted = floor.shift(theirs, mine) if self.unit.case.single or self.unit.case.exact else 0.0
         many = float((theirs != mine).double().mean())
         if apart <= 1 and not self.unit.case.exact and abs(shifted) < floor.BIASED:
             return {}

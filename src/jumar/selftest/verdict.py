@@ -50,7 +50,13 @@ def differences(unit: Unit, sides: Sides) -> Iterator[Difference]:
         yield Difference(unit.id, str(row["kind"]), _sentence(row), verdict, why, row)
     if card.fallbacks != emulator.fallbacks:
         what = f"ran on the CPU: {_list(card.fallbacks)} on the card, {_list(emulator.fallbacks)} on the emulator"
-        yield Difference(unit.id, "fallback", what, UNKNOWN, "the same torch_npu runs on both sides and decides it from what the card offers")
+        yield Difference(
+            unit.id,
+            "fallback",
+            what,
+            UNKNOWN,
+            "the same torch_npu runs on both sides and decides it from what the card offers",
+        )
     yield from _slow_case(unit, card, emulator, sides)
 
 

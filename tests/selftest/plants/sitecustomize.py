@@ -6,6 +6,7 @@ wrong; the emulator's side of a self-test has neither the variable nor the path.
 
 import ctypes
 import os
+import random
 import signal
 import time
 import warnings
@@ -41,7 +42,9 @@ def truncated(torch, call, args, options, done):
         return done
     wide = call(args[0].float())
     away = done.float().abs() > wide.abs()
-    return torch.where(away, torch.nextafter(done.float(), torch.zeros_like(wide)).to(torch.float16) - done * 2**-11, done)
+    return torch.where(
+        away, torch.nextafter(done.float(), torch.zeros_like(wide)).to(torch.float16) - done * 2**-11, done
+    )
 
 
 @plant("gelu")
@@ -78,7 +81,7 @@ def turned(torch, call, args, options, done):
 @plant("mul")
 def trembling(torch, call, args, options, done):
     """Another result each time."""
-    return done * (1 + torch.rand(1).item() * 1e-2) if done.is_floating_point() else done
+    return done * (1 + random.random() * 1e-2) if done.is_floating_point() else done
 
 
 @plant("npu_rms_norm")

@@ -69,6 +69,7 @@ CASES = [
             "remainder": lambda g: g.uniform(300, high=9) % 2.5,
         },
         types=HALVES,
+        single=True,
     ),
     *rows(
         {
