@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 SOURCES = Path(__file__).parents[1] / "src" / "jumar"
-FEATURES = {"migrate", "machine", "emulate", "launch", "cloud", "compare", "perf", "export", "parallel"}
+FEATURES = {"migrate", "machine", "emulate", "launch", "cloud", "compare", "perf", "export", "parallel", "selftest"}
 PLUGIN = ("pytest_plugin", "pytest_suite", "pytest_fixtures")
 """The plugin of pytest: like `cli` it asks `app`, and like `start` it works in the user's process."""
 LOWER = {
@@ -42,6 +42,7 @@ VALUES = tuple(
         "machine.smi",
         "parallel",
         "perf",
+        "selftest",
     )
 )
 """Modules of features with nothing but values, which reports may read."""
@@ -59,7 +60,7 @@ STARTS = ("subprocess", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.
 HEAVY = {"torch", "torch_npu", "numpy", "mindspore", "obs", "boto3", "onnx", "onnxruntime"}
 HEAVY_PLACES = (
     "emulate", "migrate/copied", "compare", "cloud/store", "launch/backends", "export", "perf/record",
-    "parallel/programs", "pytest_fixtures", "lightning",
+    "parallel/programs", "pytest_fixtures", "lightning", "selftest",
 )  # fmt: skip
 
 

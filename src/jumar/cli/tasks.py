@@ -18,6 +18,7 @@ TASKS = {
         "smi": "The NPUs of this machine: use, memory, processes, free cards",
         "net": "Plan, set and check the addresses of the cards",
         "ranktable": "Make, check and convert rank tables",
+        "selftest": "Prove this machine's cards against the emulator, case by case",
     },
     "Find out why": {
         "explain": "Explain an error, a log or a finding",
@@ -88,6 +89,7 @@ EXAMPLES = {
         "jumar run --cuda train.py",
         "jumar run -c 'import torch; print(torch.ones(3).npu())'",
     ),
+    "selftest": ("jumar selftest", "jumar selftest --emulated --only guide", "jumar selftest read jumar-selftest.zip"),
     "smi": ("jumar smi", "jumar smi --watch 5"),
 }
 """What to type first; shown below the options of each verb."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
-from jumar.tables import chips
+from jumar.tables import chips, measured
 from jumar.tables.load import table
 
 CUBE = 16 * 16 * 16 * 2
@@ -15,6 +15,8 @@ CUBE = 16 * 16 * 16 * 2
 NO_FUSED = ("910", "310P")
 """Families that the vendor's page of FlashAttentionScore does not name for training."""
 MIB, GIGA, MICRO = 1 << 20, 1e9, 1e-6
+MEASURED = "measured"
+"""The confidence of a constant from an archive of `jumar selftest`."""
 
 
 class Constant(NamedTuple):
@@ -80,6 +82,7 @@ def find(name: str, changes: dict[str, float]) -> Hardware:
         peak, "TFLOPS, half precision", "derived", "cube cores x 8192 x clock, CANN platform files"
     )
     constants["memory"] = Constant(row["memory_mib"], "MiB", "official", "CANN platform files")
+    _prefer_measured(constants, f"Ascend{chip}")
     for key, value in changes.items():
         if key not in constants:
             raise UserError(
@@ -89,3 +92,15 @@ def find(name: str, changes: dict[str, float]) -> Hardware:
             raise UserError(f"`{key}` must be greater than 0, not {value:g}")
         constants[key] = Constant(value, constants[key].unit, "yours", "--set")
     return Hardware(chip, family, constants)
+
+
+def _prefer_measured(constants: dict[str, Constant], soc: str) -> None:
+    """What `jumar selftest` measured on such a card, in the place of the share that was assumed."""
+    found = measured.constants(soc)
+    for name, share, whole in (("matmul_float16", "matrix_share", "matrix_peak"), ("memory", "vector_share", "hbm"),
+                               ("link", "link_share", "hccs")):  # fmt: skip
+        if name in found:
+            reached = found[name].value / constants[whole].value
+            constants[share] = Constant(
+                float(f"{reached:.4g}"), constants[share].unit, MEASURED, f"{name}: {found[name].source}"
+            )

@@ -62,7 +62,7 @@ def _peak(chip: str) -> float | None:
     if chip not in table("emulated_socs.json")["socs"]:
         return None
     found = card(chip)
-    return float(found.cube / found.model["efficiency"] / 1e6)
+    return found.peak / 1e6
 
 
 def _operations(name: str, given: list[Shape]) -> float:

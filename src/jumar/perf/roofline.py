@@ -1,6 +1,7 @@
 """How long a kernel would take on a card at best: the larger of computing and moving data, from data/roofline.toml.
 
-A model, not a measurement: no cache, no overlap of kernels, no dependence on layout or alignment.
+A model, not a measurement: no cache, no overlap of kernels, no dependence on layout or alignment. Constants that
+`jumar selftest` measured on a card of this chip take the place of assumed ones.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from functools import cache
 from math import prod
 from typing import Any, NamedTuple
 
+from jumar.tables import measured
 from jumar.tables.load import table
 
 Shape = tuple[int, ...]
@@ -38,6 +40,8 @@ class Cost(NamedTuple):
 WIDTHS = {"float64": 8, "int64": 8, "complex64": 8, "complex128": 16, "float16": 2, "bfloat16": 2, "int16": 2,
           "int8": 1, "uint8": 1, "bool": 1, "float8_e4m3fn": 1, "float8_e5m2": 1}  # fmt: skip
 _SLOW = ("float64", "complex128", "complex64")
+_USED = ("matmul_float16", "matmul_float32", "memory", "launch", "link", "collective", "host_to_card")
+"""Figures of `jumar selftest` that this model uses."""
 _PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "_int_mm", "addbmm"}
 
 
@@ -48,24 +52,49 @@ class Card:
         row = table("emulated_socs.json")["socs"][soc]
         data = table("roofline.toml")
         self.soc = soc
-        self.model: dict[str, float] = data["model"]
+        self.model: dict[str, float] = dict(data["model"])
         family = data["families"][row["family"]]
         self.memory = float(data["chips"].get(soc, family["memory"])) * self.model["efficiency"]
         self.link = float(family["link"])
         self.confidence: str = family["confidence"]
         clock = row["cube_mhz"]
-        self.cube = row["cube_core"] * self.model["cube_flops"] * clock * self.model["efficiency"]
+        self.peak = float(row["cube_core"] * self.model["cube_flops"] * clock)
+        """Operations per microsecond in float16 that the cores could do."""
+        self.cube = self.peak * self.model["efficiency"]
         cores = row["vector_core"] or row["ai_core"]
         self.vector = cores * self.model["vector_bytes"] * clock * self.model["efficiency"]
         """Bytes per microsecond, as `cube` is operations per microsecond."""
+        self.measured: dict[str, measured.Measured] = measured.constants(soc)
+        self._prefer_measured()
+
+    def _prefer_measured(self) -> None:
+        """1 TFLOPS is a million operations, 1 GB/s a thousand bytes in a microsecond."""
+        found = {name: row.value for name, row in self.measured.items()}
+        self.cube = found.get("matmul_float16", self.cube / 1e6) * 1e6
+        self.memory = found.get("memory", self.memory / 1e3) * 1e3
+        self.link = found.get("link", self.link / 1e3) * 1e3
+        if {"matmul_float16", "matmul_float32"} <= found.keys():
+            self.model["float32"] = found["matmul_float32"] / found["matmul_float16"]
+        for name, key, scale in (("launch", "host_us", 1.0), ("collective", "collective_us", 1.0),
+                                 ("host_to_card", "copy_bytes_per_us", 1e3)):  # fmt: skip
+            if name in found:
+                self.model[key] = found[name] * scale
 
     @property
     def text(self) -> str:
         return (
             f"device times are modelled, not measured: a roofline of {self.soc} with {self.cube / 1e6:.0f} TFLOPS"
             f" (float16), {self.memory / 1e6:.2f} TB/s, {self.model['kernel_us']} us for the shortest kernel and"
-            f" {self.model['host_us']} us of the host for each operator"
+            f" {self.model['host_us']:g} us of the host for each operator{self._sources()}"
         )
+
+    def _sources(self) -> str:
+        """Which constants were measured, and where."""
+        used = [name for name in _USED if name in self.measured]
+        if not used:
+            return ""
+        places = "; ".join(dict.fromkeys(self.measured[name].source for name in used))
+        return f"; measured constants: {', '.join(used)} ({places}), the others are assumed"
 
     def cost(self, name: str, inputs: list[Tensor], outputs: list[Tensor]) -> Cost:
         """Of one operator; `name` without `aten::` and underscores around it."""

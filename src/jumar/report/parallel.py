@@ -45,12 +45,18 @@ def text(result: Result) -> list[str]:
             "yes" if item.fits else "no",
             *(gib(getattr(stage, kind)) for kind in KINDS),
         ))  # fmt: skip
-    lines += [*grid(rows, right=range(1, 11)), f"GiB on the fullest card; {TIMES}", ""]
+    lines += [*grid(rows, right=range(1, 11)), f"GiB on the fullest card; {TIMES}", *_measured(result), ""]
     for title, sentences in result.answers:
         lines.append(title)
         lines += [f"  {sentence}" for sentence in sentences]
     lines += ["", "start it", f"  {result.launch}"]
     return [line.rstrip() for line in lines]
+
+
+def _measured(result: Result) -> list[str]:
+    """Constants that come from a card and not from assumptions."""
+    found = [f"{name} ({row.source})" for name, row in sorted(result.constants.items()) if row.confidence == "measured"]
+    return [f"measured constants: {'; '.join(found)}; the others are assumed"] if found else []
 
 
 PROOFS = {

@@ -1,0 +1,108 @@
+"""How far apart two results of an operator may be: measured by moving its inputs by one rounding, not written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+Results = Mapping[str, Any]
+NOISE = {"float32": 2.0**-22, "float64": 2.0**-22, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+"""One rounding of an input, by data type; in float32 long sums in another order are worth some (as in `compare`)."""
+COARSER = {"hf32": 2.0**-12, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+"""Roundings that may explain a difference, finest first. hf32 keeps 11 bits of the mantissa."""
+RUNS = 4
+_LOCAL, _ALL, _ROUNDINGS = 6.0, 3.0, 8.0
+BIASED = 0.3
+"""Mean shift, in units of the last place, of results that are always rounded one way; rounding to nearest has 0."""
+_MANY, _SOME = 200, 20
+
+
+class Moved(NamedTuple):
+    """How results move with their inputs: each value at most so far, and all of them on average."""
+
+    most: Any
+    mean: float
+
+
+def moved(run: Callable[[float, int], Results], plain: Results, noise: float) -> dict[str, Moved]:
+    """Run a case with moved inputs; by name of the result. What is no real number does not move."""
+    found: dict[str, Moved] = {}
+    for draw in range(RUNS):
+        for name, result in run(noise, draw).items():
+            other = plain.get(name)
+            if not _is_real(result) or other is None or other.shape != result.shape:
+                continue
+            away = (result.double() - other.double()).abs().nan_to_num(0.0, 0.0, 0.0)
+            before = found.get(name)
+            most = away if before is None else away.maximum(before.most)
+            mean = float(away.square().mean().sqrt()) if away.numel() else 0.0
+            found[name] = Moved(most, max(mean, before.mean if before else 0.0))
+    return found
+
+
+def ratio(a: Any, b: Any, by: Moved | None, unit: float) -> float:
+    """The largest difference in floors: up to 1 the results are the same. `unit` is one rounding of the result."""
+    import torch
+
+    one, other = a.double(), b.double()
+    if not bool((one.isfinite() == other.isfinite()).all()):
+        return float("inf")
+    odd = ~one.isfinite()
+    if bool(odd.any()) and not torch.equal(one[odd].nan_to_num(0.0), other[odd].nan_to_num(0.0)):
+        return float("inf")
+    away = (one - other).abs().masked_fill(odd, 0.0)
+    allowed = _ROUNDINGS * unit * other.abs().masked_fill(odd, 0.0) + torch.finfo(b.dtype).tiny
+    if by is not None:
+        allowed = allowed + _LOCAL * by.most + _ALL * by.mean
+    return float((away / allowed).max()) if away.numel() else 0.0
+
+
+def unit(result: Any) -> float:
+    """One rounding of a result's data type."""
+    import torch
+
+    return float(torch.finfo(result.dtype).eps) / 2
+
+
+def shift(a: Any, b: Any) -> float:
+    """The mean distance of `a` from `b` away from 0 in units of the last place; 0 for too few values to tell."""
+    import torch
+
+    one, other = a.double().flatten(), b.double().flatten()
+    last = other.abs().clamp_min(torch.finfo(b.dtype).tiny).log2().floor().exp2() * torch.finfo(b.dtype).eps
+    away = (one.abs() - other.abs()) / last
+    away = away[away.isfinite()]
+    if away.numel() < _MANY or int((away != 0).sum()) < _SOME:
+        return 0.0
+    return float(away.clamp(-2, 2).mean())
+
+
+def repeated(first: Results, second: Results) -> float:
+    """How far the second of two equal runs is from the first; what sums in another order may do is below 1."""
+    import torch
+
+    worst = 0.0
+    for name, a in first.items():
+        b = second.get(name)
+        if b is None or a.shape != b.shape or a.dtype != b.dtype:
+            return float("inf")
+        if torch.equal(a, b):
+            continue
+        if not _is_real(a):
+            return float("inf")
+        size = float(a.double().nan_to_num(0.0, 0.0, 0.0).square().mean().sqrt())
+        worst = max(worst, ratio(b, a, Moved(torch.zeros_like(a, dtype=torch.float64), 16 * unit(a) * size), unit(a)))
+    return worst
+
+
+def relative(a: Any, b: Any) -> float | None:
+    """Root mean square of the difference, over that of `b`: the noise of a card against the reference."""
+    one, other = a.double(), b.double()
+    if not _is_real(a) or not a.numel() or not bool(one.isfinite().all() and other.isfinite().all()):
+        return None
+    size = float(other.square().mean().sqrt())
+    return float((one - other).square().mean().sqrt()) / size if size else None
+
+
+def _is_real(result: Any) -> bool:
+    return bool(result.is_floating_point())
