@@ -20,6 +20,8 @@ def of_process(npu: Any) -> dict[str, str]:
         return {}
     try:
         family = socs.family(variables.SOC.read() if native.is_emulated() else str(npu.npu.get_device_name(0)))
+        if not family:
+            return {}
         return numerics.formats(family, lambda name: (npu._C._npu_getOption(name) or b"").decode())._asdict()
     except (AttributeError, RuntimeError):  # another release of torch_npu, or no card that answers
         return {}
