@@ -267,7 +267,8 @@ void compute(const Plan& plan, const c10::OperatorHandle& target, const std::opt
   } else if (seed.has_value()) {
     generator.emplace(*seed);
   }
-  const DeviceMemory memory;
+  std::optional<DeviceMemory> memory;
+  if (!plan.computing.host_work) memory.emplace();
   const NoAlerts quiet;
   const c10::impl::ExcludeDispatchKeyGuard below(kAbove);
   target.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
