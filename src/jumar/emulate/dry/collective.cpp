@@ -1,5 +1,6 @@
 // Collectives: torch_npu's own process group runs them, its HCCL has no peers; here they are noted and marked.
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/library.h>
 
 #include "kernel.h"
@@ -48,6 +49,11 @@ class Collective final : public c10::OperatorKernel {
  private:
   static constexpr uint8_t kCommunication = 16;
 
+  static bool is_default_stream(c10::Device device) {
+    const c10::impl::VirtualGuardImpl guard(c10::DeviceType::PrivateUse1);
+    return device.type() != c10::DeviceType::PrivateUse1 || guard.getStream(device) == guard.getDefaultStream(device);
+  }
+
   static int64_t address(const at::Tensor& tensor) {
     return is_plain(tensor) ? reinterpret_cast<int64_t>(tensor.storage().data()) : 0;
   }
@@ -73,6 +79,8 @@ class Collective final : public c10::OperatorKernel {
     const auto& arguments = op.schema().arguments();
     for (size_t i = 0; i < arguments.size(); ++i)
       if (arguments[i].name() == "async_op" || arguments[i].name() == "asyncOp") waits = !stack[first + i].toBool();
+    // FSDP waits at once, on streams of its own.
+    waits &= !read.empty() && is_default_stream(read.front().device());
     size_t bytes = 0;
     for (const at::Tensor& tensor : read) bytes += tensor.nbytes();
     const uint32_t place = callbacks().place();

@@ -7,7 +7,7 @@ import re
 import struct
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jumar.emulate.dry import load
 from jumar.emulate.dry.watch import BUFFER, COMMUNICATION, GRADIENT, GROUP, MODULE, STATE
@@ -84,7 +84,7 @@ def read() -> Ledger:
     return Ledger(_of_one_card(rows), names, signatures, sequence, ends)
 
 
-def _bytes(function: ctypes._FuncPointer, width: int) -> bytes:  # type: ignore[name-defined]
+def _bytes(function: Any, width: int) -> bytes:
     place = ctypes.c_void_p()
     count = function(ctypes.byref(place))
     return ctypes.string_at(place, count * width) if count else b""

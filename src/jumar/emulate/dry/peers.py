@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import datetime
+import functools
 import importlib
 import os
 from typing import Any
@@ -14,6 +15,9 @@ ROOT_INFO = bytes(4108)
 """What the first rank of an HCCL group hands to the others; the stand-in of a dry run does not read it."""
 ASSUMED: dict[str, int] = {}
 """What was asked of absent ranks, and how often."""
+
+_STORES: list[Any] = []
+_GROUPS: dict[str, list[int]] = {}
 
 
 def install() -> None:
@@ -28,12 +32,34 @@ def install() -> None:
                 setattr(module, name, kind)
     for scheme in ("env", "tcp", "file", "parallel"):
         rendezvous._rendezvous_handlers[scheme] = _handler(kind)
+    _remember_groups(dist, distributed_c10d)
     if not variables.DRY_WORLD.read():
         return
     distributed_c10d.ProcessGroupGloo = _gloo
     for name, function in _objects(dist).items():
         setattr(dist, name, function)
         setattr(distributed_c10d, name, function)
+
+
+def groups() -> dict[str, list[int]]:
+    """Ranks of every group by its name, those that the program has destroyed, too."""
+    from torch.distributed import distributed_c10d
+
+    for group, members in distributed_c10d._world.pg_group_ranks.items():
+        if group is not None:
+            _GROUPS[str(getattr(group, "group_name", ""))] = sorted(members)
+    return _GROUPS
+
+
+def _remember_groups(dist: Any, inner: Any) -> None:
+    original = inner.destroy_process_group
+
+    @functools.wraps(original)
+    def destroy(*args: Any, **options: Any) -> Any:
+        groups()
+        return original(*args, **options)
+
+    dist.destroy_process_group = inner.destroy_process_group = destroy
 
 
 def _handler(kind: Any) -> Any:
@@ -55,6 +81,7 @@ def _store(base: Any) -> Any:
 
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__()
+            _STORES.append(self)  # torch holds only the C++ half
             self.kept: dict[str, bytes] = {}
             self.host, self.port = "localhost", 0
 

@@ -38,6 +38,8 @@ class Watch:
             number = self._name(module)
         if not self._depth:
             self._begin(module)
+        for parameter in module._parameters.values():
+            self.mark(parameter, MODULE)
         self._depth += 1
         self._library.jumar_dry_enter(number)
 

@@ -94,26 +94,17 @@ def _tensor(text: str) -> list[Any]:
 
 
 def _collectives(kept: ledger.Ledger, calls: list[str]) -> list[dict[str, Any]]:
-    rows = []
+    rows, groups = [], peers.groups()
     for signature, count in Counter(calls).items():
         name, *parts = signature.split("\t")
         if not name.startswith("c10d::"):
             continue
         size, group, ranks, waits, place = parts
-        rows.append({"name": name.removeprefix("c10d::").strip("_"), "bytes": int(size), "group": _group(group),
-                     "ranks": int(ranks), "waits": waits == "waits", "site": kept.names[int(place)],
-                     "calls": count})  # fmt: skip
+        rows.append({
+            "name": name.removeprefix("c10d::").strip("_"), "bytes": int(size), "group": groups.get(group, group),
+            "ranks": int(ranks), "waits": waits == "waits", "site": kept.names[int(place)], "calls": count,
+        })  # fmt: skip
     return rows
-
-
-def _group(name: str) -> list[int] | str:
-    """Its ranks, where torch still knows the group."""
-    from torch.distributed import distributed_c10d
-
-    for group, members in distributed_c10d._world.pg_group_ranks.items():
-        if group is not None and getattr(group, "group_name", None) == name:
-            return sorted(members)
-    return name
 
 
 def _looks() -> list[dict[str, Any]]:
