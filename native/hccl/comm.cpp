@@ -78,6 +78,14 @@ bool Comm::enter(int fd) {
   return true;
 }
 
+void Comm::enter_alone() {
+  if (!memory.map_alone(ranks))
+    throw broken(Fault::kMemory, std::string("no memory for the communicator: ") + std::strerror(errno));
+  alone = true;
+  memory.slot(rank).card = current_device() >= 0 ? card_of(current_device()) : -1;
+  memory.slot(rank).state = kPresent;
+}
+
 void Comm::wait_for_all() {
   const Clock::time_point since = Clock::now();
   auto& present = memory.header().present;

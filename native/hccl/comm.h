@@ -48,6 +48,7 @@ class Comm {
 
   // Takes its place in the shared memory. False: this rank sits there already.
   bool enter(int fd);
+  void enter_alone();   // for a dry run: nobody else comes
   void wait_for_all();  // throws Broken
   void leave();
 
@@ -82,6 +83,7 @@ class Comm {
   const int32_t owner;  // pid; a child of fork has no part in it
   Segment memory;
   uint64_t calls = 0;  // collectives so far
+  bool alone = false;  // no peers: see alone.h
 
  private:
   void wait_for_generation(uint32_t before, Kind kind);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "hccl/alone.h"
 #include "hccl/reduce.h"
 
 namespace jumar::hccl {
@@ -121,6 +122,7 @@ Broken disagree(Comm& comm, const Call& call, uint32_t from, uint64_t sent, uint
 }  // namespace
 
 void all_reduce(Comm& comm, Call call, const char* send, char* receive) {
+  if (comm.alone) return alone::all_reduce(comm, call, send, receive);
   const size_t size = type_size(call.type);
   if (call.count * size <= kSmall) return reduce_small(comm, call, send, receive);
   Steps steps(comm, call);
@@ -151,6 +153,7 @@ void all_reduce(Comm& comm, Call call, const char* send, char* receive) {
 }
 
 void broadcast(Comm& comm, Call call, char* data) {
+  if (comm.alone) return;
   Steps steps(comm, call);
   const size_t size = type_size(call.type), bytes = call.count * size, pieces = steps_for(bytes, kStage);
   for (size_t at = 0; at < pieces; ++at) {
@@ -162,6 +165,7 @@ void broadcast(Comm& comm, Call call, char* data) {
 }
 
 void all_gather(Comm& comm, Call call, const char* send, char* receive, const Counts& counts, const Counts& places) {
+  if (comm.alone) return alone::all_gather(comm, call, send, receive, counts, places);
   Steps steps(comm, call);
   const size_t size = type_size(call.type);
   if (call.kind == Kind::kAllGatherV) {
@@ -189,6 +193,7 @@ void all_gather(Comm& comm, Call call, const char* send, char* receive, const Co
 
 void reduce_scatter(Comm& comm, Call call, const char* send, char* receive, const Counts& counts,
                     const Counts& places) {
+  if (comm.alone) return alone::reduce_scatter(comm, call, send, receive, counts, places);
   Steps steps(comm, call);
   const size_t size = type_size(call.type);
   if (call.kind == Kind::kReduceScatterV) {
@@ -216,6 +221,7 @@ void reduce_scatter(Comm& comm, Call call, const char* send, char* receive, cons
 }
 
 void scatter(Comm& comm, Call call, const char* send, char* receive) {
+  if (comm.alone) return alone::scatter(comm, call, send, receive);
   Steps steps(comm, call);
   const size_t size = type_size(call.type), piece = column(comm, size), pieces = steps_for(call.count, piece);
   for (size_t at = 0; at < pieces; ++at) {
@@ -230,6 +236,8 @@ void scatter(Comm& comm, Call call, const char* send, char* receive) {
 
 void all_to_all(Comm& comm, Call call, const char* send, const Counts& send_counts, const Counts& send_places,
                 char* receive, const Counts& receive_counts, const Counts& receive_places) {
+  if (comm.alone)
+    return alone::all_to_all(comm, call, send, send_counts, send_places, receive, receive_counts, receive_places);
   Steps steps(comm, call);
   uint64_t longest = largest(send_counts);
   if (call.kind != Kind::kAlltoAll) {
@@ -256,6 +264,8 @@ void all_to_all(Comm& comm, Call call, const char* send, const Counts& send_coun
   }
 }
 
-void barrier(Comm& comm, Call call) { Steps(comm, call).meet(); }
+void barrier(Comm& comm, Call call) {
+  if (!comm.alone) Steps(comm, call).meet();
+}
 
 }  // namespace jumar::hccl

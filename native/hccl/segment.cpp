@@ -33,4 +33,13 @@ bool Segment::map(int fd, uint32_t ranks) {
   return true;
 }
 
+bool Segment::map_alone(uint32_t ranks) {
+  bytes_ = whole_pages(kHeaderRoom + ranks * sizeof(Slot));
+  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  base_ = static_cast<char*>(memory);
+  ranks_ = ranks;
+  return true;
+}
+
 }  // namespace jumar::hccl

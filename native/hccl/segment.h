@@ -74,6 +74,7 @@ class Segment {
   ~Segment();
 
   bool map(int fd, uint32_t ranks);  // false: errno says why
+  bool map_alone(uint32_t ranks);    // the same without room for data
 
   Header& header() { return *reinterpret_cast<Header*>(base_); }
   Slot& slot(uint32_t rank) { return reinterpret_cast<Slot*>(base_ + kHeaderRoom)[rank]; }

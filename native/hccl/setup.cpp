@@ -9,6 +9,7 @@
 #include <cstring>
 #include <thread>
 
+#include "hccl/alone.h"
 #include "hccl/meet.h"
 #include "machine/process.h"
 
@@ -108,6 +109,7 @@ RootInfo make_root() {
 }
 
 std::shared_ptr<Comm> join_root(const RootInfo& root, uint32_t ranks, uint32_t rank, Settings settings) {
+  if (is_alone()) return stay_alone(root.id, ranks, rank, std::move(settings));
   check_numbers(rank, ranks);
   if (root.magic != kMagic) throw broken(Fault::kArgument, "this root info was not made by HcclGetRootInfo");
   char boot[sizeof root.boot] = "";
@@ -138,6 +140,7 @@ std::shared_ptr<Comm> join_root(const RootInfo& root, uint32_t ranks, uint32_t r
 }
 
 std::shared_ptr<Comm> join_named(const std::string& key, uint32_t ranks, uint32_t rank, Settings settings) {
+  if (is_alone()) return stay_alone(hash(key), ranks, rank, std::move(settings));
   check_numbers(rank, ranks);
   const std::string name = hex(hash(key));
   const Clock::time_point until = Clock::now() + std::chrono::seconds(settings.connect_timeout);

@@ -79,6 +79,7 @@ Profile read() {
   const char* memory = setting("JUMAR_MEMORY");
   value.memory = memory != nullptr ? parse_size(memory) : static_cast<size_t>(chip->memory_mib) << 20;
   if (value.memory == 0) value.problem = std::string("JUMAR_MEMORY=") + memory + " is not a size such as 32G";
+  value.dry = setting("JUMAR_DRY") != nullptr;
   value.visible = visible_cards(value.cards);
   value.cann = setting("JUMAR_CANN") != nullptr ? setting("JUMAR_CANN") : kDefaultCann;
   return value;

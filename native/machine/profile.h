@@ -18,6 +18,7 @@ struct Profile {
   std::vector<int> visible;  // card number behind each logical device
   int cards;
   size_t memory;  // bytes per card
+  bool dry;       // no arithmetic, no peers: large copies are left out and collectives return at once
   std::string cann;
   std::string problem;  // why the environment cannot be used; empty when it can
 };

@@ -37,6 +37,8 @@ def begin() -> None:
         on_import("torch", Hook(after=_record))
     if variables.PROFILE.text():
         on_import("torch", Hook(after=_profile))
+    if variables.DRY.text():
+        on_import("torch", Hook(after=_dry))
 
 
 def emulate() -> None:
@@ -112,5 +114,11 @@ def _record(_: ModuleType) -> None:
 
 def _profile(_: ModuleType) -> None:
     from jumar.perf.record import start
+
+    start.begin()
+
+
+def _dry(_: ModuleType) -> None:
+    from jumar.emulate.dry import start
 
     start.begin()

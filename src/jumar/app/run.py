@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumar.core.compat import dataclass
+from jumar.core.errors import UserError
+from jumar.runtime import variables
 
 if TYPE_CHECKING:
     from jumar.emulate.command import Command
     from jumar.emulate.command import RunRequest as MachineRequest
+    from jumar.emulate.dry.request import DryRequest
+    from jumar.emulate.dry.result import DryRun
     from jumar.machine.explain.result import Explanation
 
 
@@ -36,6 +40,16 @@ class RunRequest:
     """`cpu`: run MindSpore on its CPU target."""
     python: str | None = None
     """The interpreter that has MindSpore."""
+    dry: bool = False
+    """Shapes, memory and collectives only: no arithmetic, and none of the other ranks."""
+    world: int | None = None
+    ranks: tuple[int, ...] = ()
+    steps: int | None = None
+    values: tuple[str, ...] = ()
+    """`train.py:42=0.5`: what a line gets that looks at a value which is not computed."""
+    exact: int | None = None
+    fit: str | None = None
+    """`batch-size=1..64`: an option of the program to try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,8 @@ class Run:
 
     command: Command
     machine: MachineRequest
+    dry: DryRequest | None = None
+    fit: str | None = None
 
     @property
     def where(self) -> str:
@@ -63,6 +79,9 @@ def build(request: RunRequest) -> Run:
 
     names = ("soc", "cards", "memory", "cuda", "ops", "numerics", "on", "python")
     machine = command.RunRequest(**{name: getattr(request, name) for name in names})
+    if request.dry:
+        return _dry(request, machine)
+    _only_dry(request)
     built = command.build(request.words, machine, os.environ)
     if request.profile is not None:
         from jumar.app import profiling
@@ -71,18 +90,59 @@ def build(request: RunRequest) -> Run:
     return Run(built, machine)
 
 
+def _only_dry(request: RunRequest) -> None:
+    for name in ("world", "ranks", "steps", "values", "exact", "fit"):
+        if getattr(request, name) not in (None, ()):
+            raise UserError(f"`--{'value' if name == 'values' else name}` is for `--dry`", "`jumar run --dry …`")
+
+
+def _dry(request: RunRequest, machine: MachineRequest) -> Run:
+    from jumar.emulate import command
+    from jumar.emulate.dry import request as dry
+
+    torchrun = dry.without_torchrun(request.words)
+    world, ranks = dry.checked(request.world, request.ranks, torchrun.world)
+    built = command.build(torchrun.words, machine, os.environ)
+    if not variables.EMULATE.read(built.variables):
+        raise UserError("`--dry` is for emulated NPUs, but this run uses real ones", "set `JUMAR_EMULATE=1`")
+    steps = dry.STEPS if request.steps is None else request.steps
+    asked = dry.DryRequest(world, ranks, steps, request.values, request.exact)
+    return Run(built, machine, asked, request.fit)
+
+
+def play(run: Run, tell: Callable[[str], None]) -> DryRun:
+    """A dry run to its end; `tell` hears what is going on."""
+    from jumar.app import dry
+    from jumar.emulate import command
+
+    assert run.dry is not None
+    built = command.announced(run.command)
+    if run.fit is None:
+        return dry.run(built, run.dry, tell)
+    found, result = dry.fit(built, run.dry, run.fit, tell)
+    tell(
+        f"jumar: --{found.option} {found.best} is the largest value that fits"
+        if found.best is not None
+        else f"jumar: no value of --{found.option} fits"
+    )
+    return result
+
+
 def prepare(run: Run) -> None:
     """Make what an emulated run needs, where a missing compiler or a full disk can still be told."""
     from jumar.emulate import command
 
     command.prepare(run.command, run.machine)
+    if run.dry is not None:
+        from jumar.emulate.dry import build
+
+        build.library()
 
 
 def start(run: Run, failed: Callable[[Explanation], None]) -> int:
     """Run it, with its own streams and signals; `failed` is told what a failure means, where that is known."""
     from jumar.app import watched
     from jumar.emulate import command
-    from jumar.runtime import variables
 
     built = command.announced(run.command)
     if not variables.EXPLAIN.read():

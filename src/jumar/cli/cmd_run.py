@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,12 @@ import click
 
 from jumar.cli import show
 from jumar.cli.options import chip
-from jumar.core.errors import EXIT_OK
+from jumar.core import write
+from jumar.core.errors import EXIT_OK, UserError
 
 if TYPE_CHECKING:
+    from jumar.app.run import Run
+    from jumar.emulate.dry.result import DryRun
     from jumar.machine.explain.result import Explanation
 
 
@@ -49,9 +53,30 @@ class LikePython(click.Command):
               "saturation, open orders of sums. By default results are those of the CPU.")  # fmt: skip
 @click.option("--on", type=click.Choice(["cpu"]), help="MindSpore: run on its CPU target instead of the program's.")
 @click.option("--python", metavar="FILE", help="MindSpore: the interpreter that has it; default: jumar's.")
+@click.option("--dry", is_flag=True, help="No arithmetic: shapes, memory, collectives and a modelled step.")
+@click.option("--world", type=click.IntRange(1), metavar="N", help="Dry: cards of the job; the other ranks are absent.")
+@click.option("--rank", type=click.IntRange(0), metavar="R", help="Dry: the rank to play; default 0.")
+@click.option("--ranks", metavar="R,R,…", help="Dry: several ranks, one after the other.")
+@click.option("--steps", type=click.IntRange(0), metavar="N", help="Dry: updates to run; default 3, 0 for all.")
+@click.option("--value", "values", multiple=True, metavar="FILE:LINE=NUMBER",
+              help="Dry: what a line gets that looks at a value which is not computed; default 0.")  # fmt: skip
+@click.option("--exact", type=click.IntRange(0), metavar="N",
+              help="Dry: elements up to which known float values are computed; default 65536.")  # fmt: skip
+@click.option("--fit", metavar="OPTION=A..B",
+              help="Dry: find the largest value of a program's option that fits, as in batch-size=1..64.")  # fmt: skip
+@click.option("--report", "reports", type=click.Path(path_type=Path), multiple=True, metavar="FILE",
+              help="Dry: write the report: .html or .json.")  # fmt: skip
 @click.option("--print", "only_print", is_flag=True, help="Print what would be started, as shell lines.")
 @click.pass_context
-def command(ctx: click.Context, /, only_print: bool, **options: Any) -> int:
+def command(
+    ctx: click.Context,
+    /,
+    only_print: bool,
+    rank: int | None,
+    ranks: str | None,
+    reports: tuple[Path, ...],
+    **options: Any,
+) -> int:
     """Run a Python script, module, code or program; the arguments after Jumar's options are those of `python`.
 
     JUMAR_EMULATE=0 never emulates, =1 always; without it, emulated NPUs are used where no driver and no
@@ -61,7 +86,9 @@ def command(ctx: click.Context, /, only_print: bool, **options: Any) -> int:
     from jumar.app import run
     from jumar.runtime import variables
 
-    built = run.build(run.RunRequest(words=tuple(ctx.meta["words"]), **options))
+    played = _ranks(rank, ranks)
+    _check_reports(reports, dry=options["dry"])
+    built = run.build(run.RunRequest(words=tuple(ctx.meta["words"]), ranks=played, **options))
     if only_print:
         show.lines(built.shown())
         return EXIT_OK
@@ -69,7 +96,43 @@ def command(ctx: click.Context, /, only_print: bool, **options: Any) -> int:
     if not variables.QUIET.read():
         show.say(built.where, err=True)
     sys.stdout.flush()
+    if built.dry is not None:
+        return _play(built, reports)
     return run.start(built, tell_why)
+
+
+def _play(built: Run, reports: tuple[Path, ...]) -> int:
+    from jumar.app import run
+    from jumar.report import dry
+
+    result = run.play(built, lambda line: click.echo(line, err=True))
+    show.lines(dry.text(result), err=True)
+    for path in reports:
+        write.replace(path, _page(path, result).encode())
+    return max((rank.code for rank in result.ranks), default=EXIT_OK)
+
+
+def _page(path: Path, result: DryRun) -> str:
+    from jumar.report import dry, dry_html
+
+    return dry_html.render(result) if path.suffix == ".html" else json.dumps(dry.to_json(result), indent=1) + "\n"
+
+
+def _ranks(rank: int | None, ranks: str | None) -> tuple[int, ...]:
+    if ranks is None:
+        return () if rank is None else (rank,)
+    words = [word.strip() for word in ranks.split(",")]
+    if rank is not None or not all(map(str.isdecimal, words)):
+        raise UserError(f"`--ranks {ranks}` names no ranks", "write `--rank 3` or `--ranks 0,1,8`")
+    return tuple(map(int, words))
+
+
+def _check_reports(reports: tuple[Path, ...], *, dry: bool) -> None:
+    for path in reports:
+        if not dry:
+            raise UserError("`--report` is for `--dry`", "`jumar run --dry --report dry.html train.py`")
+        if path.suffix not in (".html", ".json"):
+            raise UserError(f"`--report {path}`: the suffix sets the format", "name it `.html` or `.json`")
 
 
 def tell_why(result: Explanation) -> None:

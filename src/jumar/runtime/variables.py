@@ -118,6 +118,14 @@ CUDA = _row(
 DEBUG = _row("JUMAR_DEBUG", _SWITCH, _on, False, "`1`: `jumar migrate` shows the traceback of a rule that crashed")
 DEVICE_TARGET = _row(
     "JUMAR_DEVICE_TARGET", _TARGET, str, "", "device target that `jumar_cloud.py` gives MindSpore; else `Ascend`")
+DRY = _row("JUMAR_DRY", _PATH, str, "", "folder for what a dry run finds (`jumar run --dry`)", INTERNAL)
+DRY_EXACT = _row(
+    "JUMAR_DRY_EXACT", _COUNT, int, 65536, "elements up to which a dry run computes (`jumar run --exact`)", INTERNAL)
+DRY_STEPS = _row(
+    "JUMAR_DRY_STEPS", _COUNT, int, 0, "updates after which a dry run ends (`jumar run --dry --steps`)", INTERNAL)
+DRY_VALUES = _row(
+    "JUMAR_DRY_VALUES", _TEXT, str, "", "values by line of the program (`jumar run --dry --value`)", INTERNAL)
+DRY_WORLD = _row("JUMAR_DRY_WORLD", _COUNT, int, 0, "cards of the job that a dry run plays one rank of", INTERNAL)
 EMULATE: Variable[bool | None] = _row(
     "JUMAR_EMULATE", _SWITCH, _on, None, "`1`: programs get emulated NPUs; `0`: never, whatever else asks for them")
 EXPLAIN = _row("JUMAR_EXPLAIN", _SWITCH, _on, True, "`0`: `jumar run` does not explain the error of a failed program")

@@ -39,6 +39,7 @@ class Row:
     rounding: tuple[str, ...] = ()
     float32_results: tuple[int, ...] = ()
     statistics: bool = False
+    host_work: bool = False
     written: tuple[str, ...] = ()
     host: tuple[str, ...] = ()
     host_results: tuple[int, ...] = ()
@@ -79,7 +80,7 @@ _SOURCED = ("refuses", "refusal", "error", "warns", "warns_for", "cpu_for", "int
             "transposed_unless", "chips")  # fmt: skip
 _NEEDED = {"warns_for": "warns", "cpu_for": "warns", "transposed_unless": "transposed_results"}
 _SOURCE = re.compile(r"\w+\.(cpp|h):\d+")
-_FLAGS = ("index_result", "statistics", "random")
+_FLAGS = ("index_result", "statistics", "host_work", "random")
 
 
 @cache

@@ -35,6 +35,11 @@ def _write_header(scratch: Path) -> None:
 
 
 def _command(compiler: str, out: Path) -> list[str]:
+    return command(compiler, out, _HERE / "glue.cpp")
+
+
+def command(compiler: str, out: Path, source: Path) -> list[str]:
+    """Compiles one source against the headers of the installed torch and torch_npu."""
     torch, npu = package("torch"), package("torch_npu")
     includes = [
         torch / "include",
@@ -47,7 +52,7 @@ def _command(compiler: str, out: Path) -> list[str]:
         compiled.string_abi(),
         *("-std=c++20", "-O2", "-g0", "-w", "-fPIC", "-shared", "-fvisibility=hidden"),
         *(f"-I{path}" for path in (out.parent, *includes)),
-        str(_HERE / "glue.cpp"),
+        str(source),
         *("-o", str(out)),
         *(f"-L{torch / 'lib'}", "-ltorch_cpu", "-lc10", f"-L{npu / 'lib'}", "-ltorch_npu"),
         # torch_npu's own needs are met by the stand-ins, which are loaded already.

@@ -16,7 +16,7 @@ _TYPES = {"refuses": "refused", "warns_for": "warned", "cpu_for": "on_cpu"}
 _CHANGED = ("int32_results", "transposed_results")
 _TEXTS = {"refusal": "refusal", "error": "error", "warns": "warning", "source": "source",
           "transposed_unless": "transposed_unless"}  # fmt: skip
-_FLAGS = ("index_result", "statistics")
+_FLAGS = ("index_result", "statistics", "host_work")
 
 
 def sources() -> tuple[bytes, ...]:

@@ -272,7 +272,8 @@ void compute(const Plan& plan, const c10::OperatorHandle& target, const std::opt
   std::optional<numerics::Call> model;
   if (numerics::active()) model.emplace(plan.numerics, plan.written, *stack);
   {
-    const DeviceMemory memory;
+    std::optional<DeviceMemory> memory;
+    if (!plan.computing.host_work) memory.emplace();
     target.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   }
   if (model.has_value()) model->finish(*stack);

@@ -101,14 +101,19 @@ def report() -> dict[str, list[str]]:
     jumar.emulate.ops or refused; `composed`: also differentiated by torch's own composition; `npu`: NPU-only,
     answered by jumar.emulate.ops; `npu-own`: NPU-only, left to torch_npu.
     """
-    install()
-    library = _open(build.library())
-    library.jumar_glue_report.restype = ctypes.c_char_p
     states: dict[str, list[str]] = {}
-    for line in library.jumar_glue_report().decode().splitlines():
+    for line in text().splitlines():
         state, name = line.split(" ", 1)
         states.setdefault(state, []).append(name)
     return {state: sorted(names) for state, names in sorted(states.items())}
+
+
+def text() -> str:
+    """The report as the glue writes it: a state and a name per line."""
+    install()
+    library = _open(build.library())
+    library.jumar_glue_report.restype = ctypes.c_char_p
+    return str(library.jumar_glue_report().decode())
 
 
 def _find_reference(name: bytes, message: int, room: int) -> int:

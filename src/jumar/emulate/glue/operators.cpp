@@ -39,6 +39,7 @@ void add(Computing& all, const Computing& more) {
   all.wide_bfloat16 |= more.wide_bfloat16;
   all.index_result |= more.index_result;
   all.statistics |= more.statistics;
+  all.host_work |= more.host_work;
   all.mixes_devices |= more.mixes_devices;
 }
 

@@ -96,9 +96,9 @@ def _site(text: int, room: int) -> int:
     """Where the program called the operator; the place where it waits, for operators of the backward pass."""
     try:
         frame: FrameType | None = sys._getframe(1) if sys._getframe().f_back else None
-        found = _own_frame(frame)
+        found = own_frame(frame)
         if found is None:
-            found = _own_frame(sys._current_frames().get(threading.main_thread().ident or 0))
+            found = own_frame(sys._current_frames().get(threading.main_thread().ident or 0))
         shown = f"{found.f_code.co_filename}:{found.f_lineno}" if found else ""
         data = shown.encode(errors="replace")[: room - 1] + b"\0"
         ctypes.memmove(text, data, len(data))
@@ -107,7 +107,7 @@ def _site(text: int, room: int) -> int:
     return 0
 
 
-def _own_frame(frame: FrameType | None) -> FrameType | None:
+def own_frame(frame: FrameType | None) -> FrameType | None:
     """The innermost frame of the program itself, else the innermost one outside of torch."""
     outside = None
     here = os.getcwd() + os.sep

@@ -68,6 +68,14 @@ def load(name: str) -> None:
     _LOADED.add(name)
 
 
+def fitting(name: str, schema: Any) -> Function:
+    """The implementation of an operator for its schema. Refuses by name."""
+    found = find(name.removeprefix("npu::"))
+    if found is None:
+        raise not_implemented(name)
+    return _fit(found.function, schema, schema.name.partition("::")[2])
+
+
 def _fit(function: Function, schema: Any, base: str) -> Function:
     return fitted(function, schema, lambda what: not_emulated(base, what))
 

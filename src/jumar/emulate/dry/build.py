@@ -1,0 +1,33 @@
+"""What the dry run's own kernels are built of; built when a dry run first needs them."""
+
+from __future__ import annotations
+
+import functools
+from importlib import metadata
+from pathlib import Path
+
+from jumar.emulate.glue import build as glue
+from jumar.runtime import compiled
+from jumar.runtime.compiled import package
+
+_HERE = Path(__file__).parent
+LIBRARY = "libjumar_dry.so"
+
+
+@functools.cache
+def library() -> Path:
+    """The library for this torch and torch_npu."""
+    return compiled.library(spec())
+
+
+def spec() -> compiled.Build:
+    files = sorted([*_HERE.glob("*.cpp"), *_HERE.glob("*.h")])
+    sources = tuple(file.name.encode() + b"\0" + file.read_bytes() for file in files)
+    version = f"torch-{metadata.version('torch')}-npu-{metadata.version('torch_npu')}"
+    return compiled.Build(
+        "the dry run", "dry", LIBRARY, version, sources, _command, includes=package("torch_npu") / "include"
+    )
+
+
+def _command(compiler: str, out: Path) -> list[str]:
+    return glue.command(compiler, out, _HERE / "dry.cpp")

@@ -1,0 +1,112 @@
+"""Puts the dry kernels in front of the emulator's and answers what they ask: values, places, shape functions."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any
+
+from jumar.core.errors import UserError
+from jumar.emulate.dry import build, places, values
+from jumar.runtime import variables
+
+_LOOK = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_double)
+)
+_PLACE = ctypes.CFUNCTYPE(ctypes.c_uint32)
+_SHAPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)
+_COMPUTED = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+_ROOM = 4096
+
+
+class Callbacks(ctypes.Structure):
+    """As `Callbacks` in kernel.h."""
+
+    _fields_ = (("look", _LOOK), ("place", _PLACE), ("shape", _SHAPE), ("computed", _COMPUTED))
+
+
+class Lines(ctypes.Structure):
+    """As `Lines` in values.h."""
+
+    _fields_ = (("floats", ctypes.c_int64), ("integers", ctypes.c_int64), ("host", ctypes.c_int64))
+
+
+FLOATS, INTEGERS, HOST = 64 << 10, 4 << 20, 4 << 20
+"""Elements up to which tensors on the card are computed, and tensors of the host with float numbers."""
+
+COMPUTED: dict[str, int] = {}
+"""Operators without a shape function, and how often they were computed instead."""
+_KEPT: list[Any] = []
+_LIBRARIES: dict[str, Any] = {}
+
+
+@functools.cache
+def library() -> ctypes.PyDLL:
+    """With the interpreter's lock held: the calls are short."""
+    try:
+        found = ctypes.PyDLL(str(build.library()))
+    except OSError as error:
+        raise UserError(f"the dry run does not fit this torch: {error}", "torch 2.9 or later is needed") from error
+    found.jumar_dry_names.restype = ctypes.c_char_p
+    found.jumar_dry_mark.argtypes = (ctypes.c_int64, ctypes.c_int)
+    for name in ("allocations", "sequence", "steps"):
+        getattr(found, f"jumar_dry_{name}").restype = ctypes.c_size_t
+    return found
+
+
+@functools.cache
+def install() -> None:
+    """After the glue, before the program has a tensor."""
+    from jumar.emulate.glue import load as glue
+
+    asked = Callbacks(_LOOK(values.look), _PLACE(places.number), _SHAPE(_shape), _COMPUTED(_computed))
+    _KEPT.append(asked)
+    lines = Lines(variables.DRY_EXACT.read(), max(INTEGERS, variables.DRY_EXACT.read()), HOST)
+    message = ctypes.create_string_buffer(_ROOM)
+    code = library().jumar_dry_install(
+        glue.text().encode(), ctypes.byref(asked), ctypes.byref(lines), message, ctypes.c_size_t(_ROOM)
+    )
+    if code < 0:
+        raise UserError(f"the dry run does not fit this torch: {message.value.decode(errors='replace')}")
+
+
+def number(name: str) -> int:
+    """Of a module or a place, as the ledger keeps it."""
+    return int(library().jumar_dry_number(name.encode(errors="replace")))
+
+
+def _computed(name: bytes) -> None:
+    COMPUTED[name.decode()] = COMPUTED.get(name.decode(), 0) + 1
+
+
+def _shape(name: bytes) -> int:
+    """Let the reference of an NPU-only operator run on shapes; 0 where there is one."""
+    import torch
+
+    from jumar.emulate.ops import registry
+
+    space, _, short = name.decode().partition("::")
+    try:
+        registry.load(short if space == "npu" else name.decode())
+        if space not in _LIBRARIES:
+            _LIBRARIES[space] = torch.library.Library(f"jumar_{space}", "IMPL")
+        base, _, overload = short.partition(".")
+        function = registry.fitting(name.decode(), torch._C._get_schema(f"{space}::{base}", overload))
+        _LIBRARIES[space].impl(short, _on_shapes(function), "Meta")
+    except Exception:  # nothing may travel through the C caller; the operator is then computed, and reported
+        return 1
+    return 0
+
+
+def _on_shapes(function: Any) -> Any:
+    """What a reference makes itself is a shape, too; one that looks at values has to be computed."""
+    import torch
+
+    def call(*args: Any, **options: Any) -> Any:
+        try:
+            with torch.device("meta"):
+                return function(*args, **options)
+        except Exception as error:  # an error of the program shows again when the operator is computed
+            raise NotImplementedError(str(error)) from error
+
+    return call
