@@ -160,7 +160,9 @@ def overflow(words: tuple[str, ...], as_json: bool) -> int:
     from jumar.app import compare
     from jumar.report import compare as report
 
-    result = compare.overflow(words)
+    # A program prints for itself: a line that turns would run into its output.
+    with Waiting("reading the record", quiet=len(words) > 1):
+        result = compare.overflow(words)
     if as_json:
         click.echo(report.json(report.overflow_document(result.found)))
     else:

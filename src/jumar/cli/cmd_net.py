@@ -8,6 +8,7 @@ import click
 
 from jumar.cli import show
 from jumar.cli.listed import Listed
+from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_OK
 
 
@@ -57,4 +58,6 @@ def check(sources: tuple[str, ...], cards: int | None, as_json: bool) -> int:
     """
     from jumar.app import net
 
-    return show.checked(net.check(sources, cards), as_json=as_json)
+    with Waiting("asking the cards"):
+        found = net.check(sources, cards)
+    return show.checked(found, as_json=as_json)
