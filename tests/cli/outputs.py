@@ -37,6 +37,7 @@ CALLS = {
     "cloud adapt --out": "cloud adapt project/train.py --out OUT",
     "cloud ssh-config --config": "cloud ssh-config ssh://a@b.example:22 --key key --config OUT --write",
     "doctor --collect": "doctor --collect OUT",
+    "doctor --html": "doctor --html OUT",
     "export check --html": "export check model.onnx --html OUT",
     "export check --sarif": "export check model.onnx --sarif OUT",
     "export check -o": "export check model.onnx --fix -o OUT",

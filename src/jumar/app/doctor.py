@@ -77,6 +77,12 @@ class DoctorResult:
         fields: dict[str, Any] = over(doctor.document(self.outcomes, machine, self.seconds), self.scrub)
         return json.document(fields)
 
+    def html(self) -> str:
+        """One self-contained page."""
+        from jumar.report.pages import doctor
+
+        return doctor.page(self.to_json()).html()
+
     def __repr__(self) -> str:
         from jumar.report import doctor
 

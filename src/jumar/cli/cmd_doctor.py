@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 )
 @click.option("--share", is_flag=True, help="Remove names of users and hosts, addresses and tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write one self-contained page.")
 @click.option(
     "-v", "--verbose", is_flag=True, help="Also show the actual and expected value of each variable, and each chip."
 )
@@ -61,6 +62,7 @@ def command(list_checks: bool, **options: Any) -> int:
     if list_checks:
         return _list(doctor.checks(), as_json=options["as_json"])
     shown = {name: options.pop(name) for name in ("as_json", "verbose", "quiet")}
+    html = options.pop("html")
     with Waiting("checking the machine", quiet=shown["quiet"]):
         result = doctor.doctor(doctor.DoctorRequest(**options))
     if result.collected is not None:
@@ -68,6 +70,8 @@ def command(list_checks: bool, **options: Any) -> int:
         click.echo(told, err=True)
         return EXIT_OK
     _show(result, **shown)
+    if html is not None:
+        show.write_files({html: result.html().encode()}, quiet=shown["quiet"])
     if not result.reachable:
         return EXIT_FAILED
     if not result.healthy:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Union
+from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -40,8 +40,8 @@ FIND = 8
 class Cell(NamedTuple):
     """A cell that sorts by something else than its text, or has a colour."""
 
-    text: Union[str, Markup]  # noqa: UP007
-    key: Union[float, str, None] = None  # noqa: UP007
+    text: str | Markup
+    key: float | str | None = None
     hue: str = ""
 
 
