@@ -80,7 +80,7 @@ def verdict(now: Sequence[Run]) -> Verdict:
     said = t("{done} of {all} stages were run", done=len(done), all=len(needed))
     if bad:
         first = bad[0].card
-        name = PARTS[first.stages[0]].title if first.stages else first.title
+        name = t(PARTS[first.stages[0]].title) if first.stages else first.title
         return Verdict.bad(f"{said}; {name}: {first.verdict.text}", t("needs work"))
     if len(done) < len(needed) or Tone.WARN in tones or Tone.UNKNOWN in tones:
         return Verdict.warn(t("{said}; nothing failed", said=said), t("under way"))
@@ -97,7 +97,7 @@ def steps(folder: str, now: Sequence[Run], further: Sequence[Step] = ()) -> list
                 if not step.command or step.command not in {one.command for one in found}:
                     found[Step(f"{run.card.subject}: {step.why}", step.command)] = None
         if not runs and part.command:
-            found[Step(f"{part.title}: {part.question}", part.command.format(folder=folder))] = None
+            found[Step(f"{t(part.title)}: {t(part.question)}", part.command.format(folder=folder))] = None
         if stage is Stage.NUMBERS:
             found.update(dict.fromkeys(further))
     return list(found)

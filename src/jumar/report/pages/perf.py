@@ -119,7 +119,7 @@ def _split(rank: dict[str, Any]) -> Markup:
     split = rank["split_us"]
     whole = split["total"] or 1.0
     found = [
-        Slice(name, split[key], hue, f"{time(split[key])} ({split[key] / whole:.1%})")
+        Slice(t(name), split[key], hue, f"{time(split[key])} ({split[key] / whole:.1%})")
         for key, (name, hue) in PARTS.items()
         if split[key]
     ]
@@ -149,7 +149,7 @@ def _picture(rank: dict[str, Any]) -> Markup:
     names: dict[str, list[str]] = {}
     for kind, (name, hue) in LANES.items():
         if kind in kinds:
-            names.setdefault(hue, []).append(name)
+            names.setdefault(hue, []).append(t(name))
     keys = parts.legend([(hue, ", ".join(found)) for hue, found in names.items()])
     return parts.figure(t("Timeline of one step; point at a bar for its name"), lanes + axis + keys)
 
