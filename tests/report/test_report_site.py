@@ -176,7 +176,8 @@ def test_records_that_were_never_compared_are_a_step(project: Path) -> None:
     _record(project / "bad.rec", "npu", code=1)
     result = _join(project)
     steps = [step for step in result.further if "never compared" in step.why]
-    assert Step("`new.rec` was recorded and never compared", "jumar compare cpu.rec new.rec --html new.html") in steps
+    command = f"jumar compare {project / 'cpu.rec'} {project / 'new.rec'} --html new.html"
+    assert Step("`new.rec` was recorded and never compared", command) in steps
     assert not any("npu.rec`" in step.why for step in steps)
     assert [run.card.verdict.word for run in result.runs if run.source == "bad.rec"] == ["failed"]
 

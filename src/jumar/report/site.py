@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -65,8 +66,8 @@ def index(folder: str, runs: Sequence[Run], left: Sequence[Left], further: Seque
     """The page of a whole project; `further` are steps that no single run knows of."""
     now = newest(runs)
     return Page(
-        "report", t("Where the migration stands"), folder, verdict(now), command=f"jumar report {folder}",
-        facts=[(t("runs"), str(len(runs)))], sections=list(_sections(folder, runs, now, left)),
+        "report", t("Where the migration stands"), _name(folder), verdict(now), command=f"jumar report {folder}",
+        facts=[(t("runs"), str(len(runs)))], sections=list(_sections(runs, now, left)),
         steps=steps(folder, now, further), foot=t("Every page here opens by itself and needs no network."),
     )  # fmt: skip
 
@@ -109,11 +110,16 @@ def stages(now: Sequence[Run]) -> list[tuple[Stage, Part, list[Run]]]:
     return [row for row in rows if row[2] or row[1].command]
 
 
+def _name(folder: str) -> str:
+    """The project, without the folders above it: a site is handed on."""
+    return os.path.basename(os.path.abspath(folder)) or folder
+
+
 def _of(runs: Iterable[Run], stage: Stage) -> list[Run]:
     return [run for run in runs if stage in run.card.stages]
 
 
-def _sections(folder: str, runs: Sequence[Run], now: Sequence[Run], left: Sequence[Left]) -> Iterator[Section]:
+def _sections(runs: Sequence[Run], now: Sequence[Run], left: Sequence[Left]) -> Iterator[Section]:
     yield Section("", _standing(now))
     for stage, title in ((Stage.NUMBERS, t("What differs")), (Stage.SPEED, t("What is slow"))):
         found = [run for run in _of(now, stage) if run.card.points]
@@ -193,7 +199,7 @@ def document(folder: str, runs: Sequence[Run], left: Sequence[Left], further: Se
 def lines(folder: str, runs: Sequence[Run], left: Sequence[Left], further: Sequence[Step] = ()) -> Iterator[str]:
     """The index at a terminal."""
     now = newest(runs)
-    yield f"{folder}: {verdict(now).text}"
+    yield f"{_name(folder)}: {verdict(now).text}"
     for _, part, found in stages(now):
         if not found:
             yield f"  {part.title:<13} not run yet"
