@@ -78,13 +78,13 @@ def test_a_stage_that_is_missing_comes_with_its_command(tmp_path: Path) -> None:
     shutil.copy(RUNS / "analyze.json", tmp_path)
     document = _join(tmp_path).to_json()
     assert document["verdict"] == {"tone": "warn", "text": "1 of 4 stages were run; nothing failed"}
+    out = f"{tmp_path}/"
     commands = [step["command"].split("\n")[-1] for step in document["next"]]
     assert commands == [
         "jumar migrate shapes --write",
-        "jumar migrate shapes --verify",
-        f"jumar migrate {tmp_path} --verify --json > migrate.json",
-        "jumar compare cpu.rec npu.rec --html compare.html",
-        "jumar perf lint --html perf.html -- python train.py",
+        f"jumar migrate shapes --verify --json > {out}migrate.json",
+        f"jumar compare {out}cpu.rec {out}npu.rec --html {out}compare.html",
+        f"jumar perf lint --html {out}perf.html -- python train.py",
     ]
 
 

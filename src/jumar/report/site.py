@@ -38,15 +38,15 @@ class Part(NamedTuple):
 
 
 PARTS = {
-    Stage.CODE: Part("Code", "What ties the project to CUDA?", "jumar analyze {folder} --json > analyze.json"),
+    Stage.CODE: Part("Code", "What ties the project to CUDA?", "jumar analyze {project} --json > {out}analyze.json"),
     Stage.MACHINE: Part("Machine", "Are driver, CANN and frameworks right?"),
     Stage.RUNS: Part("It runs", "Does the changed code still import and run?",
-                     "jumar migrate {folder} --verify --json > migrate.json"),
+                     "jumar migrate {project} --verify --json > {out}migrate.json"),
     Stage.NUMBERS: Part("Same numbers", "Does it compute the same as before?",
-                        "jumar compare record -o cpu.rec --floor 2 -- jumar run train.py --device cpu\n"
-                        "jumar compare record -o npu.rec -- jumar run train.py\n"
-                        "jumar compare cpu.rec npu.rec --html compare.html"),
-    Stage.SPEED: Part("Speed", "Where does the time go?", "jumar perf lint --html perf.html -- python train.py"),
+                        "jumar compare record -o {out}cpu.rec --floor 2 -- jumar run train.py --device cpu\n"
+                        "jumar compare record -o {out}npu.rec -- jumar run train.py\n"
+                        "jumar compare {out}cpu.rec {out}npu.rec --html {out}compare.html"),
+    Stage.SPEED: Part("Speed", "Where does the time go?", "jumar perf lint --html {out}perf.html -- python train.py"),
     Stage.SCALE: Part("Many cards", "Does it fit on these cards?"),
     Stage.INFERENCE: Part("Inference", "Is the model ready for ATC?"),
 }  # fmt: skip
@@ -90,18 +90,26 @@ def verdict(now: Sequence[Run]) -> Verdict:
 
 def steps(folder: str, now: Sequence[Run], further: Sequence[Step] = ()) -> list[Step]:
     """One ordered list: stage by stage, what its runs ask for, the worst first, or how to begin it."""
+    missing = {stage: begin(folder, now, part) for stage, part in PARTS.items() if part.command and not _of(now, stage)}
     found: dict[Step, None] = {}
-    for stage, part in PARTS.items():
-        runs = sorted(_of(now, stage), key=lambda run: -list(Tone).index(run.card.verdict.tone))
-        for run in runs:
+    for stage in PARTS:
+        for run in sorted(_of(now, stage), key=lambda run: -list(Tone).index(run.card.verdict.tone)):
             for step in run.card.steps[:MOST_STEPS]:
-                if not step.command or step.command not in {one.command for one in found}:
+                said = [*(one.command for one in found), *(one.command for one in missing.values())]
+                if not step.command or not any(one.startswith(step.command) for one in said):
                     found[Step(f"{run.card.subject}: {step.why}", step.command)] = None
-        if not runs and part.command:
-            found[Step(f"{t(part.title)}: {t(part.question)}", part.command.format(folder=folder))] = None
+        if stage in missing:
+            found[missing[stage]] = None
         if stage is Stage.NUMBERS:
             found.update(dict.fromkeys(further))
     return list(found)
+
+
+def begin(folder: str, now: Sequence[Run], part: Part) -> Step:
+    """How to begin a stage: with the project that was analyzed, and into the folder of the runs."""
+    project = next((run.card.subject for run in now if run.card.kind in ("migrate", "analyze")), folder)
+    out = "" if os.path.normpath(folder) == os.curdir else os.path.join(folder, "")
+    return Step(f"{t(part.title)}: {t(part.question)}", part.command.format(project=project, out=out))
 
 
 def stages(now: Sequence[Run]) -> list[tuple[Stage, Part, list[Run]]]:
