@@ -31,6 +31,7 @@ COMMANDS = {
     "parallel": "parallel llama-7b --cards 8",
     "code": "parallel llama-7b --cards 8 --code torch",
     "adapt": "cloud adapt shapes/train.py --out adapted",
+    "report": "report runs -o site",
     "rules": "migrate --list",
     "doctor": "doctor --json",
     "help": "--help",
@@ -50,10 +51,12 @@ class Done(NamedTuple):
 def _run(python: str, top: Path, command: str) -> Done:
     top.mkdir()
     shutil.copytree(ROOT / "examples" / "shapes", top / "work" / "shapes")
+    shutil.copytree(ROOT / "tests" / "report" / "runs", top / "work" / "runs")
     (top / "work" / "log.txt").write_text(LOG)
     environment = {
         "PATH": os.environ["PATH"], "HOME": str(top), "PYTHONPATH": str(other_pythons.place(top / "path")),
         "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "error", "COLUMNS": "120", "LC_ALL": "C.UTF-8",
+        "SOURCE_DATE_EPOCH": "0",
     }  # fmt: skip
     call = [python, "-m", "jumar", *command.split()]
     done = subprocess.run(call, cwd=top / "work", env=environment, capture_output=True, text=True, timeout=300)

@@ -43,6 +43,23 @@
   };
   var meet = function (a, b) { return a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1; };
 
+  // Plain words that the page cuts in two; code and paths may break anywhere.
+  var broken = function (doc) {
+    var found = [], walk = doc.createTreeWalker(doc.body, NodeFilter.SHOW_TEXT), node, word;
+    while ((node = walk.nextNode())) {
+      var up = node.parentElement;
+      if (up.closest("code, pre, script, .path, .facts, .index, small") || !visible(up)) continue;
+      var words = /(^|\s)([A-Za-z]{3,16})(?=\s|$)/g;
+      while ((word = words.exec(node.data))) {
+        var range = doc.createRange(), start = word.index + word[1].length;
+        range.setStart(node, start);
+        range.setEnd(node, start + word[2].length);
+        if (range.getClientRects().length > 1) found.push(word[2]);
+      }
+    }
+    return found;
+  };
+
   window.measure = function (frame) {
     var doc = frame.contentDocument, width = doc.documentElement.clientWidth, texts = all(doc, "body *").filter(ownText);
     var wide = all(doc, "body *").filter(function (node) { return node.getBoundingClientRect().right > width + 1 && !scrolls(node, doc); });
@@ -59,6 +76,7 @@
       small: texts.filter(function (node) { return parseFloat(getComputedStyle(node).fontSize) < SMALLEST; }).slice(0, 5).map(name),
       faint: texts.filter(function (node) { return contrast(node) < 4.5; }).slice(0, 5).map(function (node) { return contrast(node).toFixed(2) + " " + name(node); }),
       overlaps: overlaps.slice(0, 5),
+      broken: broken(doc).slice(0, 5),
       charts: all(doc, "figure").length,
       tables: all(doc, "table.list").length,
       sorted: all(doc, "table.list thead button").length,

@@ -150,6 +150,16 @@ def test_chart_has_axes_and_labels() -> None:
     assert str(Plot("Empty", "x", "y", [Line("none", "grey", [])]).html())
 
 
+def test_memory_of_a_profile_is_drawn() -> None:
+    document = _document("perf")
+    document["ranks"][0]["memory_over_time"] = [
+        {"us": 1000.0 * at, "allocated_mb": 10.0 * at, "reserved_mb": 64.0} for at in range(4)
+    ]
+    text = _page(document).html()
+    assert "Memory over time" in text and "↑ memory, MB" in text and "time, ms →" in text
+    assert Parsed(text).open == [] and "Memory over time" not in _page(_document("perf")).html()
+
+
 def test_points_that_would_cover_each_other_share_a_label() -> None:
     points = [(0.0, 100.0), (50.0, 50.0), (51.0, 49.0), (52.0, 50.0), (100.0, 0.0)]
     plot = Plot("p", "x", "y", [Line("l", "blue", points)], dots=[f"plan {number}" for number in range(5)])

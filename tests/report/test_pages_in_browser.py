@@ -22,7 +22,8 @@ from jumar.app.report import ReportRequest
 HERE = Path(__file__).parent
 CONTROL = "control.html"
 FAULTS = """<!DOCTYPE html><html><body style="background:#fff;color:#000"><div style="width:1500px">wide</div>
-<p style="font-size:9px">small</p><p style="color:#999">faint</p><button id="theme">theme</button>
+<p style="font-size:9px">small</p>
+<p style="width:9px;overflow-wrap:anywhere">broken</p><p style="color:#999">faint</p><button id="theme">theme</button>
 <div class="chart" style="height:300px"><span style="position:absolute;left:9px;top:200px">one</span>
 <span style="position:absolute;left:15px;top:204px">two</span></div></body></html>"""
 """A page with each fault, to see that the measure finds them."""
@@ -104,7 +105,7 @@ def facts(site: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("fault", ["overflow", "wide", "small", "faint", "overlaps"])
+@pytest.mark.parametrize("fault", ["overflow", "wide", "small", "faint", "overlaps", "broken"])
 def test_no_page_has_faults(facts: dict[str, dict[str, Any]], fault: str) -> None:
     found = {where: told[fault] for where, told in facts.items() if told[fault]}
     assert {where for where in found if where.startswith(CONTROL)}, "the measure is blind"

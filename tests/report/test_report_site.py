@@ -78,13 +78,13 @@ def test_a_stage_that_is_missing_comes_with_its_command(tmp_path: Path) -> None:
     shutil.copy(RUNS / "analyze.json", tmp_path)
     document = _join(tmp_path).to_json()
     assert document["verdict"] == {"tone": "warn", "text": "1 of 4 stages were run; nothing failed"}
+    out = f"{tmp_path}/"
     commands = [step["command"].split("\n")[-1] for step in document["next"]]
     assert commands == [
         "jumar migrate shapes --write",
-        "jumar migrate shapes --verify",
-        f"jumar migrate {tmp_path} --verify --json > migrate.json",
-        "jumar compare cpu.rec npu.rec --html compare.html",
-        "jumar perf lint --html perf.html -- python train.py",
+        f"jumar migrate shapes --verify --json > {out}migrate.json",
+        f"jumar compare {out}cpu.rec {out}npu.rec --html {out}compare.html",
+        f"jumar perf lint --html {out}perf.html -- python train.py",
     ]
 
 
@@ -176,7 +176,8 @@ def test_records_that_were_never_compared_are_a_step(project: Path) -> None:
     _record(project / "bad.rec", "npu", code=1)
     result = _join(project)
     steps = [step for step in result.further if "never compared" in step.why]
-    assert Step("`new.rec` was recorded and never compared", "jumar compare cpu.rec new.rec --html new.html") in steps
+    command = f"jumar compare {project / 'cpu.rec'} {project / 'new.rec'} --html new.html"
+    assert Step("`new.rec` was recorded and never compared", command) in steps
     assert not any("npu.rec`" in step.why for step in steps)
     assert [run.card.verdict.word for run in result.runs if run.source == "bad.rec"] == ["failed"]
 

@@ -46,13 +46,13 @@ class ReportResult:
         """Where it stands and what to do next, for people."""
         from jumar.report import site
 
-        return "\n".join(site.lines(_name(self.request.folder), self.runs, self.left, self.further))
+        return "\n".join(site.lines(str(self.request.folder), self.runs, self.left, self.further))
 
     def to_json(self) -> dict[str, Any]:
         """The document that `--json` prints."""
         from jumar.report import json, site
 
-        return json.document(site.document(_name(self.request.folder), self.runs, self.left, self.further))
+        return json.document(site.document(str(self.request.folder), self.runs, self.left, self.further))
 
     def __repr__(self) -> str:
         return f"<ReportResult {self.request.folder}: {len(self.runs)} runs, {len(self.left)} left out>"
@@ -71,7 +71,7 @@ def report(request: ReportRequest, tell: Tell = silent) -> ReportResult:
     runs = [_place(source, folder, files) for source in _once(found)]
     runs += [Run(sources.of_record(record), _inside(record.path, folder)) for record in records]
     lefts = tuple(Left(_inside(one.path, folder), one.reason) for one in left)
-    further = tuple(_never_compared(records, found, folder))
+    further = tuple(_never_compared(records, found))
     result = ReportResult(request, tuple(runs), lefts, further, files)
     files[sources.SITE] = (json_.dumps(result.to_json(), indent=1, ensure_ascii=False) + "\n").encode()
     files[INDEX] = _index(result).encode()
@@ -142,11 +142,10 @@ def _place(source: Source, folder: Path, files: dict[str, bytes]) -> Run:
 def _index(result: ReportResult) -> str:
     from jumar.report import site
 
-    name = _name(result.request.folder)
-    return site.index(name, result.runs, result.left, result.further).html()
+    return site.index(str(result.request.folder), result.runs, result.left, result.further).html()
 
 
-def _never_compared(records: list[Record], found: list[Source], folder: Path) -> Iterator[Step]:
+def _never_compared(records: list[Record], found: list[Source]) -> Iterator[Step]:
     """Records that no comparison names: the next command is known."""
     named = {
         Path(source.document[side]["path"]).name
@@ -160,9 +159,9 @@ def _never_compared(records: list[Record], found: list[Source], folder: Path) ->
         others = [one for one in base if one is not record]
         if record.path.name in named or record in base or not others:
             continue
-        first, second = (_inside(one.path, folder) for one in (others[0], record))
         page = f"{record.path.name.removesuffix('.rec')}.html"
-        yield Step(f"`{second}` was recorded and never compared", f"jumar compare {first} {second} --html {page}")
+        words = f"jumar compare {others[0].path} {record.path} --html {page}"
+        yield Step(f"`{record.path.name}` was recorded and never compared", words)
 
 
 def _before(out: Path) -> list[str]:
@@ -178,7 +177,3 @@ def _before(out: Path) -> list[str]:
 
 def _inside(path: Path, folder: Path) -> str:
     return os.path.relpath(path, folder)
-
-
-def _name(folder: Path) -> str:
-    return str(folder) if str(folder) != "." else folder.resolve().name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -37,15 +38,15 @@ class Part(NamedTuple):
 
 
 PARTS = {
-    Stage.CODE: Part("Code", "What ties the project to CUDA?", "jumar analyze {folder} --json > analyze.json"),
+    Stage.CODE: Part("Code", "What ties the project to CUDA?", "jumar analyze {project} --json > {out}analyze.json"),
     Stage.MACHINE: Part("Machine", "Are driver, CANN and frameworks right?"),
     Stage.RUNS: Part("It runs", "Does the changed code still import and run?",
-                     "jumar migrate {folder} --verify --json > migrate.json"),
+                     "jumar migrate {project} --verify --json > {out}migrate.json"),
     Stage.NUMBERS: Part("Same numbers", "Does it compute the same as before?",
-                        "jumar compare record -o cpu.rec --floor 2 -- jumar run train.py --device cpu\n"
-                        "jumar compare record -o npu.rec -- jumar run train.py\n"
-                        "jumar compare cpu.rec npu.rec --html compare.html"),
-    Stage.SPEED: Part("Speed", "Where does the time go?", "jumar perf lint --html perf.html -- python train.py"),
+                        "jumar compare record -o {out}cpu.rec --floor 2 -- jumar run train.py --device cpu\n"
+                        "jumar compare record -o {out}npu.rec -- jumar run train.py\n"
+                        "jumar compare {out}cpu.rec {out}npu.rec --html {out}compare.html"),
+    Stage.SPEED: Part("Speed", "Where does the time go?", "jumar perf lint --html {out}perf.html -- python train.py"),
     Stage.SCALE: Part("Many cards", "Does it fit on these cards?"),
     Stage.INFERENCE: Part("Inference", "Is the model ready for ATC?"),
 }  # fmt: skip
@@ -65,8 +66,8 @@ def index(folder: str, runs: Sequence[Run], left: Sequence[Left], further: Seque
     """The page of a whole project; `further` are steps that no single run knows of."""
     now = newest(runs)
     return Page(
-        "report", t("Where the migration stands"), folder, verdict(now), command=f"jumar report {folder}",
-        facts=[(t("runs"), str(len(runs)))], sections=list(_sections(folder, runs, now, left)),
+        "report", t("Where the migration stands"), _name(folder), verdict(now), command=f"jumar report {folder}",
+        facts=[(t("runs"), str(len(runs)))], sections=list(_sections(runs, now, left)),
         steps=steps(folder, now, further), foot=t("Every page here opens by itself and needs no network."),
     )  # fmt: skip
 
@@ -80,7 +81,7 @@ def verdict(now: Sequence[Run]) -> Verdict:
     said = t("{done} of {all} stages were run", done=len(done), all=len(needed))
     if bad:
         first = bad[0].card
-        name = PARTS[first.stages[0]].title if first.stages else first.title
+        name = t(PARTS[first.stages[0]].title) if first.stages else first.title
         return Verdict.bad(f"{said}; {name}: {first.verdict.text}", t("needs work"))
     if len(done) < len(needed) or Tone.WARN in tones or Tone.UNKNOWN in tones:
         return Verdict.warn(t("{said}; nothing failed", said=said), t("under way"))
@@ -89,18 +90,26 @@ def verdict(now: Sequence[Run]) -> Verdict:
 
 def steps(folder: str, now: Sequence[Run], further: Sequence[Step] = ()) -> list[Step]:
     """One ordered list: stage by stage, what its runs ask for, the worst first, or how to begin it."""
+    missing = {stage: begin(folder, now, part) for stage, part in PARTS.items() if part.command and not _of(now, stage)}
     found: dict[Step, None] = {}
-    for stage, part in PARTS.items():
-        runs = sorted(_of(now, stage), key=lambda run: -list(Tone).index(run.card.verdict.tone))
-        for run in runs:
+    for stage in PARTS:
+        for run in sorted(_of(now, stage), key=lambda run: -list(Tone).index(run.card.verdict.tone)):
             for step in run.card.steps[:MOST_STEPS]:
-                if not step.command or step.command not in {one.command for one in found}:
+                said = [*(one.command for one in found), *(one.command for one in missing.values())]
+                if not step.command or not any(one.startswith(step.command) for one in said):
                     found[Step(f"{run.card.subject}: {step.why}", step.command)] = None
-        if not runs and part.command:
-            found[Step(f"{part.title}: {part.question}", part.command.format(folder=folder))] = None
+        if stage in missing:
+            found[missing[stage]] = None
         if stage is Stage.NUMBERS:
             found.update(dict.fromkeys(further))
     return list(found)
+
+
+def begin(folder: str, now: Sequence[Run], part: Part) -> Step:
+    """How to begin a stage: with the project that was analyzed, and into the folder of the runs."""
+    project = next((run.card.subject for run in now if run.card.kind in ("migrate", "analyze")), folder)
+    out = "" if os.path.normpath(folder) == os.curdir else os.path.join(folder, "")
+    return Step(f"{t(part.title)}: {t(part.question)}", part.command.format(project=project, out=out))
 
 
 def stages(now: Sequence[Run]) -> list[tuple[Stage, Part, list[Run]]]:
@@ -109,11 +118,16 @@ def stages(now: Sequence[Run]) -> list[tuple[Stage, Part, list[Run]]]:
     return [row for row in rows if row[2] or row[1].command]
 
 
+def _name(folder: str) -> str:
+    """The project, without the folders above it: a site is handed on."""
+    return os.path.basename(os.path.abspath(folder)) or folder
+
+
 def _of(runs: Iterable[Run], stage: Stage) -> list[Run]:
     return [run for run in runs if stage in run.card.stages]
 
 
-def _sections(folder: str, runs: Sequence[Run], now: Sequence[Run], left: Sequence[Left]) -> Iterator[Section]:
+def _sections(runs: Sequence[Run], now: Sequence[Run], left: Sequence[Left]) -> Iterator[Section]:
     yield Section("", _standing(now))
     for stage, title in ((Stage.NUMBERS, t("What differs")), (Stage.SPEED, t("What is slow"))):
         found = [run for run in _of(now, stage) if run.card.points]
@@ -193,7 +207,7 @@ def document(folder: str, runs: Sequence[Run], left: Sequence[Left], further: Se
 def lines(folder: str, runs: Sequence[Run], left: Sequence[Left], further: Sequence[Step] = ()) -> Iterator[str]:
     """The index at a terminal."""
     now = newest(runs)
-    yield f"{folder}: {verdict(now).text}"
+    yield f"{_name(folder)}: {verdict(now).text}"
     for _, part, found in stages(now):
         if not found:
             yield f"  {part.title:<13} not run yet"

@@ -62,7 +62,9 @@ def _findings(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _sections(document: dict[str, Any], found: list[dict[str, Any]]) -> Iterator[Section]:
     summary = document["summary"]
-    yield Section("", parts.bar([Slice(status, summary[status], HUES[status]) for status in WORST if summary[status]]))
+    yield Section(
+        "", parts.bar([Slice(t(status), summary[status], HUES[status]) for status in WORST if summary[status]])
+    )
     if found:
         shown = Markup("").join(
             parts.panel(
@@ -78,7 +80,7 @@ def _sections(document: dict[str, Any], found: list[dict[str, Any]]) -> Iterator
         (
             f"`{row['id']}`",
             row["name"],
-            Cell(row["status"], WORST.index(row["status"]), HUES[row["status"]]),
+            Cell(t(row["status"]), WORST.index(row["status"]), HUES[row["status"]]),
             _told(row),
         )
         for row in document["checks"]

@@ -65,11 +65,11 @@ def _sections(document: dict[str, Any]) -> Iterator[Section]:
     rows = model["states"]
     counts = {state: sum(row["nodes"] for row in rows if row["state"] == state) for state in STATES}
     yield Section(
-        "", parts.bar([Slice(name, counts[state], hue) for state, (hue, name) in STATES.items() if counts[state]])
+        "", parts.bar([Slice(t(name), counts[state], hue) for state, (hue, name) in STATES.items() if counts[state]])
     )
     yield Section(t("Findings"), _findings(document["findings"]), "findings")
     shown = [
-        (f"`{row['name']}`", f"{row['nodes']:,}", Cell(STATES[row["state"]][1], hue=STATES[row["state"]][0]))
+        (f"`{row['name']}`", f"{row['nodes']:,}", Cell(t(STATES[row["state"]][1]), hue=STATES[row["state"]][0]))
         for row in rows
     ]
     yield Section(

@@ -17,7 +17,7 @@ HUES = {"passed": "green", "failed": "red", "skipped": "grey", "told": "blue"}
 def page(document: dict[str, Any]) -> Page:
     rungs = document["rungs"]
     failed = [row for row in rungs if row["state"] == "failed"]
-    rows = [(row["name"], Cell(row["state"], hue=HUES[row["state"]]), row["message"]) for row in rungs]
+    rows = [(row["name"], Cell(t(row["state"]), hue=HUES[row["state"]]), row["message"]) for row in rungs]
     return Page(
         "ladder",
         t("How far does the program climb?"),
@@ -36,5 +36,8 @@ def page(document: dict[str, Any]) -> Page:
 def _verdict(rungs: list[dict[str, Any]], failed: list[dict[str, Any]]) -> Verdict:
     if failed:
         return Verdict.bad(f"{failed[0]['name']}: {failed[0]['message']}", t("stopped"))
-    passed = sum(row["state"] == "passed" for row in rungs)
+    passed, skipped = (sum(row["state"] == state for row in rungs) for state in ("passed", "skipped"))
+    if skipped:
+        said = t("{passed} passed, {skipped} skipped", passed=counted(passed, "rung"), skipped=skipped)
+        return Verdict.unknown(said, t("not all"))
     return Verdict.good(t("{count} passed", count=counted(passed, "rung")), t("climbed"))

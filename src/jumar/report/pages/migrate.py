@@ -96,8 +96,10 @@ def _verdict(states: dict[State, int], left: int, proof: dict[str, Any] | None) 
     if not sum(states.values()):
         return Verdict.good(t("Nothing in this project depends on CUDA.") + told, t("nothing to do"))
     if left:
-        verb = "needs" if left == 1 else "need"
-        said = f"{parts.count(left, 'site')} still {verb} work by hand; `jumar migrate` does the rest."
+        sites = parts.count(left, "site")
+        one = t("{sites} still needs work by hand; `jumar migrate` does the rest.", sites=sites)
+        many = t("{sites} still need work by hand; `jumar migrate` does the rest.", sites=sites)
+        said = one if left == 1 else many
         return Verdict.warn(said + told, t("work left"))
     said = t("Nothing is left to do by hand.") + told
     return Verdict.unknown(said) if proof and proof["verdict"] == "cannot tell" else Verdict.good(said, t("can move"))
@@ -122,9 +124,8 @@ def _steps(
         if proof is None:
             yield Step(t("prove that every module still imports, on emulated NPUs"), f"jumar migrate {root} --verify")
     for row in [row for row in rules if row["left"]][:3]:
-        why = t(
-            "{sites} of {rule} need a hand", sites=parts.count(row["left"], "site"), rule=f"{row['id']} {row['name']}"
-        )
+        sites, rule = parts.count(row["left"], "site"), f"`{row['id']}` {row['name']}"
+        why = t("{rule}: {sites} to change by hand", rule=rule, sites=sites)
         yield Step(why, f"jumar explain {row['id']}")
 
 
@@ -166,7 +167,7 @@ def _sections(
 
 
 def _by_rule(rules: list[dict[str, Any]], used: list[State]) -> Markup:
-    heads = [t("rule"), t("what it finds"), *(state.value for state in used)]
+    heads = [t("rule"), t("what it finds"), *(t(state.value) for state in used)]
     rows = [
         (
             Cell(

@@ -114,7 +114,7 @@ def _memory(document: dict[str, Any], best: dict[str, Any]) -> Markup:
         for number, stage in enumerate(best["stages"])
     )
     keys = parts.legend(
-        [(hue, f"{kind}: {meaning}") for kind, (hue, meaning) in MEMORY.items()],
+        [(hue, f"{t(kind)}: {t(meaning)}") for kind, (hue, meaning) in MEMORY.items()],
         [t("dashed line: {usable} GiB usable", usable=_gib(document["usable_bytes"]))],
     )
     return parts.figure(t("GiB on a card, by what it holds"), shown + keys)

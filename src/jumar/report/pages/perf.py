@@ -10,6 +10,7 @@ from jumar.perf.result import time
 from jumar.report import parts
 from jumar.report.page import Page, Section, Stage, Step, Verdict
 from jumar.report.parts import Cell, Markup, Slice
+from jumar.report.plot import Line, Plot
 from jumar.report.words import t
 
 KINDS = ("perf",)
@@ -33,6 +34,8 @@ LANES = {
 MAX_RANKS = 16
 MAX_ADVICE = 200
 POINTS = 3
+MEMORY_POINTS = 3
+"""Fewer make no course."""
 IDLE = 0.2
 """Share of idle time that is worth a word when there is no advice."""
 
@@ -99,7 +102,7 @@ def _sections(document: dict[str, Any]) -> Iterator[Section]:
         yield Section("", Markup("").join(parts.note(text) for text in document["notes"]))
     ranks = document["ranks"]
     for rank in ranks[:MAX_RANKS]:
-        yield Section(_title(rank), _split(rank) + _picture(rank))
+        yield Section(_title(rank), _split(rank) + _picture(rank) + _memory(rank))
     if len(ranks) > MAX_RANKS:
         said = t(
             "{count} more ranks are left out to keep this page small; `--json` has them", count=len(ranks) - MAX_RANKS
@@ -119,7 +122,7 @@ def _split(rank: dict[str, Any]) -> Markup:
     split = rank["split_us"]
     whole = split["total"] or 1.0
     found = [
-        Slice(name, split[key], hue, f"{time(split[key])} ({split[key] / whole:.1%})")
+        Slice(t(name), split[key], hue, f"{time(split[key])} ({split[key] / whole:.1%})")
         for key, (name, hue) in PARTS.items()
         if split[key]
     ]
@@ -129,6 +132,21 @@ def _split(rank: dict[str, Any]) -> Markup:
         peak, reserved = (f"{memory[key]:,.0f} MB" for key in ("allocated", "reserved"))
         more.append(t("memory: {peak} peak in tensors, {reserved} reserved", peak=peak, reserved=reserved))
     return parts.bar(found, more=[*more, *(f"{name}: {text}" for name, text in rank.get("further", []))])
+
+
+def _memory(rank: dict[str, Any]) -> Markup:
+    """Tensors and what the allocator holds, over the time of the profile."""
+    rows = rank["memory_over_time"]
+    if len(rows) < MEMORY_POINTS:
+        return Markup("")
+    lines = [
+        Line(t(name), hue, [(row["us"] / 1e3, row[key]) for row in rows], style)
+        for key, name, hue, style in (
+            ("reserved_mb", "reserved", "grey", "dash"),
+            ("allocated_mb", "in tensors", "blue", ""),
+        )
+    ]
+    return Plot(t("Memory over time"), t("time, ms"), t("memory, MB"), lines).html()
 
 
 def _picture(rank: dict[str, Any]) -> Markup:
@@ -149,7 +167,7 @@ def _picture(rank: dict[str, Any]) -> Markup:
     names: dict[str, list[str]] = {}
     for kind, (name, hue) in LANES.items():
         if kind in kinds:
-            names.setdefault(hue, []).append(name)
+            names.setdefault(hue, []).append(t(name))
     keys = parts.legend([(hue, ", ".join(found)) for hue, found in names.items()])
     return parts.figure(t("Timeline of one step; point at a bar for its name"), lanes + axis + keys)
 

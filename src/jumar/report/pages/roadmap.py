@@ -55,7 +55,7 @@ def _sections(plan: Roadmap) -> Iterator[Section]:
     shown, rest = roadmap.shown(plan)
     if shown:
         kinds = Markup("").join(
-            Markup('<span><span class="badge c-{}">{}</span> {}</span>').format(HUES[kind], kind.value, meaning)
+            Markup('<span><span class="badge c-{}">{}</span> {}</span>').format(HUES[kind], t(kind.value), t(meaning))
             for kind, meaning in roadmap.kinds(plan)
         )
         key = Markup('<p class="legend">{}</p>').format(kinds)
@@ -68,7 +68,7 @@ def _sections(plan: Roadmap) -> Iterator[Section]:
         )
         yield Section(t("What Jumar does"), Markup("<p>{}</p>").format(parts.code(said)))
     yield Section(t("What is not known"), parts.bullets(plan.unknown))
-    yield Section(t("What comes next"), parts.steps((step, "") for step in roadmap.STEPS))
+    yield Section(t("What comes next"), parts.steps((t(step), "") for step in roadmap.STEPS))
     yield Section(t("Where the hours come from"), Markup('<p class="soft">{}</p>').format(parts.code(plan.basis)))
 
 
@@ -78,7 +78,7 @@ def _tiles(plan: Roadmap) -> Markup:
         [
             Tile(roadmap.hours(plan.effort), t("for one person"), t("all causes together")),
             *(
-                Tile(f"{number:,}", area.value, f"{100 * number / plan.places:.0f} % {t('of the places')}")
+                Tile(f"{number:,}", t(area.value), f"{100 * number / plan.places:.0f} % {t('of the places')}")
                 for area, number in areas
             ),
         ]
@@ -120,7 +120,7 @@ def _cause(group: Group) -> Markup:
 
 
 def _kind(kind: Kind) -> Cell:
-    return Cell(Markup('<span class="badge c-{}">{}</span>').format(HUES[kind], kind.value), list(Kind).index(kind))
+    return Cell(Markup('<span class="badge c-{}">{}</span>').format(HUES[kind], t(kind.value)), list(Kind).index(kind))
 
 
 def _hours(effort: Effort | None) -> Cell:

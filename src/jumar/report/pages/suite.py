@@ -68,7 +68,7 @@ def _steps(outcomes: dict[str, int], refused: list[dict[str, Any]]) -> Iterator[
 def _sections(document: dict[str, Any]) -> Iterator[Section]:
     outcomes = document["tests"]["outcomes"]
     yield Section(
-        "", parts.bar([Slice(name, number, HUES.get(name, "blue")) for name, number in outcomes.items() if number])
+        "", parts.bar([Slice(t(name), number, HUES.get(name, "blue")) for name, number in outcomes.items() if number])
     )
     rows = [
         (
