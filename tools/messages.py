@@ -24,8 +24,8 @@ from jumar.core import lang, tables
 
 CATALOGUE = sources.SOURCES / "locale" / "zh_CN" / "LC_MESSAGES"
 HEAD = 'msgid ""\nmsgstr "Language: zh_CN\\nContent-Type: text/plain; charset=UTF-8\\n"\n'
-BY_HAND = "forms"
-"""Entries that join others, words of click, and single words: no source is compared with them."""
+BY_HAND = ("forms", "pages")
+"""Entries that join others, words of click and of the HTML pages: no source is compared with them."""
 AVOID = ("模拟", "您", "文件夹", "适配")
 """Words that docs/glossary.md replaces: 仿真, 你, 目录, 改造."""
 
@@ -80,7 +80,7 @@ AREAS = {
 
 def texts() -> dict[str, list[str]]:
     """The templates of each area in the order of the sources; one that several areas have belongs to the first."""
-    known: set[str] = set(_entries(BY_HAND))
+    known = {text for name in BY_HAND for text in _entries(name)}
     found: dict[str, list[str]] = {}
     for name, area in AREAS.items():
         said = list(_help() if name == "help" else _of(area))
@@ -143,7 +143,7 @@ def problems() -> Iterator[str]:
         if area.complete:
             yield from (f"{name}.po: not translated: {text!r}" for text in found[name] if text not in have)
         yield from (f"{name}.po: no source says this any more: {text!r}" for text in have if text not in found[name])
-    for name in (BY_HAND, *AREAS):
+    for name in (*BY_HAND, *AREAS):
         for english, chinese in _entries(name).items():
             yield from (f"{name}.po: {why}: {english!r}" for why in _faults(english, chinese))
 

@@ -22,10 +22,13 @@ FOLDER = Path(__file__).parents[1] / "locale" / "zh_CN" / "LC_MESSAGES"
 ENTRY = re.compile(r'^msgid "(.+)"\nmsgstr "(.+)"$', re.M)
 PLACE = re.compile(r"\{(\w+)\}")
 _ESCAPE = re.compile(r"\\(.)")
-_PROSE = re.compile(r"[A-Za-z]{2,} [a-z]{2,}")
-_CODE = re.compile(r"`[^`]*`")
-_LETTERS = 3
-"""A template with fewer letters of its own, such as "{0}: {1}", is used only where no value stays English prose."""
+_CODE = re.compile(r"`[^`]*`|[\w-]+ v?\d[\w.+]*")
+_WORD = re.compile(r"(?:^|\s)[a-z]{2,}(?=[\s,;:.)]|$)")
+_COMMAND = re.compile(
+    r"(?:jumar|pip|python3?|npu-smi|hccn_tool|export|source|docker|ssh|sudo|apt(?:-get)?|yum|bash|sh|cat|dmesg|echo|\./\S+)\s"
+)
+_QUOTES = 8
+"""A template with so many letters of its own may end with words of others: "cannot read `x`: …"."""
 _DEPTH = 5
 _chosen = ENGLISH
 
@@ -104,6 +107,10 @@ class Template:
         before, after = self.parts[2 * at], self.parts[2 * at + 2]
         return before.endswith("`") and after.startswith("`")
 
+    def _is_quote(self, at: int) -> bool:
+        """Does it end with words that may be of others, such as the system's?"""
+        return self.letters >= _QUOTES and 2 * at + 3 == len(self.parts) and self.parts[2 * at].endswith(": ")
+
     def fill(self, text: str, depth: int) -> str | None:
         """The Chinese sentence with the values of this English one; None where it is another sentence."""
         match = self.pattern.fullmatch(text)
@@ -113,13 +120,19 @@ class Template:
         hits = 0
         for at, value in enumerate(match.groups()):
             said = None if self._is_code(at) else translated(value, depth - 1)
-            if said is None and self.letters < _LETTERS and _PROSE.search(_CODE.sub("", value)):
+            if said is None and _is_prose(value) and not self._is_code(at) and not self._is_quote(at):
                 return None
             hits += said is not None
             values.setdefault(self.parts[2 * at + 1], value if said is None else said)
         if not self.letters and not hits:
             return None
         return PLACE.sub(lambda place: values.get(place[1], place[0]), self.chinese)
+
+
+def _is_prose(value: str) -> bool:
+    """English words, which would break a Chinese sentence; names, numbers, code and commands would not."""
+    plain = _CODE.sub("", value)
+    return len(value.split()) > 1 and bool(_WORD.search(plain)) and not _COMMAND.match(value)
 
 
 class Catalogue(NamedTuple):

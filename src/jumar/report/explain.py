@@ -62,7 +62,7 @@ def about(topic_: Topic) -> Iterator[str]:
         return
     yield t(f"{topic_.name}: {topic_.title}")
     if topic_.about:
-        yield topic_.about
+        yield t(topic_.about)
     yield t(f"source: {topic_.source}")
     yield from lines
 

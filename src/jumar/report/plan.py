@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jumar.core.lang import pad, t, width
+
 if TYPE_CHECKING:
     from jumar.machine.plan.build import Plan
     from jumar.machine.plan.packages import Package
@@ -60,11 +62,20 @@ def _title(made: Plan) -> str:
 
 
 def _versions(made: Plan) -> str:
-    rows = [(part.name, part.version or "not known", part.confidence, part.source, part.note) for part in made.parts]
-    name, version, trust = (max(len(row[at] or "") for row in rows) for at in range(3))
+    rows = [
+        (
+            t(part.name),
+            t(part.version or "not known"),
+            t(part.confidence or ""),
+            t(part.source or ""),
+            t(part.note or ""),
+        )
+        for part in made.parts
+    ]
+    name, version, trust = (max(width(row[at]) for row in rows) for at in range(3))
     lines = ["Versions"]
     for row in rows:
-        lines.append(f"  {row[0]:{name}}  {row[1]:{version}}  {row[2]:{trust}}  {row[3]}")
+        lines.append(f"  {pad(row[0], name)}  {pad(row[1], version)}  {pad(row[2], trust)}  {row[3]}")
         if row[4]:
             lines.append(f"  {'':{name}}  {row[4]}")
     return "\n".join(lines)
@@ -83,10 +94,10 @@ def _steps(made: Plan) -> str:
     where = ", ".join(f"{name}={values[name].replace('$PLAN_HOME', '~')}" for name in names)
     lines = ["Steps", f"  with {where}"]
     for number, step in enumerate(made.steps, 1):
-        lines += ["", f"  {number}. {step.title}{' (as root)' if step.root else ''}"]
+        lines += ["", f"  {number}. {t(step.title)}{t(' (as root)') if step.root else ''}"]
         lines += [f"       {line}" for line in (step.shown or step.do).splitlines()]
         if step.look:
-            lines.append(f"     check: {step.look}")
+            lines.append(f"     {t('check:')} {step.look}")
         if step.note:
             lines.append(f"     note: {step.note}")
     return "\n".join(lines)

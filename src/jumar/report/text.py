@@ -22,7 +22,8 @@ def findings(items: Iterable[Finding], states: Iterable[State], *, colour: bool 
         if item.state is not None and item.state not in wanted:
             continue
         place = f"{item.where}: " if item.where else ""
-        yield f"{_paint(place, '1', colour)}{item.id} {_paint(item.level, _COLOURS[item.level], colour)} {t(item.message)}"
+        level = _paint(item.level, _COLOURS[item.level], colour)
+        yield f"{_paint(place, '1', colour)}{item.id} {level} {t(item.message)}"
         if item.fix:
             yield t(f"    fix: {item.fix}")
 
