@@ -17,6 +17,8 @@ Lines = Mapping[str, Mapping[str, Any]]
 SLOWER, SLOWER_CARD = 4.0, 1.5
 """How much slower than the emulator beside it an emulated card is called slow; a real card, than its neighbours."""
 _CASE_TIMES, _CASE_SECONDS = 20.0, 0.5
+ON_CARD = "on_card_"
+"""How the figures of single cards begin."""
 _LOWER_IS_BETTER = ("us", "ms")
 
 
@@ -189,7 +191,7 @@ def _better(one: Figure, other: Figure) -> bool:
 def slow(card: Mapping[str, Figure], emulator: Mapping[str, Figure], expected: Mapping[str, tuple[float, str]], *,
          emulated: bool) -> Iterator[Difference]:  # fmt: skip
     """Figures that are worse than those of the other cards, of the emulator beside it, or of the chip's model."""
-    cards = {name: figure for name, figure in card.items() if name.startswith("card_")}
+    cards = {name: figure for name, figure in card.items() if name.startswith(ON_CARD)}
     for name, figure in cards.items():
         others = [other.value for label, other in cards.items() if label != name]
         times = figure.value / statistics.median(others) if others else 0.0
