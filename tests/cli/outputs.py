@@ -63,6 +63,7 @@ ELSEWHERE = {
     "perf read --html": "needs a profile: tests/perf",
     "run --ops": "starts programs: tests/emulate",
     "run --profile": "starts programs: tests/emulate",
+    "selftest --out": "starts programs: tests/selftest",
 }
 
 

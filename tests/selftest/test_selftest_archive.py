@@ -23,7 +23,7 @@ from jumar.selftest.result import NOT_RUN, SAME, CaseResult, Difference, Figure,
 
 MACHINE = {"emulated": False, "name": "Ascend910B3", "memory_mib": 65536, "test_cards": 2, "torch_npu": "2.13.0"}
 CASES = (CaseResult("guide/first-sum", SAME, noise=1e-7), CaseResult("commands/doctor", NOT_RUN, "the time was over"))
-FIGURES = (Figure("matmul_float16", 250.0, "TFLOPS", 0.01), Figure("card_0", 3.0, "ms", 0.01))
+FIGURES = (Figure("matmul_float16", 250.0, "TFLOPS", 0.01), Figure("on_card_0", 3.0, "ms", 0.01))
 
 
 def _test(*differences: Difference, **machine: Any) -> SelfTest:
@@ -40,12 +40,13 @@ def test_names_and_addresses_do_not_leave_the_machine(tmp_path: Path, monkeypatc
     monkeypatch.setattr(socket, "gethostname", lambda: "train-node-17.lab.example.org")
     private = [
         "wanglei", "train-node-17", "10.20.30.41", "fe80:0:0:1:2aa:ff:fe9a:4ca2", "3c:15:fb:01:02:03", str(tmp_path),
-        "2102313LNJ10K9000123", "0000:C1:00.0", "/home/wanglei/project", "/data/wanglei/models", os.path.expanduser("~"),
+        "2102313LNJ10K9000123", "0000:C1:00.0", "/home/wanglei/project", "/data/wanglei/models",
+        os.path.expanduser("~"),
         "4f1b7c1e-9a55-4d0c-8f64-0123456789ab", "wanglei@example.org", "/mnt/nas/secret/run.log", getpass.getuser(),
     ]  # fmt: skip
     told = (
-        f"on train-node-17 (10.20.30.41, fe80:0:0:1:2aa:ff:fe9a:4ca2, 3c:15:fb:01:02:03) user wanglei: {tmp_path}/a.py, "
-        "Serial Number : 2102313LNJ10K9000123, bus 0000:C1:00.0, /home/wanglei/project/train.py and /data/wanglei/models, "
+        f"on train-node-17 (10.20.30.41, fe80:0:0:1:2aa:ff:fe9a:4ca2, 3c:15:fb:01:02:03) user wanglei: {tmp_path}/a.py,"
+        " Serial Number : 2102313LNJ10K9000123, bus 0000:C1:00.0, /home/wanglei/project/a.py, /data/wanglei/models, "
         "uuid 4f1b7c1e-9a55-4d0c-8f64-0123456789ab, mail wanglei@example.org, /mnt/nas/secret/run.log, "
         f"{os.path.expanduser('~')}/x /usr/local/Ascend/driver/lib64/libdrvdsmi.so: cannot open"
     )
@@ -69,7 +70,7 @@ def test_an_archive_of_a_card_becomes_a_page_and_rows(
     done = jumar("selftest", "read", path)
     assert done.code == 3 and "2 x Ascend910B3 (real cards)" in done.err
     rows = next((tmp_path / "share" / "jumar" / "measured").glob("Ascend910B3-*.toml")).read_text()
-    assert 'name = "matmul_float16"' in rows and "card_0" not in rows and "selftest archive" in rows
+    assert 'name = "matmul_float16"' in rows and "on_card_0" not in rows and "selftest archive" in rows
     assert "guide/first-sum" in (tmp_path / "a.html").read_text()
 
 
@@ -133,17 +134,17 @@ def test_documented_limits_are_rows() -> None:
 def test_slow_cards_are_named() -> None:
     def figures(**values: float) -> dict[str, Figure]:
         return {
-            name: Figure(name, value, "ms" if name.startswith("card") else "TFLOPS", 0.0)
+            name: Figure(name, value, "ms" if name.startswith("on_card") else "TFLOPS", 0.0)
             for name, value in values.items()
         }
 
-    mine = figures(card_0=1.0, card_1=1.1, card_2=3.0, matmul_float16=40.0)
+    mine = figures(on_card_0=1.0, on_card_1=1.1, on_card_2=3.0, matmul_float16=40.0)
     found = list(verdict.slow(mine, {}, {"matmul_float16": (250.0, "the model")}, emulated=False))
     assert [(row.id, row.verdict) for row in found] == [
         ("speed/cards", "device fault"), ("speed/matmul_float16", "unknown"),
     ]  # fmt: skip
     assert "card 2 takes 2.9 times as long" in found[0].what
-    assert not list(verdict.slow(figures(card_0=1.0, card_1=1.1), {}, {}, emulated=True))
+    assert not list(verdict.slow(figures(on_card_0=1.0, on_card_1=1.1), {}, {}, emulated=True))
 
 
 def test_errors_are_compared_without_what_varies() -> None:

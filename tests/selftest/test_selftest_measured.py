@@ -1,4 +1,4 @@
-"""Measured constants: from archives of real cards only, the user's own first, and the models say that they used them."""
+"""Measured constants: from archives of real cards only, the user's own first; the models say what they used."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_an_emulated_machine_gives_no_rows(folder: Path) -> None:
 
 
 def test_figures_of_a_busy_or_slow_card_are_left_out() -> None:
-    test = _test(emulated=False, memory=1200.0, vector=3.0, card_0=5.0)
+    test = _test(emulated=False, memory=1200.0, vector=3.0, on_card_0=5.0)
     busy = Figure("launch", 9.0, "us", 0.9)
     slow = Difference("speed/vector", "slow", "", "unknown", "")
     rows = measured.rows(test._replace(figures=(*test.figures, busy), differences=(slow,)), SOURCE)

@@ -89,12 +89,14 @@ def run(request: SelfTestRequest, tell: Tell = silent) -> SelfTestResult:
     from jumar.selftest.side import Limits
 
     units, checks = _chosen(request.only, request.skip)
-    _needs_torch()
+    if units:
+        _needs_torch()
     card, free = sides.card(emulated=request.emulated, soc=request.soc, cards=request.cards)
     for number, reason in free.taken.items():
         tell(f"card {number} is left alone: {reason}")
     place = _place(request, [unit.id for unit in units], len(free.free))
-    _prepare()
+    if units:
+        _prepare()
     limits = Limits(time.monotonic() + 60 * request.minutes, request.patience, request.memory_mib)
     plan = Plan(units, checks, card, lambda machine: sides.emulator(machine, len(free.free)), len(free.free), place,
                 limits, _expected)  # fmt: skip

@@ -14,7 +14,9 @@ from jumar.selftest.result import DEVICE_FAULT, EMULATOR_WRONG, UNKNOWN, Differe
 from jumar.selftest.run import Check
 from jumar.selftest.side import Side
 
-SECONDS = 180.0
+_INSIDE = 'cd "$0" && exec "$@"'
+"""A command in a folder of its own: ATC leaves files where it runs."""
+_SILENT = 'exec "$@" > /dev/null 2>&1'
 
 
 def checks() -> list[Check]:
@@ -29,22 +31,24 @@ def checks() -> list[Check]:
     ]
 
 
-def _run(words: list[str], environ: dict[str, str], folder: Path) -> tuple[int | None, str]:
+def _run(words: list[str], environ: dict[str, str], folder: Path, seconds: float) -> tuple[int | None, str]:
     """Exit code, None for one that took too long, and the end of what it printed."""
     from jumar.machine.probe.local import run
 
-    done = run(["env", "-C", str(folder), *words], SECONDS, environ)
+    done = run(["sh", "-c", _INSIDE, str(folder), *words], seconds, environ)
     text = (done.err.strip() or done.out.strip())[-400:]
     return (None if done.problem else done.code), text
 
 
-def _smi(side: Side) -> dict[str, Any]:
+def _smi(side: Side, seconds: float) -> dict[str, Any]:
     from jumar.app.selftest_sides import look
     from jumar.tables import socs
 
     view = look(side.environ)
     with tempfile.TemporaryDirectory(prefix="jumar-selftest-") as folder:
-        code, said = _run([sys.executable, str(programs.path("card_name.py"))], dict(side.environ), Path(folder))
+        code, said = _run(
+            [sys.executable, str(programs.path("card_name.py"))], dict(side.environ), Path(folder), seconds
+        )
     name = said.rpartition("\n")[2] if code == 0 else ""
     shown = [card.name for card in view.cards]
     return {
@@ -83,14 +87,14 @@ def _smi_differs(card: dict[str, Any], emulator: dict[str, Any]) -> list[Differe
     return found
 
 
-def _doctor(side: Side) -> dict[str, Any]:
+def _doctor(side: Side, seconds: float) -> dict[str, Any]:
     """Status of every check that concerns cards, CANN and frameworks."""
     from jumar.machine import check
     from jumar.machine.host import Host
     from jumar.machine.probe.local import Local
 
     host = Host(Local(dict(side.environ)), sys.executable, 15.0)
-    outcomes = list(check.run(host, check.units(), 45.0))
+    outcomes = list(check.run(host, check.units(), min(45.0, seconds)))
     seen = {outcome.check.name: outcome.status.value for outcome in outcomes}
     said = {outcome.check.name: [f"{row.id} {row.message}" for row in outcome.findings][:2] for outcome in outcomes}
     return {"status": {name: status for name, status in seen.items() if status in ("error", "warning")}, "said": said}
@@ -110,7 +114,7 @@ def _doctor_differs(card: dict[str, Any], emulator: dict[str, Any]) -> list[Diff
     return found
 
 
-def _record(side: Side) -> dict[str, Any]:
+def _record(side: Side, seconds: float) -> dict[str, Any]:
     """A small training, recorded as `jumar compare record` does; its losses and operators."""
     from jumar.app import compare
     from jumar.compare import reader
@@ -118,7 +122,8 @@ def _record(side: Side) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory(prefix="jumar-selftest-") as folder:
         place = Path(folder) / "record"
-        words = [*_in(side), sys.executable, str(programs.path("training.py"))]
+        limit = ["timeout", "--kill-after=5", f"{seconds:.0f}"]  # a recorder has none of its own
+        words = ["sh", "-c", _SILENT, "sh", *limit, *_in(side), sys.executable, str(programs.path("training.py"))]
         code = compare.record(words, place, RecordRequest(steps=2, floor=0))
         ranks = reader.ranks(place)
         step = reader.step(ranks[0], sorted(ranks[0].steps)[0])
@@ -148,7 +153,7 @@ def _in(side: Side) -> Iterable[str]:
     return ["env", *gone, *(f"{name}={value}" for name, value in side.environ.items())]
 
 
-def _profile(side: Side) -> dict[str, Any]:
+def _profile(side: Side, seconds: float) -> dict[str, Any]:
     """A profile of a small training, and what `jumar perf read` makes of it."""
     from jumar.app import perf, profiling
 
@@ -157,31 +162,31 @@ def _profile(side: Side) -> dict[str, Any]:
         if side.emulated:
             environ.update(profiling.variables(Path(folder)))
         words = [sys.executable, str(programs.path("training.py")), *([] if side.emulated else ["--profile", folder])]
-        code, said = _run(words, environ, Path(folder))
+        code, said = _run(words, environ, Path(folder), seconds)
         if code != 0:
             return {"code": code, "said": said}
         report = perf.read(Path(folder)).report
         return {"code": 0, "ranks": len(report.ranks), "has-time": all(rank.split.total > 0 for rank in report.ranks)}
 
 
-def _atc(side: Side) -> dict[str, Any]:
+def _atc(side: Side, seconds: float) -> dict[str, Any]:
     """A small model through the ATC of the side: the vendor's, where CANN is there."""
     atc = shutil.which("atc", path=side.environ.get("PATH"))
     if atc is None:
         return {"skipped": "no `atc` on the path: CANN's toolkit is not installed"}
     if side.emulated and _lacks("onnx"):
         return {"skipped": "the emulated `atc` needs `onnx`: pip install 'jumar[export]'"}
-    soc = str(_smi(side)["torch"] or "Ascend910B3")
+    soc = str(_smi(side, seconds)["torch"] or "Ascend910B3")
     with tempfile.TemporaryDirectory(prefix="jumar-selftest-") as folder:
         model = programs.path("add_relu.onnx")
         words = [atc, f"--model={model}", "--framework=5", f"--output={folder}/made", f"--soc_version={soc}"]
-        code, said = _run(words, dict(side.environ), Path(folder))
+        code, said = _run(words, dict(side.environ), Path(folder), seconds)
         made = sorted(path.suffix for path in Path(folder).glob("made*"))
-        refused, _ = _run([*words[:-1], "--soc_version=AscendNone"], dict(side.environ), Path(folder))
+        refused, _ = _run([*words[:-1], "--soc_version=AscendNone"], dict(side.environ), Path(folder), seconds)
     return {"code": code, "made": made, "refuses-an-unknown-chip": refused != 0, **({"said": said} if code else {})}
 
 
-def _mindspore(side: Side) -> dict[str, Any]:
+def _mindspore(side: Side, seconds: float) -> dict[str, Any]:
     """A small cell on MindSpore's Ascend target."""
     from importlib import metadata
 
@@ -197,7 +202,7 @@ def _mindspore(side: Side) -> dict[str, Any]:
         environ.update(mindspore.emulated(values, environ, sys.executable, version))
         prefix.prepare({**values, variables.CANN.name: environ[variables.CANN.name]})
     with tempfile.TemporaryDirectory(prefix="jumar-selftest-") as folder:
-        code, said = _run([sys.executable, str(programs.path("mindspore_cell.py"))], environ, Path(folder))
+        code, said = _run([sys.executable, str(programs.path("mindspore_cell.py"))], environ, Path(folder), seconds)
     return {"code": code, "said": said.rpartition("\n")[2] if code == 0 else said}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from jumar.core.errors import UserError
 from jumar.selftest.result import SelfTest
+from jumar.selftest.verdict import ON_CARD
 from jumar.tables import socs
 from jumar.tables.measured import REAL
 
@@ -27,7 +28,7 @@ def rows(test: SelfTest, source: str) -> dict[str, Any]:
                     "cards": int(test.machine.get("test_cards", 1))},
         "constants": [{"name": one.name, "value": one.value, "unit": one.unit, "spread": one.spread}
                       for one in test.figures
-                      if one.spread <= _BUSY and one.name not in slow and not one.name.startswith("card_")],
+                      if one.spread <= _BUSY and one.name not in slow and not one.name.startswith(ON_CARD)],
         "noise": [{"case": case.id, "relative": float(f"{case.noise:.3g}")} for case in test.cases
                   if case.noise is not None and case.state == "same"],
     }  # fmt: skip

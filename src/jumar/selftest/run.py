@@ -40,8 +40,8 @@ class Check(NamedTuple):
     """A case that is a command: what it finds on a side, and how both are compared."""
 
     id: str
-    run: Callable[[Side], dict[str, Any]]
-    """Facts; `skipped` with a reason where it does not concern this machine."""
+    run: Callable[[Side, float], dict[str, Any]]
+    """Facts, within so many seconds; `skipped` with a reason where it does not concern this machine."""
     differences: Callable[[dict[str, Any], dict[str, Any]], list[Difference]]
 
 
@@ -184,7 +184,7 @@ class Run:
             if check.id in known or time.monotonic() + _CHECK_SECONDS > self.plan.limits.until:
                 continue
             self.tell(f"{check.id}")
-            known[check.id] = [_facts(check, one) for one in (self.plan.card, emulator)]
+            known[check.id] = [_facts(check, one, self.plan.limits) for one in (self.plan.card, emulator)]
             replace(path, json.dumps(known).encode())
         return known
 
@@ -229,9 +229,10 @@ def _ran(lines: verdict.Lines, unit: Unit) -> bool:
     return unit.id in lines and "skipped" not in lines[unit.id] and not unit.case.timed
 
 
-def _facts(check: Check, one: Side) -> dict[str, Any]:
+def _facts(check: Check, one: Side, limits: Limits) -> dict[str, Any]:
+    seconds = max(1.0, min(limits.until - time.monotonic(), limits.patience))
     try:
-        return check.run(one)
+        return check.run(one, seconds)
     except Exception as error:  # a command that fails is a result
         return {"failed": f"{type(error).__name__}: {error}"}
 

@@ -14,9 +14,13 @@ from jumar.selftest.result import DEVICE_FAULT, UNKNOWN, Difference, Figure
 
 Lines = Mapping[str, Mapping[str, Any]]
 """By id of the case."""
-SLOWER, SLOWER_CARD = 4.0, 1.5
-"""How much slower than the emulator beside it an emulated card is called slow; a real card, than its neighbours."""
+SLOWER, TOGETHER, CARDS_EMULATED, CARDS_REAL = 3.0, 8.0, 2.5, 1.5
+"""From how many times on a figure is slow: against the emulator or the model, for processes that wait for each other,
+and of one card against the others, which are timed in turns."""
+_WAITING = ("link", "collective")
 _CASE_TIMES, _CASE_SECONDS = 20.0, 0.5
+ON_CARD = "on_card_"
+"""How the figures of single cards begin."""
 _LOWER_IS_BETTER = ("us", "ms")
 
 
@@ -189,11 +193,11 @@ def _better(one: Figure, other: Figure) -> bool:
 def slow(card: Mapping[str, Figure], emulator: Mapping[str, Figure], expected: Mapping[str, tuple[float, str]], *,
          emulated: bool) -> Iterator[Difference]:  # fmt: skip
     """Figures that are worse than those of the other cards, of the emulator beside it, or of the chip's model."""
-    cards = {name: figure for name, figure in card.items() if name.startswith("card_")}
+    cards = {name: figure for name, figure in card.items() if name.startswith(ON_CARD)}
     for name, figure in cards.items():
         others = [other.value for label, other in cards.items() if label != name]
         times = figure.value / statistics.median(others) if others else 0.0
-        if times > (SLOWER if emulated else SLOWER_CARD):
+        if times > (CARDS_EMULATED if emulated else CARDS_REAL):
             what = f"card {name.rpartition('_')[2]} takes {times:.1f} times as long as the others for the same work"
             yield Difference("speed/cards", "slow", what, DEVICE_FAULT, "the other cards of this machine are faster")
     for name, figure in card.items():
@@ -204,6 +208,6 @@ def slow(card: Mapping[str, Figure], emulator: Mapping[str, Figure], expected: M
         if not value:
             continue
         times = figure.value / value if figure.unit in _LOWER_IS_BETTER else value / figure.value
-        if times > SLOWER:
+        if times > (TOGETHER if name in _WAITING else SLOWER):
             what = f"{name}: {figure.value:g} {figure.unit}; {source} has {value:.4g}, {times:.1f} times better"
             yield Difference(f"speed/{name}", "slow", what, UNKNOWN, "a busy host, a throttled card or a wrong model")

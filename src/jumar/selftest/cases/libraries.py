@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jumar.core.errors import reason
 from jumar.selftest.case import Case
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def _loads(name: str) -> Any:
         try:
             ctypes.CDLL(name)
         except OSError as error:
-            return {"found": found, "opens": f"{name}: {str(error).rpartition(': ')[2]}"}
+            return {"found": found, "opens": f"cannot be opened: {reason(error)}"}
         return {"found": found, "opens": True}
 
     return run

@@ -8,7 +8,7 @@ import torch
 import torch_npu
 
 
-def profiler() -> "contextlib.AbstractContextManager[Any]":
+def profiler() -> Any:
     if "--profile" not in sys.argv:
         return contextlib.nullcontext()
     kinds = torch_npu.profiler
