@@ -4,7 +4,7 @@ Usage: python tools/ecosystem.py [NAME]... [--cache DIR] [--keep] [--wheel FILE]
 
 Each stack has an environment of its own with the default pair of torch and torch_npu. The rows go to
 docs/results/data/ecosystem.json, and `tools/generate.py` makes docs/results/ecosystem.md from them. Exit code 1 says
-that losses which were equal are not any more.
+that losses or tokens which were equal are not any more.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import version_environment
 from jumar.tables import tested
@@ -29,12 +29,20 @@ from jumar.tables import versions as versions_table
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "ecosystem"
 ROWS = ROOT / "docs" / "results" / "data" / "ecosystem.json"
-_STEP = re.compile(r"step (\d+) (?:loss|token) (\S+) on (\w+)")
+_STEP = re.compile(r"step (\d+) (loss|token) (\S+) on (\w+)")
 _ERROR = re.compile(r"^\s*(?:\[rank ?\d+\]:?\s+)*([\w.]*(?:Error|Exception|Exit)\b.*)$", re.M)
 _PATH = re.compile(r"/[^\s`']+")
 _LIMIT = 1200
 _CLOSE = 2e-5
-"""Losses that differ by less, of their size, are equal: sums over ranks are taken in another order."""
+"""Losses that differ by less, of their size, are equal: sums over ranks are taken in another order. Tokens are equal
+when they are the same."""
+
+
+class Told(NamedTuple):
+    """What a run printed: a loss or a token for each step."""
+
+    kind: str
+    by_step: dict[int, float]
 
 
 def main() -> int:
@@ -76,7 +84,7 @@ def try_stack(row: dict[str, Any], place: Path, jumar: Path) -> dict[str, Any]:
     """What is written about a stack: `equal`, `differs`, `fails` or `not installed`, and why."""
     found = {
         "name": row["name"], "command": " ".join(["jumar", *command(row, row["script"])]), "versions": "",
-        "state": "not installed", "why": "", "steps": 0, "date": datetime.date.today().isoformat(),
+        "state": "not installed", "why": "", "steps": 0, "kind": "loss", "date": datetime.date.today().isoformat(),
     }  # fmt: skip
     try:
         python = install(row, place, jumar)
@@ -87,12 +95,12 @@ def try_stack(row: dict[str, Any], place: Path, jumar: Path) -> dict[str, Any]:
     ours, problem = losses(python, command(row, script), "npu")
     if problem:
         return {**found, "state": "fails", "why": problem}
-    found["steps"] = len(ours)
+    found.update(steps=len(ours.by_step), kind=ours.kind)
     theirs, problem = losses(python, [*command(row, script), "--cpu"], "cpu")
     if problem:
         return {**found, "state": "runs", "why": f"the run on the CPU failed: {problem}"}
     worst = furthest(ours, theirs)
-    if worst > _CLOSE:
+    if worst > (_CLOSE if ours.kind == "loss" else 0):
         return {**found, "state": "differs", "why": f"by up to {worst:.2g}"}
     return {**found, "state": "equal"}
 
@@ -144,8 +152,9 @@ def versions(python: Path, row: dict[str, Any]) -> str:
     return ", ".join(map(" ".join, zip(names, done.stdout.split(), strict=True)))
 
 
-def losses(python: Path, words: list[str], device: str) -> tuple[dict[int, float], str]:
-    """The losses by step, and what went wrong if anything did."""
+def losses(python: Path, words: list[str], device: str) -> tuple[Told, str]:
+    """The losses or tokens by step, and what went wrong if anything did."""
+    nothing = Told("loss", {})
     env = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}", "JUMAR_EXPLAIN": "0", "OMP_NUM_THREADS": "1"}
     env.update({"DS_ACCELERATOR": device, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"})
     try:
@@ -159,22 +168,23 @@ def losses(python: Path, words: list[str], device: str) -> tuple[dict[int, float
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return {}, f"no end after {_LIMIT} s"
+        return nothing, f"no end after {_LIMIT} s"
     text = done.stdout + done.stderr
     found = _STEP.findall(text)
     if done.returncode:
         said = _ERROR.findall(text)
-        return {}, _PATH.sub("…", said[-1] if said else f"ended with code {done.returncode}")[:200]
+        return nothing, _PATH.sub("…", said[-1] if said else f"ended with code {done.returncode}")[:200]
     if not found or {where for *_, where in found} != {device}:
-        return {}, f"no losses on {device}"
-    return {int(step): float(loss) for step, loss, _ in found}, ""
+        return nothing, f"no losses on {device}"
+    return Told(found[0][1], {int(step): float(value) for step, _, value, _ in found}), ""
 
 
-def furthest(ours: dict[int, float], theirs: dict[int, float]) -> float:
-    """The largest difference of a step's losses, of their size."""
-    if ours.keys() != theirs.keys():
+def furthest(ours: Told, theirs: Told) -> float:
+    """The largest difference of a step's losses or tokens, of their size."""
+    if ours.kind != theirs.kind or ours.by_step.keys() != theirs.by_step.keys():
         return float("inf")
-    return max(abs(ours[step] - theirs[step]) / max(abs(theirs[step]), 1e-3) for step in ours)
+    pairs = ((value, theirs.by_step[step]) for step, value in ours.by_step.items())
+    return max(abs(one - other) / max(abs(other), 1e-3) for one, other in pairs)
 
 
 def write(row: dict[str, Any]) -> str:

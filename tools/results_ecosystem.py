@@ -8,9 +8,18 @@ from typing import Any
 
 ROWS = Path(__file__).parents[1] / "docs" / "results" / "data" / "ecosystem.json"
 _STATES = {
-    "equal": {"en": "trains; losses equal", "zh": "可训练；损失一致"},
-    "differs": {"en": "trains; losses differ", "zh": "可训练；损失不同"},
-    "runs": {"en": "trains; nothing to compare with", "zh": "可训练；无对照"},
+    "loss": {
+        "equal": {"en": "trains; losses equal", "zh": "可训练；损失一致"},
+        "differs": {"en": "trains; losses differ", "zh": "可训练；损失不同"},
+        "runs": {"en": "trains; nothing to compare with", "zh": "可训练；无对照"},
+    },
+    "token": {
+        "equal": {"en": "generates; tokens equal", "zh": "可生成；token 一致"},
+        "differs": {"en": "generates; tokens differ", "zh": "可生成；token 不同"},
+        "runs": {"en": "generates; nothing to compare with", "zh": "可生成；无对照"},
+    },
+}
+_NOTHING = {
     "fails": {"en": "does not run", "zh": "不能运行"},
     "not installed": {"en": "cannot be installed", "zh": "无法安装"},
 }
@@ -18,13 +27,18 @@ _STATES = {
 
 def page() -> dict[str, Any]:
     return {
-        "title": {"en": "Results: training stacks on emulated cards", "zh": "结果：训练框架在仿真卡上运行"},
+        "title": {
+            "en": "Results: training and inference stacks on emulated cards",
+            "zh": "结果：训练和推理框架在仿真卡上运行",
+        },
         "about": {
             "en": "Each script of [examples/ecosystem](../../examples/ecosystem) trains a tiny model with random "
             "weights, in an environment of its own. Its losses are compared with those of the same script on the CPU. "
-            "Losses are equal when they differ by at most 0.002 %.",
+            "Losses are equal when they differ by at most 0.002 %. Stacks for inference generate text instead, and "
+            "every token must be the same.",
             "zh": "[examples/ecosystem](../../examples/ecosystem) 中的每个脚本在各自的环境中训练一个随机权重的小模型。"
-            "其损失与同一脚本在 CPU 上的损失比较；相差不超过 0.002 % 即为一致。",
+            "其损失与同一脚本在 CPU 上的损失比较；相差不超过 0.002 % 即为一致。"
+            "用于推理的框架则生成文本，每个 token 都必须相同。",
         },
         "section": [_stacks()],
     }
@@ -46,4 +60,5 @@ def _stacks() -> dict[str, Any]:
 
 def _row(row: dict[str, Any]) -> list[Any]:
     note = row["why"].replace("|", "&#124;")
-    return [row["name"], f"`{row['command']}`", _STATES[row["state"]], row["steps"], row["versions"], row["date"], note]
+    state = {**_NOTHING, **_STATES[row.get("kind", "loss")]}[row["state"]]
+    return [row["name"], f"`{row['command']}`", state, row["steps"], row["versions"], row["date"], note]

@@ -17,7 +17,8 @@ _ALONE = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCH_WARM_POOL": "0"}
 def test_inductor_compiles_for_cards_and_replays_graphs(run: Run) -> None:
     said = run(program_text(__file__, "compile_card"), **_ALONE).stdout.splitlines()
     assert said[:3] == ["forward True npu:0", "backward True", "memory of the result 512"]
-    assert said[3] == "replayed [True, True, True, True] 2"
+    assert said[3] == "dropout True [(3, 5), (3, 2)]"
+    assert said[4] == "replayed [True, True, True, True] 2"
 
 
 def test_compilers_that_are_not_emulated_name_the_way_out(run: Run) -> None:

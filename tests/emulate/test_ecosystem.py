@@ -41,15 +41,33 @@ def test_versions_are_the_pair_and_what_makes_the_stack(tool: Any) -> None:
 
 
 def test_losses_of_other_steps_are_never_equal(tool: Any) -> None:
-    assert tool.furthest({0: 2.0, 1: 1.0}, {0: 2.0, 1: 1.0}) == 0
-    assert tool.furthest({0: 2.0, 1: 1.001}, {0: 2.0, 1: 1.0}) > tool._CLOSE
-    assert tool.furthest({0: 2.0}, {0: 2.0, 1: 1.0}) == float("inf")
+    told = tool.Told("loss", {0: 2.0, 1: 1.0})
+    assert tool.furthest(told, told) == 0
+    assert tool.furthest(tool.Told("loss", {0: 2.0, 1: 1.001}), told) > tool._CLOSE
+    assert tool.furthest(tool.Told("loss", {0: 2.0}), told) == float("inf")
+    assert tool.furthest(told._replace(kind="token"), told) == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("kind", "theirs", "state"),
+    [("loss", 2.00001, "equal"), ("loss", 2.1, "differs"), ("token", 2.00001, "differs"), ("token", 2.0, "equal")],
+)
+def test_tokens_must_be_the_same_where_losses_may_be_close(
+    tool: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, theirs: float, state: str
+) -> None:
+    values = {"npu": 2.0, "cpu": theirs}
+    monkeypatch.setattr(tool, "install", lambda *_: tmp_path)
+    monkeypatch.setattr(tool, "versions", lambda *_: "")
+    monkeypatch.setattr(tool, "losses", lambda _, __, device: (tool.Told(kind, {0: values[device]}), ""))
+    found = tool.try_stack({"name": "a", "script": "a.py"}, tmp_path, tmp_path)
+    assert (found["state"], found["kind"], found["steps"]) == (state, kind, 1)
 
 
 @pytest.mark.parametrize(
     ("text", "code", "device", "problem"),
     [
         ("step 0 loss 1.5 on npu\n", 0, "npu", ""),
+        ("step 0 token 1.5 on npu\n", 0, "npu", ""),
         ("step 0 loss 1.5 on cpu\n", 0, "npu", "no losses on npu"),
         ("[rank 1] RuntimeError: no room in /home/me/x\n", 1, "npu", "RuntimeError: no room in …"),
         ("[rank 1] [rank1]: AttributeError: no such part\n", 1, "npu", "AttributeError: no such part"),
@@ -62,7 +80,8 @@ def test_a_run_is_read_from_its_output(
     done = tool.subprocess.CompletedProcess([], code, text, "")
     monkeypatch.setattr(tool.subprocess, "run", lambda *_, **__: done)
     found, said = tool.losses(tmp_path / "bin" / "python", ["run", "a.py"], device)
-    assert said == problem and found == ({} if problem else {0: 1.5})
+    assert said == problem and found.by_step == ({} if problem else {0: 1.5})
+    assert found.kind == ("token" if "token" in text else "loss")
 
 
 def test_a_row_takes_the_place_of_the_same_command(tool: Any) -> None:

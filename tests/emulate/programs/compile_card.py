@@ -25,6 +25,19 @@ print("forward", torch.allclose(out, layer(x, w), rtol=1e-5), out.device)
 print("backward", torch.allclose(found, expected, rtol=1e-4, atol=1e-5))
 print("memory of the result", kept)
 
+torch._inductor.config.fallback_random = True
+
+
+def dropped(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    return torch.nn.functional.dropout(x, 0.3), torch.empty(3, 5).npu(), torch.empty(6).view(2, 3).t().npu()
+
+
+torch.manual_seed(4)
+mask, *_ = dropped(x)
+torch.manual_seed(4)
+found, *empties = torch.compile(dropped)(x)
+print("dropout", torch.equal(mask, found), [tuple(one.shape) for one in empties])
+
 state = torch.zeros(6).npu()
 
 

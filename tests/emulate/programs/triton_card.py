@@ -8,6 +8,8 @@ from triton.runtime import driver
 properties = driver.active.utils.get_device_properties(torch.npu.current_device())
 assert (properties["num_aicore"], properties["num_vectorcore"]) == (20, 40), properties
 assert driver.active.get_current_target().backend == "npu"
+listed = [one.driver for one in triton.backends.backends.values() if one.driver and one.driver.is_active()]
+assert listed == [type(driver.active)], "programs that count active drivers find one"
 
 
 @triton.jit

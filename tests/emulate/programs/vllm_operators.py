@@ -37,6 +37,13 @@ SCHEMAS = (
     " Tensor query_start_loc, Tensor query_end_loc, int padding_token_id, int parallel_drafting_token_id,"
     " int num_padding_slots_per_request, bool shift_input_ids, int total_draft_tokens)"
     " -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
+    "npu_causal_conv1d_custom(Tensor x, Tensor weight, Tensor conv_state, Tensor? bias_opt, int[] query_start_loc_opt,"
+    " int[] cache_indices_opt, int[] initial_state_mode_opt, int[] num_accepted_tokens_opt, int activation_mode,"
+    " int pad_slot_id, int run_mode) -> (Tensor output)",
+    "npu_lightning_indexer_quant(Tensor query, Tensor key, Tensor weights, Tensor query_dequant_scale,"
+    " Tensor key_dequant_scale, *, Tensor? actual_seq_lengths_query=None, Tensor? actual_seq_lengths_key=None,"
+    " Tensor? block_table=None, int query_quant_mode=0, int key_quant_mode=0, str layout_query='BSND',"
+    " str layout_key='BSND', int sparse_count=2048, int sparse_mode=3) -> Tensor",
     "dispatch_prefill(Tensor x) -> Tensor",
     "weak_ref_tensor(Tensor input) -> Tensor",
 )
@@ -146,6 +153,44 @@ assert places.tolist() == [7, 8, 9, 10, 0, 3, 4, 5, 6]
 assert rejected.tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 0]
 assert masked.tolist() == [0, 0, 0, 1, 0, 0, 0, 0, 1]
 assert (new.tolist(), mapping.tolist()) == ([2, 3, 7, 8], [0] * 5)
+
+# a convolution over time: a request that goes on, one that is left out, a new one; then guessed words, one accepted
+x, weight, bias, state = torch.randn(9, 16), torch.randn(4, 16), torch.randn(16), torch.randn(5, 6, 16)
+
+
+def over_time(words):
+    total = F.conv1d(words.T.unsqueeze(0), weight.T.unsqueeze(1), bias, groups=16)[0].T
+    return F.silu(total)
+
+
+kept = state.clone().npu()
+out = op.npu_causal_conv1d_custom(
+    x.npu(), weight.npu(), kept, bias.npu(), [0, 2, 4, 9], [3, -1, 0], [1, 1, 0], [], 1, -1, 0
+)
+begun, new = torch.cat([state[3, :3], x[:2]]), torch.cat([torch.zeros(3, 16), x[4:]])
+same(out[:2], over_time(begun))
+same(out[4:], over_time(new))
+same(kept[[3, 0], :3], torch.stack([begun[-3:], new[-3:]]))
+same(kept[[1, 2, 4]], state[[1, 2, 4]])
+kept = state.clone().npu()
+out = op.npu_causal_conv1d_custom(x[:3].unsqueeze(0).npu(), weight.npu(), kept, bias.npu(), [], [2], [1], [2], 1, -1, 1)
+guessed = torch.cat([state[2, 1:4], x[:3]])
+same(out[0], over_time(guessed))
+same(kept[2, :5], guessed[1:])
+
+# keys that an index of 8 bits chose
+query, key = torch.randint(-9, 9, (1, 3, 4, 128)).char(), torch.randint(-9, 9, (1, 7, 1, 128)).char()
+of_query, of_key, weights = torch.rand(1, 3, 4).half(), torch.rand(1, 7, 1).half(), torch.rand(1, 3, 4).half()
+chosen = op.npu_lightning_indexer_quant(
+    query.npu(), key.npu(), weights.npu(), of_query.npu(), of_key.npu(), sparse_count=5
+)
+dots = torch.einsum("bqnd,bkd->bqnk", query.double(), key[:, :, 0].double())
+scaled = dots * of_query.double().unsqueeze(-1) * of_key.double()[:, None, :, 0].unsqueeze(2)
+scores = (scaled.relu() * weights.double().unsqueeze(-1)).sum(2)
+scores.masked_fill_(torch.ones(3, 7, dtype=torch.bool).triu(5), float("-inf"))
+assert [row.sort().values.tolist() for row in chosen[0, :, 0].cpu()] == [
+    row.sort().values.tolist() for row in scores[0].topk(5).indices.int()
+]
 
 # the rest: refused by name, or left to the library
 try:

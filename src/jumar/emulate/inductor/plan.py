@@ -6,6 +6,7 @@ not code generation (guards, streams, graphs) keeps treating the card as a card.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -25,6 +26,8 @@ def for_processor() -> None:
         ir.get_device_type = _as_processor(ir.get_device_type)
     if getattr(utils.get_current_backend, "__wrapped__", None) is None:
         utils.get_current_backend = common.get_current_backend = _as_cpp(utils.get_current_backend)
+    if getattr(ir.ComputedBuffer.constant_to_device, "__wrapped__", None) is None:
+        ir.ComputedBuffer.constant_to_device = _of_full_size(ir.ComputedBuffer.constant_to_device)
 
 
 def _runs_on_processor(node: Any) -> bool:
@@ -53,3 +56,15 @@ def _as_cpp(original: Any) -> Any:
         return original("cpu" if device_type == "npu" else device_type)
 
     return get_current_backend
+
+
+def _of_full_size(original: Any) -> Any:
+    """`torch.empty` of the host is a loop over nothing; moved to a card, inductor makes a tensor of the loop's size."""
+
+    @functools.wraps(original)
+    def constant_to_device(buffer: Any, device: Any) -> Any:
+        if not buffer.has_tensor_output() or list(buffer.data.get_size()) == list(buffer.get_size()):
+            return original(buffer, device)
+        return dataclasses.replace(buffer.data, ranges=list(buffer.get_size())).constant_to_device(device)
+
+    return constant_to_device

@@ -85,6 +85,44 @@ def npu_lightning_indexer(
 
 
 @operator()
+def npu_quant_lightning_indexer(
+    query: Tensor,
+    key: Tensor,
+    weights: Tensor,
+    query_dequant_scale: Tensor,
+    key_dequant_scale: Tensor,
+    query_quant_mode: int,
+    key_quant_mode: int,
+    *,
+    actual_seq_lengths_query: Tensor | None = None,
+    actual_seq_lengths_key: Tensor | None = None,
+    block_table: Tensor | None = None,
+    layout_query: str = "BSND",
+    layout_key: str = "BSND",
+    sparse_count: int = 2048,
+    sparse_mode: int = 3,
+    pre_tokens: int = _FAR,
+    next_tokens: int = _FAR,
+) -> Tensor:
+    """Numbers of 8 bits with a scale for each row and head; that of a query is multiplied with its weight."""
+    if query_quant_mode or key_quant_mode:
+        raise not_emulated("npu_quant_lightning_indexer", "with a quantisation mode other than 0")
+    indices, _ = npu_lightning_indexer(
+        query.float(),
+        key.float() * key_dequant_scale.float().unsqueeze(-1),
+        weights.float() * query_dequant_scale.float(),
+        actual_seq_lengths_query=actual_seq_lengths_query,
+        actual_seq_lengths_key=actual_seq_lengths_key,
+        block_table=block_table,
+        layout_query=layout_query,
+        layout_key=layout_key,
+        sparse_count=sparse_count,
+        sparse_mode=sparse_mode,
+    )
+    return indices
+
+
+@operator()
 def npu_sparse_flash_attention(
     query: Tensor,
     key: Tensor,

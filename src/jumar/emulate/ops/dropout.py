@@ -1,4 +1,8 @@
-"""Dropout with the masks of the device: one bit or one byte per element."""
+"""Dropout with the masks of the device: one bit or one byte per element.
+
+Operators that draw have a row in data/operators.toml. They keep the elements that torch's `native_dropout` keeps, which
+is what `F.dropout` is on an emulated card: a compiled graph calls `_npu_dropout` in its place, and draws the same mask.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,8 @@ from jumar.emulate.ops.registry import operator
 
 @operator()
 def _npu_dropout(input: Tensor, p: float) -> tuple[Tensor, Tensor]:
-    seed, offset = random_bits.next_seed()
-    mask = random_bits.pack(random_bits.keep_bits(input.numel(), p, seed, offset))
-    return _apply(input, mask, p), mask
+    output, keep = torch.native_dropout(input, p, True)
+    return output, random_bits.pack(keep.to(torch.uint8))
 
 
 @operator()
@@ -44,9 +47,8 @@ def _npu_dropout_gen_mask(
 
 @operator()
 def _dropout_with_byte_mask(input: Tensor, p: float) -> tuple[Tensor, Tensor]:
-    seed, offset = random_bits.next_seed()
-    mask = random_bits.keep_bits(input.numel(), p, seed, offset)
-    return _dropout_with_byte_mask_backward(input, mask, p), mask
+    keep = _draw(input, p)
+    return _scale(input, keep, p), keep.reshape(-1)
 
 
 @operator()
@@ -59,8 +61,7 @@ def npu_dropout_with_add_softmax(
     input: Tensor, x1: Tensor, alpha: float, prob: float, dim: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     softmax = torch.softmax(wide(input) * alpha + wide(x1), dim).to(input.dtype)
-    seed, offset = random_bits.next_seed()
-    mask = random_bits.keep_bits(input.numel(), prob, seed, offset).view(input.shape)
+    mask = _draw(input, prob)
     return mask, softmax, _scale(softmax, mask, prob)
 
 
@@ -74,6 +75,10 @@ def npu_dropout_with_add_softmax_backward(
     return (dx * alpha).to(grad.dtype), dx.to(grad.dtype)
 
 
+def _draw(x: Tensor, p: float) -> Tensor:
+    return torch.native_dropout(x, p, True)[1].to(torch.uint8)
+
+
 def _apply(x: Tensor, mask: Tensor, p: float) -> Tensor:
     return _scale(x, random_bits.unpack(mask, x.numel()).view(x.shape), p)
 
@@ -81,4 +86,4 @@ def _apply(x: Tensor, mask: Tensor, p: float) -> Tensor:
 def _scale(x: Tensor, keep: Tensor, p: float) -> Tensor:
     if p >= 1:
         return torch.zeros_like(x)
-    return (wide(x) * keep / (1 - p)).to(x.dtype)
+    return torch.ops.aten.native_dropout_backward(wide(x), keep.bool(), 1 / (1 - p)).to(x.dtype)

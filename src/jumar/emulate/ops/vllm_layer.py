@@ -71,8 +71,10 @@ def batch_matmul_transpose(
     quant_mode: str | None = None,
 ) -> None:
     """(m, b, k) with (b, k, n) to (m, b, n), written over the third."""
-    product = torch.bmm(tensor_a.transpose(0, 1), tensor_b).transpose(0, 1)  # rounds as `bmm` of the card does
-    tensor_c.copy_(product.reshape(tensor_c.shape))
+    a, b = tensor_a.transpose(0, 1), tensor_b
+    if a.dtype is torch.float16:  # as `bmm` of the card: data/operators.toml
+        a, b = wide(a), wide(b)
+    tensor_c.copy_(torch.bmm(a, b).transpose(0, 1).reshape(tensor_c.shape))
 
 
 @operator("_C_ascend::transpose_kv_cache_by_block")

@@ -27,6 +27,16 @@ operator("_C_ascend::npu_lightning_indexer")(attention_selected.npu_lightning_in
 operator("_C_ascend::npu_sparse_flash_attention")(attention_selected.npu_sparse_flash_attention)
 
 
+@operator("_C_ascend::npu_lightning_indexer_quant")
+def npu_lightning_indexer_quant(
+    query: Tensor, key: Tensor, weights: Tensor, query_dequant_scale: Tensor, key_dequant_scale: Tensor, **others: Any
+) -> Tensor:
+    modes = {name: others.pop(name, 0) for name in ("query_quant_mode", "key_quant_mode")}
+    return attention_selected.npu_quant_lightning_indexer(
+        query, key, weights, query_dequant_scale, key_dequant_scale, **modes, **others
+    )
+
+
 @operator("_C_ascend::rotary_embedding")
 def rotary_embedding(
     positions: Tensor, query: Tensor, key: Tensor, head_size: int, cos_sin_cache: Tensor, is_neox: bool

@@ -26,6 +26,7 @@ def after(module: ModuleType) -> None:
     from jumar.emulate.triton.driver import EmulatedDriver
 
     runtime.driver.set_active(EmulatedDriver())
+    _list(EmulatedDriver)
     jit = importlib.import_module("triton.runtime.jit")
     jit.JITFunction.run = _launch
     jit.JITFunction.__call__ = _call
@@ -35,6 +36,22 @@ def after(module: ModuleType) -> None:
     core.dtype.to_ir = _keeping_sign(core.dtype.to_ir)
     core.validate_block_shape = _any_size(core.validate_block_shape)
     _name_as_ascend()
+
+
+def _list(driver: type) -> None:
+    """vLLM and others count the active drivers that Triton lists: on a machine with cards, theirs is the one."""
+    listed: Any = importlib.import_module("triton.backends")
+    name = next((name for name in _BACKENDS if name in listed.backends), _BACKENDS[0])
+    known = listed.backends.get(name)
+    listed.backends[name] = listed.Backend(known.compiler if known else _NoCompiler, driver)
+
+
+class _NoCompiler:
+    """Of a Triton that was not made for cards."""
+
+    @staticmethod
+    def supports_target(_: Any) -> bool:
+        return False
 
 
 def _name_as_ascend() -> None:
