@@ -8,7 +8,7 @@ from typing import Any
 from jumar.app import dry, dry_hints, dry_time
 from jumar.emulate.dry.result import DryRun, RankRun
 from jumar.report import dry as report
-from jumar.report import dry_html
+from jumar.report.pages import dry as pages
 
 MIB = 1 << 20
 
@@ -80,6 +80,6 @@ def test_json_and_page_have_the_same_figures() -> None:
     data = json.loads(json.dumps(report.to_json(run)))
     assert data["ranks"][0]["memory"]["peak"] == 900 * MIB
     assert data["ranks"][0]["step"]["total"] > 0
-    page = dry_html.render(run)
-    assert "Who holds the peak" in page and "900.00 MiB" in page and "modelled" in page
-    assert page.count("<polygon") == 2
+    page = pages.page(data).html()
+    assert "who holds the peak" in page and "900.00 MiB" in page and "modelled" in page
+    assert page.count("<polyline") == 2

@@ -113,9 +113,11 @@ def _play(built: Run, reports: tuple[Path, ...]) -> int:
 
 
 def _page(path: Path, result: DryRun) -> str:
-    from jumar.report import dry, dry_html
+    from jumar.report import dry
+    from jumar.report.pages import dry as pages
 
-    return dry_html.render(result) if path.suffix == ".html" else json.dumps(dry.to_json(result), indent=1) + "\n"
+    document = dry.to_json(result)
+    return pages.page(document).html() if path.suffix == ".html" else json.dumps(document, indent=1) + "\n"
 
 
 def _ranks(rank: int | None, ranks: str | None) -> tuple[int, ...]:

@@ -102,7 +102,7 @@ def _assumed(found: dict[str, Any]) -> Iterator[str]:
 
 def to_json(run: DryRun) -> dict[str, Any]:
     """One documented shape."""
-    return {"version": 1, "program": run.program, "world": run.world, "limits": list(run.limits),
+    return {"version": 1, "kind": "dry", "program": run.program, "world": run.world, "limits": list(run.limits),
             "ranks": [_json(rank) for rank in run.ranks]}  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from markupsafe import Markup
 from jumar import __version__
 from jumar.core.compat import StrEnum, dataclass
 from jumar.report import parts, tokens
-from jumar.report.words import LANG, t
+from jumar.report.words import language, t
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -138,7 +138,7 @@ class Page:
                 style=Markup(tokens.css()),
                 hue=HUES[self.verdict.tone],
                 version=__version__,
-                lang=LANG,
+                lang=language(),
                 carried=Markup(_carried(self)),
                 mark=MARK,
                 home=Markup(HOME),

@@ -1,11 +1,12 @@
-"""Fixed words of the pages: the one place that a catalogue of another language is asked."""
+"""Fixed words of the pages, in the language of the reader."""
 
 from __future__ import annotations
 
-LANG = "en"
-"""The `lang` attribute of the pages."""
+from jumar.core import lang
+
+t = lang.t
 
 
-def t(text: str, **values: object) -> str:
-    """The text in the language of the page, with its values filled in."""
-    return text.format(**values) if values else text
+def language() -> str:
+    """The `lang` attribute of the pages."""
+    return "zh-CN" if lang.current() == lang.CHINESE else "en"
