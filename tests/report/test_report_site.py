@@ -33,7 +33,7 @@ def _join(folder: Path, out: Path | None = None) -> ReportResult:
 
 def _record(folder: Path, device: str, code: int = 0) -> None:
     (folder / "rank0").mkdir(parents=True)
-    meta = {"format": 1, "jumar": "0.1.0", "device": device, "dtype": "float32", "torch": "2.13.0", "steps": 6,
+    meta = {"format": 1, "jumar": "0.1.0", "device": device, "dtype": "float32", "torch": "2.6.0", "steps": 6,
             "recorded": 1, "exit_code": code, "command": ["train.py"]}  # fmt: skip
     (folder / "rank0" / "meta.json").write_text(json.dumps(meta))
 
