@@ -18,6 +18,9 @@ msgstr "{0}：{1}"
 msgid "cannot {0}: {1}"
 msgstr "无法{0}：{1}"
 
+msgid "cannot read `{0}`: {1}"
+msgstr "无法读取 `{0}`：{1}"
+
 msgid "read `{0}`"
 msgstr "读取 `{0}`"
 
@@ -60,6 +63,9 @@ def _catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("no such file: `no permission`", "没有这个文件：`no permission`"),
         ("cannot read `x`: no permission", "无法读取 `x`：没有权限"),
         ("3 files read, 2 changed", "读取 3 个文件，改变 2 个"),
+        ("- no permission", "- 没有权限"),
+        ("no permission: 202.0 us", "没有权限：202.0 us"),
+        ("cannot read `x`: words of the system", "无法读取 `x`：words of the system"),
         ("Show the version", "显示版本"),
         ('say "hello"\nand go', "说“hello”\n然后走"),
         ("no permission\nno permission", "没有权限\n没有权限"),
@@ -73,7 +79,15 @@ def test_a_finished_sentence_is_found(english: str, chinese: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["words that nobody translated", "train.py: words that nobody knows", "x: y", "not translated yet", ""],
+    [
+        "words that nobody translated",
+        "some words read, 2 changed",
+        "pass `x` files",
+        "train.py: words that nobody knows",
+        "x: y",
+        "not translated yet",
+        "",
+    ],
 )
 def test_what_is_not_known_stays_english(text: str) -> None:
     with lang.chosen("zh"):

@@ -116,7 +116,10 @@ def diff(first: Path, second: Path, as_json: bool, top: int, html: Path | None, 
         files = {html: result.html().encode(), **files}
     for path, data in files.items():
         replace(path, data)
-    click.echo(report.json(result.to_json()) if as_json else "\n".join(report.text(result.comparison, top)))
+    if as_json:
+        click.echo(report.json(result.to_json()))
+    else:
+        show.told(report.text(result.comparison, top))
     for path in files:
         show.say(f"wrote `{path}`", err=True)
     return {"SAME": EXIT_OK, "DIFFERENT": EXIT_FINDINGS}.get(result.answer, EXIT_UNKNOWN)
@@ -145,7 +148,7 @@ def ladder(base: Path | None, output: Path | None, steps: int, seed: int | None,
     for rung in compare.ladder(_program(words), base, output, steps, seed):
         found.append(rung)
         if not as_json:
-            click.echo("\n".join(report.rung(rung)))
+            show.told(report.rung(rung))
     if as_json:
         click.echo(report.json(report.rungs_document(found)))
     return EXIT_FINDINGS if any(rung.state == "failed" for rung in found) else EXIT_OK
@@ -168,7 +171,7 @@ def overflow(words: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         click.echo(report.json(report.overflow_document(result.found)))
     else:
-        click.echo("\n".join(report.overflow(result.found, result.ranks)))
+        show.told(report.overflow(result.found, result.ranks))
     return EXIT_FINDINGS if result.found else result.code
 
 

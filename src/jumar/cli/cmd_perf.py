@@ -117,7 +117,7 @@ def diff(before: Path, after: Path, top: int, jobs: int | None, as_json: bool) -
     if as_json:
         show.whole(found.to_json())
     else:
-        show.lines(report.diff_lines(found.difference, top=top))
+        show.told(report.diff_lines(found.difference, top=top))
     return EXIT_OK
 
 
@@ -155,5 +155,5 @@ def _show(result: PerfResult, options: dict[str, Any]) -> int:
     if options["as_json"]:
         show.whole(result.to_json())
     else:
-        show.lines(perf.lines(result.report, top=options["top"]))
+        show.told(perf.lines(result.report, top=options["top"]))
     return EXIT_FINDINGS if result.advice else EXIT_OK

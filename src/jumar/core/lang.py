@@ -22,7 +22,7 @@ FOLDER = Path(__file__).parents[1] / "locale" / "zh_CN" / "LC_MESSAGES"
 ENTRY = re.compile(r'^msgid "(.+)"\nmsgstr "(.+)"$', re.M)
 PLACE = re.compile(r"\{(\w+)\}")
 _ESCAPE = re.compile(r"\\(.)")
-_CODE = re.compile(r"`[^`]*`|[\w-]+ v?\d[\w.+]*")
+_CODE = re.compile(r"`[^`]*`|\d[\d.,]* ?[a-zA-Z%/]+|[\w-]+ v?\d[\w.+]*")
 _WORD = re.compile(r"(?:^|\s)[a-z]{2,}(?=[\s,;:.)]|$)")
 _COMMAND = re.compile(
     r"(?:jumar|pip|python3?|npu-smi|hccn_tool|export|source|docker|ssh|sudo|apt(?:-get)?|yum|bash|sh|cat|dmesg|echo|\./\S+)\s"
@@ -71,7 +71,7 @@ def t(text: str, **values: object) -> str:
 @functools.lru_cache(maxsize=4096)
 def translated(text: str, depth: int = _DEPTH) -> str | None:
     """The Chinese text with the same spaces around it; None where the catalogue does not have it."""
-    core = text.strip()
+    core = text.strip().removeprefix("- ").lstrip()
     if not core or not depth:
         return None
     catalogue = _catalogue()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jumar.core.compat import zip
+from jumar.core.lang import pad, t
 from jumar.core.words import counted
 from jumar.perf.result import Advice, Difference, RankReport, Report, Split, time
 
@@ -70,13 +71,13 @@ def diff_lines(found: Difference, *, top: int) -> Iterator[str]:
     if found.before.modelled or found.after.modelled:
         yield "note: device times of at least one side are modelled, not measured"
     unit = "per step" if max(found.steps) > 1 else "in all"
-    yield f"{unit:<36} {'before':>12} {'after':>12} {'change':>12}"
+    yield f"{pad(t(unit), 36)} {'before':>12} {'after':>12} {'change':>12}"
     for name in ("total", *PARTS):
         old, new = getattr(before, name), getattr(after, name)
         if old or new:
-            yield f"{PARTS.get(name, name):<36} {time(old):>12} {time(new):>12} {_change(old, new):>12}"
+            yield f"{pad(t(PARTS.get(name, name)), 36)} {time(old):>12} {time(new):>12} {_change(old, new):>12}"
     yield ""
-    yield f"{'kernels, largest change first':<36} {'before':>12} {'after':>12} {'change':>12}   calls"
+    yield f"{pad(t('kernels, largest change first'), 36)} {'before':>12} {'after':>12} {'change':>12}   calls"
     for row in found.kernels[:top]:
         old, new = row.time
         calls = f"{row.calls[0]:,.0f} -> {row.calls[1]:,.0f}"
@@ -155,12 +156,13 @@ def _rank(rank: RankReport) -> Iterator[str]:
             continue
         share = amount / rank.split.total if rank.split.total else 0.0
         bar = "#" * round(share * _BAR)
-        yield f"  {text:<36} {time(amount):>12} {share:>6.1%}  {bar}".rstrip()
+        yield f"  {pad(t(text), 36)} {time(amount):>12} {share:>6.1%}  {bar}".rstrip()
     if rank.split.overlapped:
-        yield f"  {'communication, hidden':<36} {time(rank.split.overlapped):>12}"
+        yield f"  {pad(t('communication, hidden'), 36)} {time(rank.split.overlapped):>12}"
     if rank.memory:
-        yield f"  {'memory: peak of tensors, reserved':<36} {rank.memory[0]:>9,.0f} MB, {rank.memory[1]:,.0f} MB"
-    yield from (f"  {name:<36} {text}" for name, text in further(rank))
+        name = pad(t("memory: peak of tensors, reserved"), 36)
+        yield f"  {name} {rank.memory[0]:>9,.0f} MB, {rank.memory[1]:,.0f} MB"
+    yield from (f"  {pad(t(name), 36)} {t(text)}" for name, text in further(rank))
 
 
 def further(rank: RankReport) -> Iterator[tuple[str, str]]:
@@ -194,13 +196,13 @@ def _advice(number: int, item: Advice, total: float, ranks: int) -> Iterator[str
     saved = f"saves about {time(item.saved)}{share} ({item.basis})" if item.saved else "time saved unknown"
     where = f"{item.where}: " if item.where else ""
     yield ""
-    yield f"{number}. {where}{item.id} {item.name}: {saved}"
-    yield f"   {item.message}"
+    yield f"{number}. {where}{item.id} {item.name}: {t(saved)}"
+    yield f"   {t(item.message)}"
     if ranks > 1 and item.ranks:
         shown = ", ".join(map(str, item.ranks[:_RANKS])) + (" …" if len(item.ranks) > _RANKS else "")
         yield f"   on rank {shown}{f'; the figures are those of rank {item.most}' if item.most is not None else ''}"
     for text in item.evidence:
-        yield f"   - {text}"
+        yield f"   - {t(text)}"
     for index, text in enumerate(item.change):
         yield f"   {'change: ' if not index else '        '}{text}"
 
