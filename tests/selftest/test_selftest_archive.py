@@ -157,6 +157,9 @@ def test_errors_are_compared_without_what_varies() -> None:
     one, other = (outcome.words(f"[PID: {pid}] 0x7f{pid} /tmp/{pid}/a ERR01002 bad type") for pid in (12, 977))
     assert {**one, "said": ""} == {**other, "said": ""} and one["code"] == "ERR01002"
     assert outcome.words("libhccl.so: cannot open shared object file")["library"] == "libhccl.so"
+    packed = RuntimeError("Failed to load the backend extension: torch_npu")
+    packed.__cause__ = ImportError("libhccl.so: cannot open shared object file: No such file or directory")
+    assert outcome.described(packed)["library"] == "libhccl.so"
     assert outcome.words("dlopen libopapi.so.1 not found")["library"] == "libopapi.so.1"
 
 
