@@ -74,6 +74,12 @@ def test_an_archive_of_a_card_becomes_a_page_and_rows(
     assert "guide/first-sum" in (tmp_path / "a.html").read_text()
 
 
+def test_a_side_that_did_not_start_has_a_page_too() -> None:
+    row = Difference("start", "missing library", "libhccl.so", "device fault", "cannot be opened")
+    page = report.html(SelfTest({"emulated": True}, CASES, (row,), (), 1.0, "2026-11-17"))
+    assert "unknown chip" in page and "libhccl.so" in page
+
+
 def test_an_archive_of_an_emulated_machine_gives_no_rows(tmp_path: Path, jumar: Callable[..., Any]) -> None:
     path = _write(tmp_path / "a.zip", _test(emulated=True))
     done = jumar("selftest", "read", "--data", tmp_path / "rows", path)
@@ -151,6 +157,9 @@ def test_errors_are_compared_without_what_varies() -> None:
     one, other = (outcome.words(f"[PID: {pid}] 0x7f{pid} /tmp/{pid}/a ERR01002 bad type") for pid in (12, 977))
     assert {**one, "said": ""} == {**other, "said": ""} and one["code"] == "ERR01002"
     assert outcome.words("libhccl.so: cannot open shared object file")["library"] == "libhccl.so"
+    packed = RuntimeError("Failed to load the backend extension: torch_npu")
+    packed.__cause__ = ImportError("libhccl.so: cannot open shared object file: No such file or directory")
+    assert outcome.described(packed)["library"] == "libhccl.so"
     assert outcome.words("dlopen libopapi.so.1 not found")["library"] == "libopapi.so.1"
 
 

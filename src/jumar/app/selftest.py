@@ -157,6 +157,8 @@ def _place(request: SelfTestRequest, units: Sequence[str], cards: int) -> Path:
         if before != settings:
             raise UserError("the unfinished self-test has other settings", "give the same options, or start anew")
         return place
+    if place.exists() and not path.exists():
+        raise UserError(f"`{place}` exists and is no unfinished self-test", "`-o` names another place")
     try:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)

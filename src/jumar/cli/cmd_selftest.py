@@ -32,7 +32,7 @@ class _Steps:
 
 
 @click.group("selftest", cls=Listed, invoke_without_command=True,
-             short_help="Run the same cases on this machine's cards and on the emulator")  # fmt: skip
+             short_help="Prove this machine's cards against the emulator, case by case")  # fmt: skip
 @click.option("--emulated", is_flag=True, help="Test emulated cards: proves the way, says nothing about a card.")
 @click.option("--only", multiple=True, metavar="CASE", help="Only this family, case or pattern; repeatable.")
 @click.option("--skip", multiple=True, metavar="CASE", help="Leave out this family, case or pattern; repeatable.")

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from jumar import __version__
-from jumar.core.errors import UserError, cannot
+from jumar.core import read as files
+from jumar.core.errors import UserError
 from jumar.selftest.result import SelfTest
 
 FORMAT = 1
@@ -39,7 +40,7 @@ def pack(test: SelfTest, page: str) -> bytes:
 def read(path: Path) -> tuple[SelfTest, str]:
     """The test, and a name for its source: the archive's hash, and the versions that it was made with."""
     try:
-        raw = path.read_bytes()
+        raw = files.content(path)
         with zipfile.ZipFile(io.BytesIO(raw)) as packed:
             if packed.getinfo(RESULTS).file_size > _LARGEST:
                 raise ValueError("its results are too large")
@@ -49,8 +50,6 @@ def read(path: Path) -> tuple[SelfTest, str]:
                 f"`{path}` has format {document.get('format')}, this Jumar reads {FORMAT}", "update jumar and try again"
             )
         test = SelfTest.read(document)
-    except OSError as error:
-        raise cannot(f"read `{path}`", error) from error
     except (zipfile.BadZipFile, KeyError, TypeError, ValueError) as error:
         raise UserError(
             f"`{path}` is no archive of `jumar selftest`: {error}", "name the file that it wrote"

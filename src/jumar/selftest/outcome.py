@@ -11,6 +11,8 @@ _CODE = re.compile(r"\b(?:ERR\d{5}|E[A-Z]\d{4}|[15]0\d{4})\b")
 _LIBRARY = re.compile(r"(lib[\w+.-]*\.so[\d.]*)['\"]?(?::| (?:cannot|could not|not found|is missing))")
 _VARIES = re.compile(r"0x[0-9a-fA-F]+|(?:/[\w.+-]+){2,}|\d+")
 LONGEST = 600
+_CAUSES = 5
+"""torch packs the error of an import into one of its own: the library is named in what it was raised from."""
 
 
 class Outcome(NamedTuple):
@@ -36,8 +38,11 @@ class Outcome(NamedTuple):
 
 def described(error: BaseException) -> dict[str, str]:
     """An error, without what is another one in every run."""
-    text = str(error)
-    return {"type": type(error).__name__, **words(text)}
+    texts, cause = [str(error)], error.__cause__ or error.__context__
+    while cause is not None and len(texts) < _CAUSES:
+        texts.append(str(cause))
+        cause = cause.__cause__ or cause.__context__
+    return {"type": type(error).__name__, **words("\n".join(texts))}
 
 
 def words(text: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ SLOWER, TOGETHER, CARDS_EMULATED, CARDS_REAL = 3.0, 8.0, 2.5, 1.5
 """From how many times on a figure is slow: against the emulator or the model, for processes that wait for each other,
 and of one card against the others, which are timed in turns."""
 _WAITING = ("link", "collective")
+_FAR = 1e6
 _CASE_TIMES, _CASE_SECONDS = 20.0, 0.5
 ON_CARD = "on_card_"
 """How the figures of single cards begin."""
@@ -145,8 +146,8 @@ def _sentence(row: Mapping[str, Any]) -> str:
         if row["kind"] == "rounding":
             way = "towards 0" if row.get("shift", 0) < 0 else "away from 0"
             said += f", on average {abs(row.get('shift', 0)):.2g} units of the last place {way}"
-        elif row.get("ratio", 0) < 1e299:
-            said += f", by up to {_times(row['ratio'])}"
+        else:
+            said += f", {_times(row.get('ratio', _FAR))}"
         as_if = f", as if rounded to {row['as_if']}" if row.get("as_if") else ""
         return f"{said}{as_if}; card {row['card']}, emulator {row['emulator']}"
     part = row.get("part", "") if row["kind"] == "layout" else ""
@@ -154,7 +155,7 @@ def _sentence(row: Mapping[str, Any]) -> str:
 
 
 def _times(ratio: float) -> str:
-    return f"{ratio:.3g} times the floor" if ratio < 1e299 else "without bound"
+    return f"up to {ratio:.3g} times the floor" if ratio < _FAR else "far beyond the floor"
 
 
 def _list(names: Sequence[str]) -> str:
