@@ -7,7 +7,7 @@ CLONE is a folder with MindSpore's `tests`; PY is an interpreter with mindspore 
 marked for Ascend is taken, in an order that says nothing about its content, so that a part of the run is a fair
 sample. A hash of its path puts it into one of two halves: the tuned one may be looked at, the held one is only counted.
 FILE keeps a line per file: a run that was stopped goes on where it was. --judge runs what failed on MindSpore's CPU
-target: what fails there too says nothing about the emulator. --record writes the figures for docs/results/mindspore.md.
+target: the same error there says nothing about the emulator. --record writes the figures for docs/results/mindspore.md.
 """
 
 from __future__ import annotations
@@ -158,14 +158,16 @@ def judge(found: dict[str, list[dict[str, str]]], on_cpu: dict[str, list[dict[st
     """Every case with its state; the rules say it for those that failed."""
     cases = []
     for file, rows in found.items():
-        same = {row["name"] for row in on_cpu.get(file, []) if row["state"] == "failed"}
+        there = {
+            row["name"]: find_cause(row["text"], rules) for row in on_cpu.get(file, []) if row["state"] == "failed"
+        }
         for row in rows:
             state, cause = row["state"], ""
             if state == "failed":
                 state, _, cause = find_cause(row["text"], rules).partition(": ")
                 state, cause = (state, cause) if state in STATES else ("failed", f"{state}: {cause}".strip(": "))
-            if state in ("wrong", "failed") and row["name"] in same:
-                state, cause = "not runnable", "fails on MindSpore's CPU target, too"
+            if state in ("wrong", "failed") and there.get(row["name"]) == find_cause(row["text"], rules):
+                state, cause = "not runnable", "the same error on MindSpore's CPU target"
             cases.append(Case(file, half_of(file), row["name"], state, cause))
     return cases
 
