@@ -20,9 +20,11 @@ _ROOT = Path(__file__).resolve().parent.parent
 _API = _ROOT / "native" / "api"
 _SOCS = _ROOT / "src" / "jumar" / "data" / "emulated_socs.json"
 _STATES = ("works", "noop", "refused")
-# What a parameter of an operator call may be; native/aclnn/call.h has the first six.
-_TYPES = ("In", "Out", "Number", "Ints", "Flags", "Tensors", "bool", "char*", "double", "float", "int", "int8_t",
-          "int32_t", "int64_t", "uint64_t")  # fmt: skip
+# What a parameter of an operator call may be; native/aclnn/call.h has the tensors, numbers and arrays. `Both` is an
+# output that is read, too; only the Python process is told so.
+_TYPES = ("In", "Out", "Both", "Number", "Ints", "Flags", "Tensors", "Outs", "bool", "char*", "double", "float", "int",
+          "int8_t", "int32_t", "int64_t", "uint64_t")  # fmt: skip
+_ROLES = {"Out": "out", "Outs": "out", "Both": "both"}
 # The libraries are built with hidden visibility: only API functions are exported.
 _OPEN = '#pragma GCC visibility push(default)\nextern "C" {'
 _CLOSE = "}\n#pragma GCC visibility pop"
@@ -38,6 +40,8 @@ def main(out: str) -> None:
     _write(target / "refusals.cpp", _bodies(tables))
     _write(target / "operators.cpp", _operators(tables.values()))
     _write(target / "parameters.h", _parameters(tables))
+    _write(target / "bridged.cpp", _bridged(tables))
+    _write(target / "bridged.h", _bridged_types(tables))
     _write(target / "faults.h", _faults(tables["hccl"]["faults"]))
     _write(target / "symbols.cpp", _symbols(tables))
     _write(target / "socs.inc", _chips())
@@ -106,7 +110,7 @@ def _value(returns: str, number: str) -> str:
 
 def _operators(tables: Collection[dict[str, Any]]) -> str:
     lines = [_HEAD, '#include "machine/error.h"', "#include <cstdint>", _OPEN]
-    works = {name for table in tables for name in table.get("works", ())}
+    works = {name for table in tables for part in ("works", "bridged") for name in table.get(part, ())}
     for table in tables:
         for name in sorted({*table.get("operators", ())} - works):
             for symbol in (name, name + "GetWorkspaceSize"):
@@ -124,6 +128,53 @@ def _parameters(tables: dict[str, dict[str, Any]]) -> str:
             check_parameters(f"{library}.toml: {name}", works[name])
             lines.append(f"#define JUMAR_PARAMETERS_{name} {works[name]}")
     return "\n".join([*lines, ""])
+
+
+def _bridged(tables: dict[str, dict[str, Any]]) -> str:
+    """Both halves of each operator call that the Python process computes: native/bridge."""
+    lines = [
+        _HEAD,
+        '#include "aclnn/call.h"',
+        '#include "bridge/bridge.h"',
+        '#include "machine/error.h"',
+        "using namespace jumar;",
+        "using namespace jumar::aclnn;",
+        _OPEN,
+    ]
+    for library, table in tables.items():
+        rows = table.get("bridged", ())
+        for name, text in rows.items() if isinstance(rows, dict) else ():
+            check_parameters(f"{library}.toml: {name}", text)
+            parts = [parameter.split(" ") for parameter in text.split(", ")]
+            kept = ", ".join(f"bridge::{_ROLES.get(kind, 'keep')}({parameter})" for kind, parameter in parts)
+            lines += [
+                f"int32_t {name}GetWorkspaceSize({text}, uint64_t* bytes_, void** run_) {{",
+                f'  if (!bridge::connected()) return refuse("{name}GetWorkspaceSize", {table["refusal"]}, "{name}");',
+                f'  return prepare("{name}", bytes_, run_, [kept = std::vector<bridge::Kept>{{{kept}}}] {{',
+                f'    bridge::call("{name}", kept);',
+                "  });",
+                "}",
+                f"int32_t {name}(void*, uint64_t, void* run_, void* stream_) {{",
+                f'  return execute("{name}", run_, stream_);',
+                "}",
+            ]
+    return "\n".join([*lines, _CLOSE, ""])
+
+
+def _bridged_types(tables: dict[str, dict[str, Any]]) -> str:
+    """The operators of the older interface that the Python process computes."""
+    types = [
+        name for table in tables.values() for name in table.get("bridged", ()) if isinstance(table["bridged"], list)
+    ]
+    lines = [
+        _HEAD,
+        "#pragma once",
+        "#include <cstring>",
+        "namespace jumar::bridge {",
+        "inline bool is_bridged(const char* type) {",
+    ]
+    lines += [f'  if (std::strcmp(type, "{name}") == 0) return true;' for name in types]
+    return "\n".join([*lines, "  return false;", "}", "}  // namespace jumar::bridge", ""])
 
 
 def check_parameters(where: str, text: str) -> None:

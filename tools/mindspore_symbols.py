@@ -39,6 +39,10 @@ _PARAMETERS = (
     "# What works (native/aclnn; the others refuse), with its parameters in the order of the vendor's call. In and Out",
     "# are tensors, Number is a scalar, Ints and Flags are arrays, Tensors is a list. The build makes the signatures.",
 )
+_LEFT_TO_PYTHON = (
+    "# What the Python process computes (src/jumar/emulate/numpy_ops), with its parameters as above; Both is an output",
+    "# that is read, too, Outs a list of outputs.",
+)
 _PLACES = (
     (r"_Z", "graph"),
     (r"aclnn", "opapi"),
@@ -167,10 +171,21 @@ def _render(place: str, table: Mapping[str, Any], versions: str) -> str:
     if operators := table.get("operators"):
         lines += ["operators = [", *(f'  "{name}",' for name in operators), "]"]
     lines += _works(table.get("works", ()))
+    lines += _bridged(table.get("bridged", ()))
     for part in ("functions", "symbols"):
         if rows := table.get(part):
             lines += ["", f"[{part}]", *(f"{name} = {_row(row)}" for name, row in sorted(rows.items()))]
     return re.sub(r"\n{3,}", "\n\n", "\n".join([*lines, ""]))
+
+
+def _bridged(bridged: Sequence[str] | Mapping[str, str]) -> list[str]:
+    """What is left to numpy, in the same two forms."""
+    if isinstance(bridged, Mapping):
+        return ["", *_LEFT_TO_PYTHON, "[bridged]", *(f'{name} = "{text}"' for name, text in sorted(bridged.items()))]
+    if not bridged:
+        return []
+    note = "# Computed by the Python process (src/jumar/emulate/numpy_ops)."
+    return ["", note, "bridged = [", *(f'  "{name}",' for name in bridged), "]"]
 
 
 def _works(works: Sequence[str] | Mapping[str, str]) -> list[str]:

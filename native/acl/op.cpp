@@ -76,6 +76,9 @@ int32_t run_operator(const char* function, const Call& call, void* stream) {
                          *static_cast<const Buffer*>(call.out[i]));
   bool known = false;
   const int32_t code = aclop::run(call.type, arguments, &known);
+  for (int32_t i = 0; i < call.outputs && known; ++i)
+    const_cast<Descriptor*>(static_cast<const Descriptor*>(call.output_descriptors[i]))->dims =
+        arguments.all_outputs()[static_cast<size_t>(i)].dims;
   return known ? code : refuse_operator(function, call.type);
 }
 

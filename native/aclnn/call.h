@@ -14,10 +14,12 @@ namespace jumar::aclnn {
 // Arguments as callers hand them over.
 using In = const Tensor*;
 using Out = Tensor*;
+using Both = Tensor*;  // an output that is read, too
 using Number = const Scalar*;
 using Ints = const std::vector<int64_t>*;
 using Flags = const std::vector<uint8_t>*;
 using Tensors = const std::vector<const Tensor*>*;
+using Outs = Tensors;
 
 // Tensors are looked at when the call runs: a client may give a kept call other addresses.
 int32_t prepare(const char* name, uint64_t* bytes, void** executor, std::function<void()> run);

@@ -1,6 +1,7 @@
 // Operator calls (aclnn) for products of matrices, convolution and pooling. How precisely the vendor's matrix unit
 // computes (cubeMathType) makes no difference here: everything is computed in the type of the tensors.
 #include "aclnn/call.h"
+#include "bridge/bridge.h"
 #include "kernels/convolution.h"
 #include "kernels/elementwise.h"
 #include "kernels/layout.h"
@@ -10,6 +11,7 @@
 
 using namespace jumar::aclnn;
 using namespace jumar::kernels;
+namespace bridge = jumar::bridge;
 
 namespace {
 
@@ -71,6 +73,12 @@ OPERATOR(aclnnBaddbmm, matmul(view(left), view(right), view(out), Maybe(self), v
 
 // What goes in and what comes out change places where the convolution is turned round (transposed).
 OPERATOR(aclnnConvolution, {
+           if (weight->dims.size() != 4) {
+             using bridge::keep;
+             return bridge::call("aclnnConvolution", {keep(x), keep(weight), keep(bias), keep(step), keep(padding),
+                                                      keep(gap), keep(turned), keep(output_padding), keep(groups),
+                                                      bridge::out(out)});
+           }
            const Window w = filter_window(weight, step, padding, gap);
            if (!turned) return convolution(view(x), view(weight), Maybe(bias), w, groups, view(out));
            const View to = view(out);
@@ -79,8 +87,15 @@ OPERATOR(aclnnConvolution, {
          })
 
 OPERATOR(aclnnConvolutionBackward, {
-           const Window w = filter_window(weight, step, padding, gap);
            const int64_t groups = (turned ? grad : x)->dims.at(1) / weight->dims.at(1);
+           if (weight->dims.size() != 4) {
+             using bridge::keep;
+             return bridge::call("aclnnConvolutionBackward",
+                                 {keep(grad), keep(x), keep(weight), keep(step), keep(padding), keep(gap), keep(turned),
+                                  keep(groups), keep(mask), bridge::out(to_x), bridge::out(to_weight),
+                                  bridge::out(to_bias)});
+           }
+           const Window w = filter_window(weight, step, padding, gap);
            if (wanted(mask, 0) && turned) convolution(view(grad), view(weight), nullptr, w, groups, view(to_x));
            if (wanted(mask, 0) && !turned) convolution_input_gradient(view(grad), view(weight), w, groups, view(to_x));
            if (wanted(mask, 1))

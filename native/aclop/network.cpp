@@ -13,9 +13,9 @@ namespace {
 
 using namespace kernels;
 
-void only_nchw(const Arguments& a) {
+void only_channels_second(const Arguments& a) {
   const std::string format = a.text("data_format", "NCHW");
-  if (format != "NCHW" && format != "ND") throw NotEmulated("data format " + format + " is not emulated");
+  if (format != "NCHW" && format != "NCDHW" && format != "ND") throw NotEmulated("data format " + format + " is not emulated");
 }
 
 // Lists of four are (N, C, H, W), of two (H, W).
@@ -25,7 +25,7 @@ int64_t spatial(const Dims& list, size_t which) {
 }
 
 Window convolution_window(const Arguments& a, const Dims& weight) {
-  only_nchw(a);
+  only_channels_second(a);
   if (weight.size() != 4) throw NotEmulated("convolution with a kernel " + text(weight) + " is not emulated");
   Window w;
   const Dims step = a.list("strides"), gap = a.list("dilations"), padding = a.list("pads");
@@ -45,7 +45,7 @@ void share(int64_t size, int64_t kernel, int64_t step, int64_t* before, int64_t*
 }
 
 Window pool_window(const Arguments& a, const Dims& image) {
-  only_nchw(a);
+  only_channels_second(a);
   Window w;
   const Dims kernel = a.list("ksize"), step = a.list("strides");
   w.height = spatial(kernel, 0), w.width = spatial(kernel, 1);
@@ -75,13 +75,13 @@ void conv2d_weight_gradient(const Arguments& a) {
 }
 
 void bias_add(const Arguments& a) {
-  only_nchw(a);
+  only_channels_second(a);
   const View x = a.in(0);
   binary(Binary::kAdd, x, along_channels(a.in(1), x.dims.size()), a.out(0));
 }
 
 void bias_add_gradient(const Arguments& a) {
-  only_nchw(a);
+  only_channels_second(a);
   const View grad = a.in(0);
   Dims axes;
   for (int64_t axis = 0; axis < static_cast<int64_t>(grad.dims.size()); ++axis)

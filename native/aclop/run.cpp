@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "bridge/bridge.h"
 #include "machine/error.h"
 
 namespace jumar::aclop {
@@ -65,10 +66,10 @@ kernels::Dims Arguments::list(const char* name) const {
 
 int32_t run(const char* type, const Arguments& arguments, bool* known) {
   const Entry* found = find_entry(type);
-  *known = found != nullptr;
-  if (found == nullptr) return ACL_SUCCESS;
+  *known = found != nullptr || bridge::knows(type);
+  if (!*known) return ACL_SUCCESS;
   try {
-    found->run(arguments);
+    found != nullptr ? found->run(arguments) : bridge::call(type, arguments);
     return ACL_SUCCESS;
   } catch (const std::exception& problem) {
     kernels::note_limit(type, problem);
@@ -76,6 +77,6 @@ int32_t run(const char* type, const Arguments& arguments, bool* known) {
   }
 }
 
-bool exists(const char* type) { return find_entry(type) != nullptr; }
+bool exists(const char* type) { return find_entry(type) != nullptr || bridge::knows(type); }
 
 }  // namespace jumar::aclop

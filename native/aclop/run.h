@@ -19,6 +19,8 @@ class Arguments {
   kernels::View in(size_t index) const;
   kernels::View out(size_t index) const;
   size_t inputs() const { return inputs_.size(); }
+  std::vector<kernels::View>& all_inputs() const { return inputs_; }
+  std::vector<kernels::View>& all_outputs() const { return outputs_; }  // an operator may make one smaller
   size_t outputs() const { return outputs_.size(); }
   bool has_in(size_t index) const;
   double number_in(size_t index) const;  // of an input with one element
@@ -29,7 +31,7 @@ class Arguments {
 
  private:
   const Attribute* find(const char* name) const;
-  std::vector<kernels::View> inputs_, outputs_;
+  mutable std::vector<kernels::View> inputs_, outputs_;
 };
 
 struct Entry {

@@ -48,6 +48,16 @@ def card(built: None) -> Library:
 
 
 @pytest.fixture
+def numpy_kernels(built: None) -> Iterator[None]:
+    """The operators that a MindSpore process computes with numpy, computed by this one."""
+    from jumar.emulate.numpy_ops import bridge
+
+    disconnect = bridge.connect(str(env.libraries()[0]))
+    yield
+    disconnect()
+
+
+@pytest.fixture
 def machine() -> Iterator[str]:
     """A name nobody else uses: tests run at the same time must not see each other's cards."""
     name = f"test-{uuid.uuid4().hex[:12]}"

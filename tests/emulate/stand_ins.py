@@ -53,7 +53,7 @@ class Library:
 
     def state(self, name: str) -> int:
         """The code of an operator that is called with nothing at all: which one tells whether it is there."""
-        return int(self._c[f"{name}GetWorkspaceSize"](*[None] * 20))
+        return int(self._c[f"{name}GetWorkspaceSize"](*[None] * 60))
 
     def by_type(self, kind: str, inputs: list[Any], outputs: list[Any], **attributes: Any) -> int:
         """The same with the older interface."""

@@ -24,6 +24,8 @@ TRAINING = program_text(__file__, "mindspore_training")
 
 NETWORKS = program_text(__file__, "mindspore_networks")
 
+OPERATORS = program_text(__file__, "mindspore_operators")
+
 SHARDED = program_text(__file__, "mindspore_sharded")
 
 PARALLEL = program_text(__file__, "mindspore_parallel")
@@ -62,9 +64,12 @@ def test_installation_checks_of_the_guides(start: Start) -> None:
     assert "mul [ 4. 10. 18.]" in said
     assert "add 72.0 Ascend" in said
     assert "installed on platform [Ascend] successfully" in said
-    assert "refused aclnnAdaptiveMaxPool2dGetWorkspaceSize call failed" in said
-    assert "refused OperatorFactory is not exist, op type: LRN" in said
-    assert "jumar: `aclnnAdaptiveMaxPool2dGetWorkspaceSize` is not emulated (state: refused)" in said
+    assert "refused aclnnDynamicQuantGetWorkspaceSize call failed" in said
+    assert "refused OperatorFactory is not exist, op type: NMSWithMask" in said
+    assert "jumar: `aclnnDynamicQuantGetWorkspaceSize` is not emulated (state: refused)" in said
+    assert "doubled\nTensor(shape=[3], dtype=Float32, value= [ 2." in said and "printing [3. 5. 7.]" in said
+    assert "jumar: graph kernels (jit_level O1) are not emulated: kernels run one by one" in done.stderr
+    assert "engine [2. 3. 4.]" in said and "jumar: the graph engine (jit_level O2, backend GE) is not" in done.stderr
 
 
 def test_training_is_that_of_the_cpu(start: Start) -> None:
@@ -91,6 +96,20 @@ def test_networks_train_as_on_the_cpu(start: Start, mode: str) -> None:
     dropped, largest = results["Ascend"]["dropout"]
     assert dropped == pytest.approx(0.25, abs=0.03) and largest == pytest.approx(1 / 0.75)
     assert results["Ascend"]["loss scale"] == [16, 8, 8]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["graph", "pynative"])
+def test_operators_of_large_models_are_those_of_the_cpu(start: Start, mode: str) -> None:
+    results = {}
+    for target in ("Ascend", "CPU"):
+        said = start(OPERATORS, "program.py", target, mode, DNNL_MAX_CPU_ISA="AVX2").stdout
+        results[target] = json.loads(said.splitlines()[-1])
+    assert results["Ascend"].keys() == results["CPU"].keys()
+    for name, values in results["Ascend"].items():
+        expected = results["CPU"][name]
+        largest = max(map(abs, expected))
+        assert values == pytest.approx(expected, rel=2e-3, abs=2e-3 * largest), name  # float16 inside
 
 
 @pytest.mark.slow

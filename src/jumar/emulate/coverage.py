@@ -66,7 +66,7 @@ def _functions(library: str, tables: list[dict[str, Any]]) -> Iterator[Function]
     for name, row in sorted(rows.items()):
         shown = row.get("name", name)
         yield Function(f"lib{library}.so", shown, name, row["use"], row["state"], row.get("reason", ""))
-    works = {name for rows in tables for name in rows.get("works", [])}
+    works = {name for rows in tables for part in ("works", "bridged") for name in rows.get(part, [])}
     for name in sorted({name for rows in tables for name in rows.get("operators", [])} | works):
         state = "works" if name in works else "refused"
         yield Function(f"lib{library}.so", name, name, "by name", state, "")

@@ -138,6 +138,8 @@ MACHINE = _row(
 MEMORY = _row("JUMAR_MEMORY", _MEMORY, mebibytes, 0, "memory of each emulated card, such as `32G`; else the chip's own")
 NOISE = _row(
     "JUMAR_NOISE", _SWITCH, _on, False, "`1`: show the warnings of torch_npu that mean nothing; else one line says so")
+MINDSPORE_KERNELS = _row(
+    "JUMAR_MINDSPORE_KERNELS", _PATH, str, "", "folder of the operators that MindSpore's process computes", INTERNAL)
 MINDSPORE_MEET = _row(
     "JUMAR_MINDSPORE_MEET", _PATH, str, "", "folder in which the ranks of a MindSpore job tell that they have ended",
     INTERNAL)

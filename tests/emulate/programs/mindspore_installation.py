@@ -1,7 +1,8 @@
 import mindspore as ms
 import mindspore.nn as nn
 import numpy as np
-from mindspore import Tensor, context, ops
+from mindspore import Tensor, context, jit, ops
+from mindspore.ops.auto_generate import DynamicQuantExt
 
 context.set_context(mode=context.GRAPH_MODE, device_target="Ascend")
 
@@ -21,12 +22,42 @@ print("mul", Mul()(x, y))
 ones = Tensor(np.ones([1, 3, 3, 4]).astype(np.float32))
 print("add", float(ops.add(ones, ones).asnumpy().sum()), ms.get_context("device_target"))
 ms.run_check()
-image = Tensor(np.ones((1, 2, 4, 4), np.float32))
-for refused in (lambda: ops.adaptive_max_pool2d(image, 2), lambda: ops.LRN()(image)):  # a call, and an operator by type
+half = Tensor(np.ones((2, 16), np.float16))
+boxes = Tensor(np.ones((4, 5), np.float32))
+
+
+def quantize():  # a call
+    return DynamicQuantExt()(half, None)[0]
+
+
+def suppress():  # an operator by type
+    return ops.NMSWithMask(0.5)(boxes)[0]
+
+
+for refused in (quantize, suppress):
     try:
         refused().asnumpy()
     except RuntimeError as error:
         print("refused", error)
+
+
+class Printing(nn.Cell):
+    def construct(self, x):
+        doubled = x * 2
+        print("doubled", doubled)
+        return doubled + 1
+
+
+context.set_context(jit_config={"jit_level": "O1"})
+print("printing", Printing()(x))
+
+
+@jit(backend="GE")
+def more(value):
+    return value + 1
+
+
+print("engine", more(x))
 data = ms.dataset.NumpySlicesDataset({"x": np.ones((8, 2), np.float32), "y": np.ones((8, 1), np.float32)}).batch(2)
 net = nn.Dense(2, 1)
 model = ms.Model(net, nn.MSELoss(), nn.Momentum(net.trainable_params(), 0.1, 0.5), metrics={"loss"})

@@ -3,8 +3,9 @@
 On its CPU target, programs that name Ascend or GPU get the CPU: the device of `set_context` and `set_device`; `init()`,
 which on the platform reads a rank table and here meets at MindSpore's own scheduler; mixed precision, which the CPU
 refuses. On the emulated machine there is no queue from the host's data set into the graph (data sinking): batches are
-handed over one by one; and there is no operator compiler, whose package MindSpore reports missing whenever a device is
-chosen. On both, the number of data workers is at most that of this machine's cores.
+handed over one by one; there is no operator compiler, whose package MindSpore reports missing whenever a device is
+chosen; graph kernels (jit_level O1) and the graph engine (O2, GE) become kernels one by one (O0); and operators that
+the stand-ins leave to numpy are connected. On both, the number of data workers is at most that of this machine's cores.
 
 Python 3.7 and the standard library only: loaded by site/sitecustomize.py in interpreters without Jumar.
 """
@@ -13,15 +14,20 @@ from __future__ import annotations
 
 import atexit
 import functools
+import importlib
+import importlib.util
 import os
 import subprocess
 import sys
 import time
 from typing import Any, Callable
 
+KERNELS = "JUMAR_MINDSPORE_KERNELS"
 MEET = "JUMAR_MINDSPORE_MEET"
 PORT = "JUMAR_MINDSPORE_PORT"
 _CPU = "CPU"
+_LEVELS = {"O1": "graph kernels (jit_level O1) are", "O2": "the graph engine (jit_level O2, backend GE) is"}
+_UNSUNK = "data sinking is not emulated: batches are passed one by one, and callbacks see every step"
 _PATIENCE = 60.0
 _GRACE = 2.0
 
@@ -35,7 +41,15 @@ def changes(target: str) -> dict[str, Change]:
         "mindspore.dataset.engine.datasets": _fewer_workers,
     }
     if target != _CPU:
-        return {**both, "mindspore.log": _no_compiler, "mindspore.train.model": _unsunk}
+        return {
+            **both,
+            "mindspore.log": _no_compiler,
+            "mindspore.train.model": _unsunk,
+            "mindspore.version": _connect_kernels,
+            "mindspore.context": _plain_context,
+            "mindspore.common.jit_config": _plain_graphs,
+            "mindspore.graph.jit_config": _plain_graphs,
+        }
     return {
         **both,
         "mindspore.context": _context,
@@ -69,6 +83,66 @@ def _fewer_workers(module: Any) -> None:
     module.Dataset.__init__ = __init__
 
 
+def _connect_kernels(_: Any) -> None:
+    """Operators that the stand-ins leave to numpy: jumar.emulate.numpy_ops, of which only the place is known here."""
+    folder = os.environ.get(KERNELS, "")
+    if not folder:
+        return
+    name = "jumar_numpy_ops"
+    spec = importlib.util.spec_from_file_location(name, os.path.join(folder, "__init__.py"))
+    assert spec is not None and spec.loader is not None
+    package = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
+    importlib.import_module(f"{name}.bridge").connect()
+
+
+def _plain_context(module: Any) -> None:
+    """`set_context` with `jit_config`, `jit_level` or `enable_graph_kernel`."""
+    context = module._Context
+    own = context.setters.get("jit_config")
+    if own is not None:
+
+        def set_jit_config(self: Any, given: dict[str, Any]) -> None:
+            own(self, dict(given, jit_level=_plain(given["jit_level"])) if "jit_level" in given else given)
+
+        context.set_jit_config = context.setters["jit_config"] = set_jit_config
+
+    def set_jit_level(self: Any, level: str) -> None:
+        self.set_param(module.ms_ctx_param.jit_level, _plain(level))
+
+    def set_graph_kernel(self: Any, wanted: bool) -> None:
+        _plain("O1" if wanted else "O0")
+
+    context.setters.update(jit_level=set_jit_level, enable_graph_kernel=set_graph_kernel)
+
+
+def _plain_graphs(module: Any) -> None:
+    """`JitConfig(jit_level=...)` and `jit(backend="GE")`, which makes one."""
+    config = getattr(module, "JitConfig", None)
+    if config is None or config.__module__ != module.__name__:
+        return
+    own = config.__init__
+
+    @functools.wraps(own)
+    def __init__(self: Any, *arguments: Any, **given: Any) -> None:
+        own(self, *arguments, **given)
+        kept = self.jit_config_dict
+        kept["jit_level"] = _plain(kept.get("jit_level", ""))
+        if kept.get("backend") == "GE":
+            _plain("O2")
+            kept.update(jit_level="O0", backend="ms_backend")
+
+    config.__init__ = __init__
+
+
+def _plain(level: str) -> str:
+    """The level that is emulated: kernels one by one. The results are the same, the times mean nothing either way."""
+    if level in _LEVELS:
+        _say(f"{_LEVELS[level]} not emulated: kernels run one by one, as with jit_level O0")
+        return "O0"
+    return level
+
+
 def _no_compiler(module: Any) -> None:
     """MindSpore prints the message during its import, before it could be changed."""
     missed = ("No module named 'te'", 'relies on whl package "te"')
@@ -83,24 +157,23 @@ def _unsunk(module: Any) -> None:
         self: Any, epoch: int, train_dataset: Any, list_callback: Any = None, cb_params: Any = None,
         sink_size: int = -1, initial_epoch: int = 0, valid_infos: Any = None,
     ) -> None:  # fmt: skip
-        _say_unsunk()
+        _say(_UNSUNK)
         if sink_size > 0:
             size = train_dataset.get_dataset_size()
             epoch = initial_epoch + -(-(epoch - initial_epoch) * sink_size // size)
         self._train_process(epoch, train_dataset, list_callback, cb_params, initial_epoch, valid_infos)
 
     def evaluate(self: Any, valid_dataset: Any, *args: Any, **kwargs: Any) -> Any:
-        _say_unsunk()
+        _say(_UNSUNK)
         return self._eval_process(valid_dataset, *args, **kwargs)
 
     model._train_dataset_sink_process, model._eval_dataset_sink_process = train, evaluate
 
 
 @functools.lru_cache(maxsize=None)  # noqa: UP033  (Python 3.7)
-def _say_unsunk() -> None:
-    sys.stderr.write(
-        "jumar: data sinking is not emulated: batches are passed one by one, and callbacks see every step\n"
-    )
+def _say(text: str) -> None:
+    """Once for each text."""
+    sys.stderr.write(f"jumar: {text}\n")
 
 
 def _target(name: str) -> str:

@@ -1,0 +1,242 @@
+#include "bridge/bridge.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+
+#include "aclnn/call.h"
+#include "api.h"
+#include "bridged.h"  // generated
+#include "machine/codes.h"
+
+namespace jumar::bridge {
+namespace {
+
+// Returns 0, 1 for what is not emulated, or 2 for what a device would reject too; says why in `room` bytes of `why`.
+using Compute = int32_t (*)(const char* name, int64_t count, const Seen* arguments, char* why, int64_t room);
+// Fortran's sgemm and dgemm, as every BLAS has them.
+template <class T>
+using Gemm = void (*)(const char*, const char*, const int*, const int*, const int*, const T*, const T*, const int*,
+                      const T*, const int*, const T*, T*, const int*);
+
+std::atomic<Compute> compute{nullptr};
+std::atomic<Gemm<float>> single{nullptr};
+std::atomic<Gemm<double>> wide{nullptr};
+
+Seen see(const Kept& kept) {
+  Seen seen{};
+  seen.kind = kept.kind;
+  seen.type = kept.type;
+  seen.number = kept.number;
+  seen.text = kept.text.c_str();
+  seen.count = static_cast<int64_t>(kept.tensors.empty() ? kept.integers.size() : kept.tensors.size());
+  seen.dims = const_cast<int64_t*>(kept.integers.data());
+  return seen;
+}
+
+// The dimensions are those of the tensor itself, so that an operator can say how large its result is.
+Seen see(Kind role, const Tensor* tensor, std::vector<std::vector<int64_t>>& strides) {
+  if (tensor == nullptr) return {role, 0, 0, nullptr, nullptr, nullptr, 0, nullptr};
+  const kernels::View view = aclnn::view(tensor);
+  strides.push_back(view.strides);
+  return {role, view.type, static_cast<int64_t>(view.dims.size()), const_cast<int64_t*>(tensor->dims.data()),
+          strides.back().data(), view.data, 0, nullptr};
+}
+
+void ask(const char* name, const std::vector<Seen>& arguments) {
+  const Compute run = compute;
+  if (run == nullptr) throw kernels::NotEmulated("needs the Python process of MindSpore, which has ended or is another");
+  char why[1024] = "";
+  const int32_t code = run(name, static_cast<int64_t>(arguments.size()), arguments.data(), why, sizeof(why));
+  if (code == 1) throw kernels::NotEmulated(why);
+  if (code != 0) throw kernels::Unsupported(why);
+}
+
+void quote(std::string& out, const std::string& text) {
+  out += '"';
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) >= ' ') out += c;
+  }
+  out += '"';
+}
+
+void number(std::string& out, double value) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.17g", value);
+  out += text;
+}
+
+// {"name": [number, "text", [list]]}: which of the three counts is up to the operator.
+std::string as_json(const Attributes* attributes) {
+  std::string out = "{";
+  if (attributes != nullptr)
+    for (const auto& [name, value] : attributes->values) {
+      if (out.size() > 1) out += ",";
+      quote(out, name);
+      out += ":[";
+      number(out, value.number);
+      out += ",";
+      quote(out, value.text);
+      out += ",[";
+      for (size_t i = 0; i < value.list.size(); ++i) {
+        if (i != 0) out += ",";
+        number(out, value.list[i]);
+      }
+      out += "]]";
+    }
+  return out + "}";
+}
+
+constexpr double kWorthwhile = 4096;  // multiplications; below, the call costs more than it saves
+
+template <class T>
+bool by_blas(Gemm<T> gemm, int64_t m, int64_t n, int64_t k, const T* a, const T* b, T* c) {
+  constexpr int64_t kMost = 1 << 30;
+  if (gemm == nullptr || static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < kWorthwhile ||
+      m > kMost || n > kMost || k > kMost)
+    return false;
+  const int rows = static_cast<int>(m), columns = static_cast<int>(n), depth = static_cast<int>(k);
+  const T one = 1;
+  // Columns first, so it is the transposed product: cᵀ += bᵀ · aᵀ.
+  gemm("N", "N", &columns, &rows, &depth, &one, b, &columns, a, &depth, &one, c, &columns);
+  return true;
+}
+
+}  // namespace
+
+bool connected() { return compute.load() != nullptr; }
+
+Kept keep(const Tensor* tensor) {
+  Kept kept;
+  kept.kind = kIn;
+  kept.tensor = tensor;
+  return kept;
+}
+
+Kept out(const Tensor* tensor) {
+  Kept kept = keep(tensor);
+  kept.kind = kOut;
+  return kept;
+}
+
+Kept both(const Tensor* tensor) {
+  Kept kept = keep(tensor);
+  kept.kind = kBoth;
+  return kept;
+}
+
+Kept out(const std::vector<const Tensor*>* tensors) {
+  Kept kept = keep(tensors);
+  if (tensors != nullptr) kept.kind = kOutList;
+  return kept;
+}
+
+Kept keep(const Scalar* scalar) {
+  if (scalar == nullptr) return {};
+  Kept kept = keep(aclnn::value(scalar, 0));
+  kept.type = scalar->type;
+  return kept;
+}
+
+Kept keep(const std::vector<int64_t>* integers) {
+  Kept kept;
+  if (integers == nullptr) return kept;
+  kept.kind = kIntegers;
+  kept.integers = *integers;
+  return kept;
+}
+
+Kept keep(const std::vector<uint8_t>* flags) {
+  Kept kept;
+  if (flags == nullptr) return kept;
+  kept.kind = kIntegers;
+  kept.integers.assign(flags->begin(), flags->end());
+  return kept;
+}
+
+Kept keep(const std::vector<const Tensor*>* tensors) {
+  Kept kept;
+  if (tensors == nullptr) return kept;
+  kept.kind = kList;
+  kept.tensors = *tensors;
+  return kept;
+}
+
+Kept keep(const char* text) {
+  Kept kept;
+  if (text == nullptr) return kept;
+  kept.kind = kText;
+  kept.text = text;
+  return kept;
+}
+
+Kept keep(double number) {
+  Kept kept;
+  kept.kind = kNumber;
+  kept.number = number;
+  kept.type = kernels::kDouble;
+  return kept;
+}
+
+Kept keep(int64_t number) {
+  Kept kept;
+  kept.kind = kInteger;
+  kept.integers = {number};
+  return kept;
+}
+
+void call(const char* name, const std::vector<Kept>& arguments) {
+  std::vector<Seen> seen;
+  std::vector<std::vector<int64_t>> strides;
+  size_t tensors = 0;
+  for (const Kept& kept : arguments) tensors += 1 + kept.tensors.size();
+  strides.reserve(tensors);
+  for (const Kept& kept : arguments) {
+    const bool alone = kept.kind == kIn || kept.kind == kOut || kept.kind == kBoth;
+    seen.push_back(alone ? see(kept.kind, kept.tensor, strides) : see(kept));
+    for (const Tensor* tensor : kept.tensors) seen.push_back(see(kept.kind == kOutList ? kOut : kIn, tensor, strides));
+  }
+  ask(name, seen);
+}
+
+bool knows(const char* type) {
+  constexpr char kCustom[] = "Cust";  // before the types of MindSpore's own kernels for the device's processor
+  constexpr size_t kLength = sizeof(kCustom) - 1;
+  if (!connected()) return false;
+  return is_bridged(type) || (std::strncmp(type, kCustom, kLength) == 0 && is_bridged(type + kLength));
+}
+
+void call(const char* type, const aclop::Arguments& arguments) {
+  std::vector<Seen> seen;
+  const auto add = [&](Kind list, Kind role, std::vector<kernels::View>& views) {
+    seen.push_back({list, 0, static_cast<int64_t>(views.size()), nullptr, nullptr, nullptr, 0, nullptr});
+    for (kernels::View& view : views)
+      seen.push_back({view.type < 0 ? kNothing : role, view.type, static_cast<int64_t>(view.dims.size()),
+                      view.dims.data(), view.strides.data(), view.data, 0, nullptr});
+  };
+  const std::string attributes = as_json(arguments.attributes);
+  add(kList, kIn, arguments.all_inputs());
+  seen.push_back({kText, 0, 0, nullptr, nullptr, nullptr, 0, attributes.c_str()});
+  add(kOutList, kOut, arguments.all_outputs());
+  ask(type, seen);
+}
+
+bool multiply(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c) {
+  return by_blas<float>(single, m, n, k, a, b, c);
+}
+
+bool multiply(int64_t m, int64_t n, int64_t k, const double* a, const double* b, double* c) {
+  return by_blas<double>(wide, m, n, k, a, b, c);
+}
+
+}  // namespace jumar::bridge
+
+using namespace jumar::bridge;
+
+// Called by the Python process when it imports MindSpore, and with nothing when it ends.
+extern "C" __attribute__((visibility("default"))) void jumarConnectPython(void* python, void* sgemm, void* dgemm) {
+  compute = reinterpret_cast<Compute>(python);
+  single = reinterpret_cast<Gemm<float>>(sgemm);
+  wide = reinterpret_cast<Gemm<double>>(dgemm);
+}

@@ -1,0 +1,150 @@
+"""The Python end of native/bridge: takes calls of operators from the stand-in libraries, and gives them a BLAS."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import json
+from typing import Any, Callable
+
+import numpy as np
+
+from . import registry
+from .memory import Place
+
+_LIBRARY = "libjumar_ascend.so"
+_NOTHING, _IN, _OUT, _BOTH, _NUMBER, _INTEGER, _INTEGERS, _TEXT, _LIST, _OUT_LIST = range(10)
+_INTEGER_TYPES = (2, 3, 4, 6, 7, 8, 9, 10, 12)
+_OK, _NOT_EMULATED, _REJECTED = range(3)
+
+
+class _Seen(ctypes.Structure):
+    """`Seen` of native/bridge/bridge.h."""
+
+    _fields_ = [
+        ("kind", ctypes.c_int32),
+        ("type", ctypes.c_int32),
+        ("count", ctypes.c_int64),
+        ("dims", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("data", ctypes.c_void_p),
+        ("number", ctypes.c_double),
+        ("text", ctypes.c_char_p),
+    ]
+
+
+_COMPUTE = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(_Seen), ctypes.c_void_p, ctypes.c_int64
+)
+
+
+def connect(path: str = _LIBRARY) -> Callable[[], None]:
+    """From here on the stand-ins compute through this process, until it ends or calls what this returns."""
+    library = ctypes.CDLL(path)
+    pointers = [ctypes.cast(_compute, ctypes.c_void_p), *_blas()]
+    library.jumarConnectPython(*pointers)
+
+    def disconnect() -> None:
+        library.jumarConnectPython(None, None, None)
+
+    atexit.register(disconnect)
+    return disconnect
+
+
+def _blas() -> list[Any]:
+    """The products of matrices that scipy exports for extensions: single and double precision."""
+    try:
+        from scipy.linalg import cython_blas
+    except ImportError:
+        return [None, None]
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    name = ctypes.pythonapi.PyCapsule_GetName
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    found = [cython_blas.__pyx_capi__[text] for text in ("sgemm", "dgemm")]
+    return [ctypes.c_void_p(get(capsule, name(capsule))) for capsule in found]
+
+
+@_COMPUTE
+def _compute(name: bytes, count: int, arguments: Any, why: int, room: int) -> int:
+    try:
+        with np.errstate(all="ignore"):
+            _run(name.decode(), arguments, count)
+    except registry.NotEmulated as problem:
+        return _tell(_NOT_EMULATED, str(problem), why, room)
+    except Exception as problem:  # it must not cross the border
+        return _tell(_REJECTED, f"{type(problem).__name__}: {problem}", why, room)
+    return _OK
+
+
+def _tell(code: int, text: str, why: int, room: int) -> int:
+    data = text.encode()[: room - 1] + b"\0"
+    ctypes.memmove(why, data, len(data))
+    return code
+
+
+def _run(name: str, arguments: Any, count: int) -> None:
+    function, older = registry.find(name)
+    given, outputs = _read(arguments, count)
+    if older:
+        inputs, text = given
+        places = [_place(arguments[1 + at]) for at in range(len(inputs))]
+        results = function(registry.Inputs(inputs, places), _attributes(text), outputs)
+    else:
+        results = function(*given)
+    _store(outputs, results)
+
+
+def _read(arguments: Any, count: int) -> tuple[list[Any], list[Place | None]]:
+    """The inputs in their order, and the places of the outputs."""
+    given: list[Any] = []
+    outputs: list[Place | None] = []
+    at = 0
+    while at < count:
+        seen = arguments[at]
+        at += 1
+        members = [arguments[at + i] for i in range(seen.count)] if seen.kind in (_LIST, _OUT_LIST) else []
+        at += len(members)
+        if seen.kind == _LIST:
+            given.append([_value(member) for member in members])
+        elif seen.kind == _OUT_LIST:
+            outputs += [_place(member) for member in members]
+        elif seen.kind == _OUT:
+            outputs.append(_place(seen))
+        else:
+            outputs += [_place(seen)] if seen.kind == _BOTH else []
+            given.append(_value(seen))
+    return given, outputs
+
+
+def _place(seen: Any) -> Place | None:
+    return Place(seen.type, seen.dims, seen.count, seen.strides, seen.data) if seen.dims or seen.data else None
+
+
+def _value(seen: Any) -> Any:
+    if seen.kind in (_IN, _BOTH):
+        place = _place(seen)
+        return None if place is None else place.read()
+    if seen.kind == _NUMBER:
+        return int(seen.number) if seen.type in _INTEGER_TYPES else seen.number
+    if seen.kind == _INTEGER:
+        return seen.dims[0]
+    if seen.kind == _INTEGERS:
+        return tuple(seen.dims[at] for at in range(seen.count))
+    return seen.text.decode() if seen.kind == _TEXT else None
+
+
+def _attributes(text: str) -> dict[str, Any]:
+    """An attribute is a list, a text or a number: what is there of the three."""
+    return {name: many or words or number for name, (number, words, many) in json.loads(text).items()}
+
+
+def _store(outputs: list[Place | None], results: Any) -> None:
+    values = results if isinstance(results, (tuple, list)) else (results,)
+    for place, value in zip(outputs, values):
+        if place is None or value is None:
+            continue
+        if isinstance(value, registry.Sized):
+            place.write_part(value.value)
+        else:
+            place.write(value)

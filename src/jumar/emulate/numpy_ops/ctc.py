@@ -1,0 +1,116 @@
+"""Connectionist temporal classification: its loss, the gradient, and greedy decoding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .registry import operator
+
+_NEVER = -np.inf
+
+
+def _extended(labels: Any, blank: int) -> Any:
+    out = np.full(2 * len(labels) + 1, blank, np.int64)
+    out[1::2] = labels
+    return out
+
+
+def _skips(states: Any, blank: int) -> Any:
+    """Where a path may leave out the blank before a label."""
+    skips = np.zeros(len(states), bool)
+    skips[2:] = (states[2:] != blank) & (states[2:] != states[:-2])
+    return skips
+
+
+def _moved(row: Any, by: int) -> Any:
+    out = np.full(row.shape, _NEVER)
+    if by < len(row):
+        out[by:] = row[: len(row) - by]
+    return out
+
+
+def alphas(logs: Any, states: Any, blank: int) -> Any:
+    """The logarithm of the probability of all paths up to each step and state."""
+    table = np.full((len(logs), len(states)), _NEVER)
+    if not len(logs):
+        return table
+    table[0, :2] = logs[0, states[:2]]
+    skips = _skips(states, blank)
+    for t in range(1, len(logs)):
+        row = np.logaddexp(table[t - 1], _moved(table[t - 1], 1))
+        row = np.where(skips, np.logaddexp(row, _moved(table[t - 1], 2)), row)
+        table[t] = row + logs[t, states]
+    return table
+
+
+def _total(table: Any) -> float:
+    return float(np.logaddexp.reduce(table[-1, -2:])) if len(table) else 0.0
+
+
+def slopes(logs: Any, labels: Any, blank: int) -> tuple[float, Any]:
+    """The loss of one sequence, and its gradient with respect to the logarithms."""
+    states = _extended(labels, blank)
+    forth = alphas(logs, states, blank)
+    back = alphas(logs[::-1], states[::-1], blank)[::-1, ::-1]
+    total = _total(forth)
+    shares = np.exp(np.where(np.isfinite(forth + back), forth + back - logs[:, states] - total, _NEVER))
+    grad = np.zeros(logs.shape)
+    for state, label in enumerate(states):
+        grad[:, label] -= shares[:, state]
+    return -total, grad
+
+
+def _labels(targets: Any, lengths: Any, batch: int) -> Any:
+    if targets.ndim == 2:
+        return targets[batch, : lengths[batch]]
+    start = int(np.sum(lengths[:batch]))
+    return targets[start : start + lengths[batch]]
+
+
+@operator("CTCLossV2")
+def loss(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    logs, targets, steps, lengths = (np.asarray(one) for one in inputs[:4])
+    blank = int(attributes.get("blank", 0))
+    values = np.zeros(logs.shape[1])
+    table = np.full(outputs[1].shape, _NEVER)
+    for batch in range(logs.shape[1]):
+        rows = alphas(logs[: steps[batch], batch], _extended(_labels(targets, lengths, batch), blank), blank)
+        table[batch, : rows.shape[0], : rows.shape[1]] = rows
+        values[batch] = -_total(rows)
+    if attributes.get("zero_infinity"):
+        values = np.where(np.isinf(values), 0, values)
+    return values, table
+
+
+@operator("CTCLossV2Grad")
+def loss_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    grad, logs, targets, steps, lengths = (np.asarray(one) for one in inputs[:5])
+    out = np.zeros(logs.shape)
+    for batch in range(logs.shape[1]):
+        rows = logs[: steps[batch], batch]
+        value, slope = slopes(rows, _labels(targets, lengths, batch), int(attributes.get("blank", 0)))
+        if np.isinf(value) and attributes.get("zero_infinity"):
+            continue
+        # The device hands back the gradient of a softmax before the logarithms, as other frameworks do.
+        out[: steps[batch], batch] = grad[batch] * (np.exp(rows) + slope)
+    return out
+
+
+@operator("CTCLoss")
+def loss_of_scores(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """Scores before the softmax; labels as a sparse matrix; the last class is the blank."""
+    scores, places, values, steps = inputs[:4]
+    blank = scores.shape[-1] - 1
+    top = scores.max(-1, keepdims=True)
+    logs = scores - top - np.log(np.exp(scores - top).sum(-1, keepdims=True))
+    losses, grads = np.zeros(scores.shape[1]), np.zeros(scores.shape)
+    for batch in range(scores.shape[1]):
+        labels = values[places[:, 0] == batch]
+        if attributes.get("preprocess_collapse_repeated"):
+            labels = labels[np.insert(labels[1:] != labels[:-1], 0, True)] if len(labels) else labels
+        rows = logs[: steps[batch], batch]
+        losses[batch], slope = slopes(rows, labels, blank)
+        grads[: steps[batch], batch] = np.exp(rows) + slope
+    return losses, grads

@@ -1,0 +1,107 @@
+"""Mixture of experts: routing of tokens, sorting them by expert and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from .registry import NotEmulated, kernel
+
+
+@kernel("aclnnMoeComputeExpertTokens")
+def expert_ends(experts: Any, count: int) -> Any:
+    return np.searchsorted(experts, np.arange(count), "right")
+
+
+@kernel("aclnnMoeGatingTopKSoftmax")
+def gate(x: Any, finished: Any, k: int) -> Any:
+    weights = special.softmax(x, -1)
+    order = np.argsort(-weights, -1, kind="stable")[..., :k]
+    experts = order if finished is None else np.where(finished[..., None], x.shape[-1], order)
+    rows = int(np.prod(x.shape[:-1]))
+    places = np.arange(rows * k).reshape(k, rows).T.reshape(experts.shape)
+    return np.take_along_axis(weights, order, -1), experts, places
+
+
+@kernel("aclnnMoeInitRouting")
+def route(x: Any, rows: Any, experts: Any, active: int) -> Any:
+    order = np.argsort(experts.reshape(-1), kind="stable")
+    sources = rows.reshape(-1)[order]
+    places = np.empty(sources.size, np.int64)
+    places[sources] = np.arange(sources.size)
+    count = min(active, x.shape[0]) * experts.shape[-1]
+    return x[sources[:count] % x.shape[0]], places, experts.reshape(-1)[order]
+
+
+@kernel("aclnnMoeInitRoutingV2")
+def route_v2(
+    x: Any, experts: Any, active: int, capacity: int, count: int, padded: int, counted: int, before: int
+) -> Any:
+    if padded:
+        raise NotEmulated("drop_pad_mode 1 is not emulated")
+    flat = experts.reshape(-1)
+    order = np.argsort(flat, kind="stable")
+    places = np.empty(flat.size, np.int64)
+    places[order] = np.arange(flat.size)
+    rows = order[: active or flat.size]
+    many = np.bincount(flat, minlength=count) if count else None
+    tokens = None if not counted else np.cumsum(many) if counted == 1 else many
+    return x[rows // experts.shape[-1]], places, tokens, None
+
+
+@kernel("aclnnMoeFinalizeRouting")
+def combine(rows: Any, skip: Any, other: Any, bias: Any, scales: Any, places: Any, experts: Any) -> Any:
+    k = scales.shape[1]
+    index = places.reshape(k, -1).T
+    parts = rows[index] + (0 if bias is None else bias[experts])
+    out = (parts * scales[..., None]).sum(1)
+    return out + sum(one for one in (skip, other) if one is not None)
+
+
+def _gathered(rows: Any, places: Any) -> Any:
+    """The row of each place; zero for choices that were dropped."""
+    there = (places >= 0) & (places < rows.shape[0])
+    return rows[np.clip(places, 0, max(rows.shape[0] - 1, 0))] * there[:, None]
+
+
+def _unpadded(padded: int) -> None:
+    if padded:
+        raise NotEmulated("padded_mode is not emulated")
+
+
+@kernel("aclnnMoeTokenPermute")
+def permute(tokens: Any, indices: Any, count: int, padded: int) -> Any:
+    _unpadded(padded)
+    order = np.argsort(indices.reshape(-1), kind="stable")
+    choices = 1 if indices.ndim == 1 else indices.shape[1]
+    kept = min(count, order.size) if count > 0 else max(0, order.size + count)
+    return tokens[order[:kept] // choices], np.argsort(order, kind="stable")
+
+
+@kernel("aclnnMoeTokenPermuteGrad")
+def permute_backward(grad: Any, places: Any, choices: int, padded: int) -> Any:
+    _unpadded(padded)
+    return _gathered(grad, places).reshape(-1, choices, grad.shape[1]).sum(1)
+
+
+@kernel("aclnnMoeTokenUnpermute")
+def unpermute(rows: Any, places: Any, weights: Any, padded: int, _: Any) -> Any:
+    _unpadded(padded)
+    choices = 1 if weights is None else weights.shape[1]
+    parts = _gathered(rows, places).reshape(-1, choices, rows.shape[1])
+    return (parts if weights is None else parts * weights[..., None]).sum(1)
+
+
+@kernel("aclnnMoeTokenUnpermuteGrad")
+def unpermute_backward(rows: Any, grad: Any, places: Any, weights: Any, padded: int, _: Any) -> Any:
+    _unpadded(padded)
+    choices = 1 if weights is None else weights.shape[1]
+    spread = np.repeat(grad, choices, 0)
+    to_rows = np.zeros_like(rows)
+    there = (places >= 0) & (places < rows.shape[0])
+    scaled = spread if weights is None else spread * weights.reshape(-1, 1)
+    to_rows[places[there]] = scaled[there]
+    to_weights = None if weights is None else (_gathered(rows, places) * spread).sum(-1).reshape(weights.shape)
+    return to_rows, to_weights

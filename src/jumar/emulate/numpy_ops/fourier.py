@@ -1,0 +1,53 @@
+"""Fourier transforms by type (operators of the older interface)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .registry import operator
+
+_NORMS = {0: "backward", 1: "forward", 2: "ortho"}
+
+
+def _options(inputs: Any, attributes: Any) -> tuple[Any, Any, str]:
+    """Sizes, axes and scaling: further inputs, or attributes."""
+    given = [inputs.get(at) if inputs.get(at) is not None else attributes.get(name) for at, name in _NAMES]
+    sizes, axes = (None if one is None else [int(v) for v in np.reshape(one, -1)] or None for one in given[:2])
+    norm = given[2]
+    if norm is None or isinstance(norm, str) or not np.size(norm):
+        return sizes, axes, norm or "backward"
+    return sizes, axes, _NORMS[int(np.reshape(norm, -1)[0])]
+
+
+_NAMES = ((1, "s"), (2, "dim"), (3, "norm"))
+_ONE = {"FFT": np.fft.fft, "IFFT": np.fft.ifft, "RFFT": np.fft.rfft, "IRFFT": np.fft.irfft, "HFFT": np.fft.hfft,
+        "IHFFT": np.fft.ihfft}  # fmt: skip
+_MANY = {"FFT2": np.fft.fft2, "IFFT2": np.fft.ifft2, "RFFT2": np.fft.rfft2, "IRFFT2": np.fft.irfft2,
+         "FFTN": np.fft.fftn, "IFFTN": np.fft.ifftn, "RFFTN": np.fft.rfftn, "IRFFTN": np.fft.irfftn}  # fmt: skip
+
+
+@operator("FFTShapeCopy")
+def fitted(inputs: Any, _: Any, outputs: Any) -> Any:
+    """Cut or filled with zeros to the shape of the output."""
+    out = np.zeros(outputs[0].shape, inputs[0].dtype)
+    both = tuple(slice(0, min(a, b)) for a, b in zip(out.shape, inputs[0].shape))
+    out[both] = inputs[0][both]
+    return out
+
+
+for _name, _run in _ONE.items():
+
+    @operator(_name)
+    def along_one(inputs: Any, attributes: Any, _: Any, run: Any = _run) -> Any:
+        sizes, axes, norm = _options(inputs, attributes)
+        return run(inputs[0], sizes[0] if sizes else None, axes[0] if axes else -1, norm)
+
+
+for _name, _run in _MANY.items():
+
+    @operator(_name)
+    def along_many(inputs: Any, attributes: Any, _: Any, run: Any = _run, two: bool = _name.endswith("2")) -> Any:
+        sizes, axes, norm = _options(inputs, attributes)
+        return run(inputs[0], sizes, axes or ((-2, -1) if two else None), norm)

@@ -1,0 +1,94 @@
+"""Normalization: with an addition before it, and over the batches of several cards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .registry import kernel
+
+
+@kernel("aclnnAddRmsNorm")
+def add_rms_norm(x: Any, other: Any, weight: Any, epsilon: float) -> Any:
+    both = x + other
+    axes = tuple(range(-weight.ndim, 0))
+    inverse = 1 / np.sqrt((both.astype(np.float32) ** 2).mean(axes, keepdims=True) + epsilon)
+    return both * inverse * weight, inverse, both
+
+
+@kernel("aclnnAddLayerNorm")
+def add_layer_norm(x: Any, other: Any, weight: Any, bias: Any, more: Any, epsilon: float, _: int) -> Any:
+    both = x + other + (0 if more is None else more)
+    mean = both.mean(-1, keepdims=True)
+    inverse = 1 / np.sqrt(both.var(-1, keepdims=True) + epsilon)
+    return (both - mean) * inverse * weight + bias, mean, inverse, both
+
+
+@kernel("aclnnAddLayerNormGrad")
+def add_layer_norm_backward(grad: Any, x: Any, other: Any, inverse: Any, mean: Any, weight: Any, more: Any) -> Any:
+    shape = (*x.shape[:-1], 1)
+    normed = (x + other - mean.reshape(shape)) * inverse.reshape(shape)
+    slope = grad * weight
+    to_x = slope - slope.mean(-1, keepdims=True) - normed * (slope * normed).mean(-1, keepdims=True)
+    to_x = to_x * inverse.reshape(shape) + (0 if more is None else more)
+    axes = tuple(range(x.ndim - 1))
+    return to_x, (grad * normed).sum(axes), grad.sum(axes)
+
+
+def _axes(x: Any) -> tuple[int, ...]:
+    return tuple(axis for axis in range(x.ndim) if axis != 1)
+
+
+def _channels(x: Any, like: Any) -> Any:
+    return x.reshape(1, -1, *[1] * (like.ndim - 2))
+
+
+@kernel("aclnnBatchNormStats")
+def statistics(x: Any, epsilon: float) -> Any:
+    return x.mean(_axes(x)), 1 / np.sqrt(x.var(_axes(x)) + epsilon)
+
+
+@kernel("aclnnBatchNormElemt")
+def normalize(x: Any, weight: Any, bias: Any, mean: Any, inverse: Any, _: float) -> Any:
+    out = (x - _channels(mean, x)) * _channels(inverse, x)
+    out = out if weight is None else out * _channels(weight, x)
+    return out if bias is None else out + _channels(bias, x)
+
+
+@kernel("aclnnBatchNormGatherStatsWithCounts")
+def gather_statistics(
+    x: Any, means: Any, inverses: Any, running: Any, variance: Any, momentum: float, epsilon: float, counts: Any
+) -> Any:
+    counts = counts.reshape(-1, 1)
+    total = counts.sum()
+    mean = (means * counts).sum(0) / total
+    spread = ((1 / inverses**2 - epsilon + (means - mean) ** 2) * counts).sum(0) / total
+    moved = None if running is None else (1 - momentum) * running + momentum * mean
+    wide = None if variance is None else (1 - momentum) * variance + momentum * spread * total / (total - 1)
+    return moved, wide, mean, 1 / np.sqrt(spread + epsilon)
+
+
+@kernel("aclnnBatchNormReduceBackward")
+def reduce_backward(
+    grad: Any, x: Any, mean: Any, inverse: Any, weight: Any, to_x: int, to_weight: int, to_bias: int
+) -> Any:
+    total = grad.sum(_axes(x))
+    product = (grad * (x - _channels(mean, x))).sum(_axes(x))
+    return (
+        total if to_x else None,
+        product if to_x else None,
+        product * inverse if to_weight else None,
+        total if to_bias else None,
+    )
+
+
+@kernel("aclnnBatchNormElemtBackward")
+def normalize_backward(
+    grad: Any, x: Any, mean: Any, inverse: Any, weight: Any, total: Any, product: Any, counts: Any
+) -> Any:
+    many = counts.sum()
+    shift = _channels(total / many, x)
+    slope = (x - _channels(mean, x)) * _channels(inverse**2 * product / many, x)
+    factor = inverse if weight is None else inverse * weight
+    return (grad - shift - slope) * _channels(factor, x)

@@ -1,0 +1,216 @@
+"""Functions of each element and their slopes, by type (operators of the older interface)."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+from scipy import special
+
+from .registry import Sized, operator
+
+
+def _axis(attributes: Any, name: str = "dim", missing: int = -1) -> int:
+    return int(attributes.get(name, missing))
+
+
+# Of all inputs in their order.
+_PLAIN: dict[str, Callable[..., Any]] = {
+    "AbsGrad": lambda y, dy: np.sign(y) * dy,
+    "AcosGrad": lambda y, dy: -dy / np.sqrt(1 - y * y),
+    "AcoshGrad": lambda y, dy: dy / np.sinh(y),
+    "Angle": np.angle,
+    "AsinGrad": lambda y, dy: dy / np.sqrt(1 - y * y),
+    "AsinhGrad": lambda y, dy: dy / np.cosh(y),
+    "AtanGrad": lambda y, dy: dy / (1 + y * y),
+    "BesselI0": special.i0,
+    "BesselI0e": special.i0e,
+    "BesselI1": special.i1,
+    "BesselI1e": special.i1e,
+    "BesselJ0": special.j0,
+    "BesselJ1": special.j1,
+    "BesselK0": special.k0,
+    "BesselK0e": special.k0e,
+    "BesselK1": special.k1,
+    "BesselK1e": special.k1e,
+    "BesselY0": special.y0,
+    "BesselY1": special.y1,
+    "Betainc": special.betainc,
+    "Clip": np.clip,
+    "ClipByValue": np.clip,
+    "Complex": lambda real, imaginary: real + 1j * imaginary,
+    "ComplexAbs": np.abs,
+    "Conj": np.conj,
+    "Cosh": np.cosh,
+    "Digamma": special.digamma,
+    "Erfc": special.erfc,
+    "Erfinv": special.erfinv,
+    "FastGelu": lambda x: x * special.expit(1.702 * x),
+    "FastGeluGrad": lambda dy, x: dy * (special.expit(1.702 * x) * (1 + 1.702 * x * special.expit(-1.702 * x))),
+    "Gcd": np.gcd,
+    "Ger": np.outer,
+    "Heaviside": np.heaviside,
+    "Hypot": np.hypot,
+    "Igamma": special.gammainc,
+    "Igammac": special.gammaincc,
+    "Imag": np.imag,
+    "Inv": lambda x: 1 / x,
+    "InvGrad": lambda y, dy: -dy * y * y,
+    "Invert": np.invert,
+    "IsFinite": np.isfinite,
+    "IsInf": np.isinf,
+    "Lcm": np.lcm,
+    "LeftShift": np.left_shift,
+    "Lerp": lambda start, end, weight: start + weight * (end - start),
+    "Lgamma": special.gammaln,
+    "LogSigmoid": lambda x: -np.logaddexp(0, -x),
+    "LogicalXor": np.logical_xor,
+    "MulNoNan": lambda x, y: np.where(y == 0, 0, x * y),
+    "NextAfter": np.nextafter,
+    "Polar": lambda size, angle: size * np.exp(1j * angle),
+    "Polygamma": lambda order, x: special.polygamma(np.asarray(order).reshape(-1)[0], x),
+    "PopulationCount": lambda x: np.unpackbits(np.ascontiguousarray(x)[..., None].view(np.uint8), axis=-1).sum(-1),
+    "Real": np.real,
+    "ReciprocalGrad": lambda y, dy: -dy * y * y,
+    "RightShift": np.right_shift,
+    "Rint": np.rint,
+    "Round": np.rint,
+    "RsqrtGrad": lambda y, dy: dy * -0.5 * y**3,
+    "SigmoidGrad": lambda y, dy: dy * y * (1 - y),
+    "SiluGrad": lambda dy, x: dy * special.expit(x) * (1 + x * special.expit(-x)),
+    "Sinc": np.sinc,
+    "Sinh": np.sinh,
+    "Softsign": lambda x: x / (1 + np.abs(x)),
+    "SqrtGrad": lambda y, dy: dy * 0.5 / y,
+    "Tan": np.tan,
+    "TanhGrad": lambda y, dy: dy * (1 - y * y),
+    "Trunc": np.trunc,
+    "TruncateDiv": lambda x, y: np.trunc(x / y),
+    "Xdivy": lambda x, y: np.where(x == 0, 0, x / y),
+    "Zeta": special.zeta,
+}
+# Of one input, or a gradient and an input, and the attributes.
+_WITH: dict[str, Callable[..., Any]] = {
+    "ApproximateEqual": lambda a, x, y: np.abs(x - y) < a.get("tolerance", 1e-5),
+    "CeluV2": lambda a, x: np.maximum(x, 0) + np.minimum(0, a.get("alpha", 1.0) * np.expm1(x / a.get("alpha", 1.0))),
+    "Cross": lambda a, x, y: np.cross(x, y, axis=_axis(a)),
+    "EluGradV2": lambda a, dy, y: np.where(y > 0, dy, dy * (y + a.get("alpha", 1.0))),
+    "HardShrink": lambda a, x: np.where(np.abs(x) > a.get("lambd", 0.5), x, 0),
+    "HardShrinkGrad": lambda a, dy, x: np.where(np.abs(x) > a.get("lambd", 0.5), dy, 0),
+    "LeakyRelu": lambda a, x: np.where(x > 0, x, a.get("negative_slope", 0.0) * x),
+    "Logit": lambda a, x: special.logit(x if a.get("eps", -1) < 0 else np.clip(x, a["eps"], 1 - a["eps"])),
+    "NanToNum": lambda a, x: np.nan_to_num(x, nan=a.get("nan", 0), posinf=a.get("posinf"), neginf=a.get("neginf")),
+    "Shrink": lambda a, x: np.where(
+        x < -a.get("lambd", 0.5), x + a.get("bias", 0), np.where(x > a.get("lambd", 0.5), x - a.get("bias", 0), 0)
+    ),
+    "SoftShrink": lambda a, x: np.sign(x) * np.maximum(np.abs(x) - a.get("lambd", 0.5), 0),
+    "SoftShrinkGrad": lambda a, dy, x: np.where(np.abs(x) > a.get("lambd", 0.5), dy, 0),
+    "Swish": lambda a, x: x * special.expit(a.get("scale", 1.0) * x),
+    "Threshold": lambda a, x: (x > a.get("threshold", 0.0)).astype(x.dtype),
+}
+
+
+def _register() -> None:
+    for name, function in _PLAIN.items():
+        operator(name)(lambda inputs, _, __, run=function: run(*inputs))
+    for name, function in _WITH.items():
+        operator(name)(lambda inputs, attributes, _, run=function: run(attributes, *inputs))
+
+
+_register()
+
+
+def _summed(x: Any, shape: tuple[int, ...]) -> Any:
+    """The gradient of what was broadcast from this shape."""
+    x = x.sum(tuple(range(x.ndim - len(shape))))
+    return x.sum(tuple(axis for axis, size in enumerate(shape) if size == 1 and x.shape[axis] != 1), keepdims=True)
+
+
+@operator("MaximumGrad")
+def maximum_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+    grad, x, y = inputs
+    return _summed(np.where(x >= y, grad, 0), x.shape), _summed(np.where(x < y, grad, 0), y.shape)
+
+
+@operator("MinimumGrad")
+def minimum_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+    grad, x, y = inputs
+    return _summed(np.where(x <= y, grad, 0), x.shape), _summed(np.where(x > y, grad, 0), y.shape)
+
+
+@operator("MaskedFill")
+def masked_fill(inputs: Any, _: Any, __: Any) -> Any:
+    return np.where(inputs[1], inputs[2], inputs[0])
+
+
+@operator("MaskedSelect")
+def masked_select(inputs: Any, _: Any, __: Any) -> Any:
+    x, mask = np.broadcast_arrays(*inputs[:2])
+    return Sized(x[mask.astype(bool)])
+
+
+@operator("NonZero", "NonZeroV2", "Where")
+def non_zero(inputs: Any, attributes: Any, _: Any) -> Any:
+    places = np.argwhere(inputs[0])
+    return Sized(places.T if attributes.get("transpose") else places)
+
+
+def _running(best: Any, x: Any, axis: int) -> Any:
+    values = best.accumulate(x, axis)
+    order = np.arange(x.shape[axis]).reshape([-1 if at == axis % x.ndim else 1 for at in range(x.ndim)])
+    places = np.maximum.accumulate(np.where(x == values, order, 0), axis)
+    return values, places
+
+
+@operator("Cummax")
+def cummax(inputs: Any, attributes: Any, _: Any) -> Any:
+    return _running(np.maximum, inputs[0], _axis(attributes))
+
+
+@operator("Cummin")
+def cummin(inputs: Any, attributes: Any, _: Any) -> Any:
+    return _running(np.minimum, inputs[0], _axis(attributes))
+
+
+@operator("CumulativeLogsumexp")
+def running_log_sum(inputs: Any, attributes: Any, _: Any) -> Any:
+    x, axis = inputs[0], int(np.asarray(inputs[1]).reshape(-1)[0])
+    if attributes.get("reverse"):
+        return np.flip(np.logaddexp.accumulate(np.flip(x, axis), axis), axis)
+    return np.logaddexp.accumulate(x, axis)
+
+
+@operator("SoftmaxGrad")
+def softmax_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+    y, dy = inputs
+    axis = tuple(int(v) for v in np.reshape(attributes.get("axes") or [-1], -1))
+    return y * (dy - (dy * y).sum(axis, keepdims=True))
+
+
+@operator("LogSoftmaxGrad")
+def log_softmax_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+    dy, y = inputs
+    axis = tuple(int(v) for v in np.reshape(attributes.get("axis") or [-1], -1))
+    return dy - np.exp(y) * dy.sum(axis, keepdims=True)
+
+
+@operator("ReduceLogSumExp")
+def log_sum(inputs: Any, attributes: Any, _: Any) -> Any:
+    axis = tuple(int(v) for v in np.reshape(inputs[1] if len(inputs) > 1 else attributes.get("axes", []), -1))
+    return special.logsumexp(inputs[0], axis or None, keepdims=bool(attributes.get("keep_dims")))
+
+
+@operator("FFTShift")
+def shift(inputs: Any, attributes: Any, _: Any) -> Any:
+    return np.fft.fftshift(inputs[0], _axes(inputs, attributes))
+
+
+@operator("IFFTShift")
+def shift_back(inputs: Any, attributes: Any, _: Any) -> Any:
+    return np.fft.ifftshift(inputs[0], _axes(inputs, attributes))
+
+
+def _axes(inputs: Any, attributes: Any) -> Any:
+    given = inputs.get(1)
+    axes = given if given is not None else attributes.get("axes") or attributes.get("dim") or []
+    return tuple(int(v) for v in np.reshape(axes, -1)) or None

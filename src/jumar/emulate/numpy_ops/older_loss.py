@@ -1,0 +1,94 @@
+"""Losses by type (operators of the older interface)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from .registry import operator
+
+
+def _reduced(value: Any, attributes: Any) -> Any:
+    how = attributes.get("reduction", "mean")
+    return value if how == "none" else value.mean() if how == "mean" else value.sum()
+
+
+def _share(grad: Any, size: int, attributes: Any) -> Any:
+    return grad / size if attributes.get("reduction", "mean") == "mean" else grad
+
+
+@operator("BinaryCrossEntropy")
+def binary(inputs: Any, attributes: Any, _: Any) -> Any:
+    x, target, weight = inputs[0], inputs[1], inputs.get(2)
+    value = -(target * np.maximum(np.log(x), -100) + (1 - target) * np.maximum(np.log(1 - x), -100))
+    return _reduced(value if weight is None else value * weight, attributes)
+
+
+@operator("BinaryCrossEntropyGrad")
+def binary_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+    x, target, grad, weight = inputs[0], inputs[1], inputs[2], inputs.get(3)
+    slope = (x - target) / np.maximum(x * (1 - x), 1e-12)
+    return _share(grad, x.size, attributes) * (slope if weight is None else slope * weight)
+
+
+@operator("SmoothL1LossV2")
+def smooth(inputs: Any, attributes: Any, _: Any) -> Any:
+    sigma = attributes.get("sigma", 1.0)
+    far = np.abs(inputs[0] - inputs[1])
+    return _reduced(np.where(far < sigma, 0.5 * far * far / sigma, far - 0.5 * sigma), attributes)
+
+
+@operator("SmoothL1LossGradV2")
+def smooth_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+    sigma = attributes.get("sigma", 1.0)
+    x, target, grad = inputs[:3]
+    far = x - target
+    return _share(grad, x.size, attributes) * np.clip(far / sigma, -1, 1)
+
+
+@operator("SmoothL1Loss")
+def smooth_each(inputs: Any, attributes: Any, _: Any) -> Any:
+    sigma = attributes.get("sigma", 1.0)
+    far = np.abs(inputs[0] - inputs[1])
+    return np.where(far < sigma, 0.5 * far * far / sigma, far - 0.5 * sigma)
+
+
+@operator("SmoothL1LossGrad")
+def smooth_each_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+    return inputs[2] * np.clip((inputs[0] - inputs[1]) / attributes.get("sigma", 1.0), -1, 1)
+
+
+@operator("SoftMarginLoss")
+def soft_margin(inputs: Any, attributes: Any, _: Any) -> Any:
+    return _reduced(np.logaddexp(0, -inputs[1] * inputs[0]), attributes)
+
+
+@operator("SoftMarginLossGrad")
+def soft_margin_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+    x, target, grad = inputs[:3]
+    return _share(grad, x.size, attributes) * -target * special.expit(-target * x)
+
+
+@operator("SparseSoftmaxCrossEntropyWithLogits")
+def sparse_softmax(inputs: Any, _: Any, __: Any) -> Any:
+    x, labels = inputs[0], inputs[1].astype(np.int64)
+    logs = x - special.logsumexp(x, axis=-1, keepdims=True)
+    slope = np.exp(logs)
+    np.put_along_axis(slope, labels[:, None], np.take_along_axis(slope, labels[:, None], -1) - 1, -1)
+    return -np.take_along_axis(logs, labels[:, None], -1)[:, 0], slope
+
+
+@operator("MultilabelMarginLoss")
+def multilabel(inputs: Any, attributes: Any, _: Any) -> Any:
+    x, target = np.atleast_2d(inputs[0]), np.atleast_2d(inputs[1])
+    is_target = np.zeros(x.shape, inputs[1].dtype)
+    value = np.zeros(x.shape[0], np.float32)
+    for row in range(x.shape[0]):
+        ends = np.nonzero(target[row] < 0)[0]
+        labels = target[row][: ends[0] if len(ends) else None]
+        is_target[row, labels] = 1
+        others = np.delete(x[row], np.unique(labels))
+        value[row] = np.maximum(0, 1 - (x[row][labels][:, None] - others)).sum() / x.shape[1]
+    return _reduced(value, attributes), is_target.reshape(inputs[1].shape)

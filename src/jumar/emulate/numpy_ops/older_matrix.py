@@ -1,0 +1,221 @@
+"""Matrices by type (operators of the older interface): inverses, factors, determinants, bands and diagonals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from .registry import operator
+
+
+def _transposed(x: Any, wanted: Any) -> Any:
+    return np.conj(x.swapaxes(-1, -2)) if wanted else x
+
+
+@operator("MatrixInverse")
+def inverse(inputs: Any, attributes: Any, _: Any) -> Any:
+    return np.linalg.inv(_transposed(inputs[0], attributes.get("adjoint")))
+
+
+@operator("Cholesky")
+def cholesky(inputs: Any, attributes: Any, _: Any) -> Any:
+    found = np.linalg.cholesky(inputs[0])
+    return _transposed(found, attributes.get("upper"))
+
+
+@operator("CholeskyInverse")
+def cholesky_inverse(inputs: Any, attributes: Any, _: Any) -> Any:
+    factor = _transposed(inputs[0], attributes.get("upper"))
+    return np.linalg.inv(factor @ _transposed(factor, True))
+
+
+@operator("CholeskySolve")
+def cholesky_solve(inputs: Any, attributes: Any, _: Any) -> Any:
+    factor = _transposed(inputs[1], attributes.get("upper"))
+    return np.linalg.solve(factor @ _transposed(factor, True), inputs[0])
+
+
+@operator("MatrixDeterminant")
+def determinant(inputs: Any, _: Any, __: Any) -> Any:
+    return np.linalg.det(inputs[0])
+
+
+@operator("LogMatrixDeterminant")
+def log_determinant(inputs: Any, _: Any, __: Any) -> Any:
+    return np.linalg.slogdet(inputs[0])
+
+
+@operator("MatrixSolve")
+def solve(inputs: Any, attributes: Any, _: Any) -> Any:
+    return np.linalg.solve(_transposed(inputs[0], attributes.get("adjoint")), inputs[1])
+
+
+@operator("MatrixTriangularSolve")
+def triangular(inputs: Any, attributes: Any, _: Any) -> Any:
+    part = np.tril if attributes.get("lower", 1) else np.triu
+    return np.linalg.solve(_transposed(part(inputs[0]), attributes.get("adjoint")), inputs[1])
+
+
+@operator("SolveTriangular")
+def solve_triangular(inputs: Any, attributes: Any, _: Any) -> Any:
+    options = inputs[2:]
+    trans, lower, unit = (int(np.reshape(one, -1)[0]) for one in options) if len(options) == 3 else (0, 0, 0)
+    matrix = (np.tril if lower else np.triu)(inputs[0], 0)
+    if unit:
+        matrix = matrix - matrix * np.eye(matrix.shape[-1]) + np.eye(matrix.shape[-1])
+    return np.linalg.solve(_transposed(matrix, trans), inputs[1])
+
+
+@operator("MatrixExp")
+def exponential(inputs: Any, _: Any, __: Any) -> Any:
+    rows = inputs[0].reshape(-1, *inputs[0].shape[-2:])
+    return np.stack([linalg.expm(row) for row in rows]).reshape(inputs[0].shape)
+
+
+@operator("MatrixLogarithm")
+def logarithm(inputs: Any, _: Any, __: Any) -> Any:
+    rows = inputs[0].reshape(-1, *inputs[0].shape[-2:])
+    return np.stack([linalg.logm(row) for row in rows]).reshape(inputs[0].shape)
+
+
+@operator("Svd")
+def svd(inputs: Any, attributes: Any, _: Any) -> Any:
+    if not attributes.get("compute_uv", 1):
+        return np.linalg.svd(inputs[0], compute_uv=False), None, None
+    u, s, v = np.linalg.svd(inputs[0], full_matrices=bool(attributes.get("full_matrices")))
+    return s, u, _transposed(v, True)
+
+
+@operator("Qr")
+def qr(inputs: Any, attributes: Any, _: Any) -> Any:
+    return tuple(np.linalg.qr(inputs[0], "complete" if attributes.get("full_matrices") else "reduced"))
+
+
+@operator("Eig")
+def eig(inputs: Any, attributes: Any, _: Any) -> Any:
+    values, vectors = np.linalg.eig(inputs[0])
+    return values, vectors if attributes.get("compute_v") else None
+
+
+@operator("Eigh")
+def eigh(inputs: Any, attributes: Any, _: Any) -> Any:
+    values, vectors = np.linalg.eigh(inputs[0], "L" if attributes.get("lower", 1) else "U")
+    return values, vectors if attributes.get("compute_eigenvectors", attributes.get("compute_v", 1)) else None
+
+
+@operator("MatrixBandPart")
+def band(inputs: Any, _: Any, __: Any) -> Any:
+    x, lower, upper = inputs[0], *(int(np.reshape(one, -1)[0]) for one in inputs[1:3])
+    far = np.arange(x.shape[-1]) - np.arange(x.shape[-2])[:, None]
+    keep = ((lower < 0) | (-far <= lower)) & ((upper < 0) | (far <= upper))
+    return np.where(keep, x, 0)
+
+
+@operator("MatrixDiag")
+def diagonal_matrix(inputs: Any, _: Any, __: Any) -> Any:
+    return inputs[0][..., None] * np.eye(inputs[0].shape[-1], dtype=inputs[0].dtype)
+
+
+@operator("MatrixDiagPart", "DiagPart")
+def diagonal_part(inputs: Any, _: Any, outputs: Any) -> Any:
+    x = inputs[0]
+    if x.ndim == 2 or outputs[0].shape == (*x.shape[:-2], min(x.shape[-2:])):
+        return np.diagonal(x, axis1=-2, axis2=-1)
+    size = int(np.prod(outputs[0].shape))
+    return np.diagonal(x.reshape(size, size)).reshape(outputs[0].shape)
+
+
+@operator("MatrixSetDiag")
+def set_diagonal(inputs: Any, _: Any, __: Any) -> Any:
+    x = np.array(inputs[0])
+    at = np.arange(min(x.shape[-2:]))
+    x[..., at, at] = inputs[1]
+    return x
+
+
+@operator("Diagonal")
+def diagonal(inputs: Any, attributes: Any, _: Any) -> Any:
+    options = (("offset", 0), ("dim1", 0), ("dim2", 1))
+    return np.diagonal(inputs[0], *(int(attributes.get(name, missing)) for name, missing in options))
+
+
+@operator("Trace")
+def trace(inputs: Any, _: Any, __: Any) -> Any:
+    return np.trace(inputs[0])
+
+
+@operator("TraceGrad")
+def trace_backward(inputs: Any, _: Any, outputs: Any) -> Any:
+    return np.eye(*outputs[0].shape) * inputs[0]
+
+
+@operator("Eye")
+def eye(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    return np.broadcast_to(np.eye(*outputs[0].shape[-2:]), outputs[0].shape)
+
+
+for _name, _where in (("TrilIndices", np.tril_indices), ("TriuIndices", np.triu_indices)):
+
+    @operator(_name)
+    def triangle(inputs: Any, attributes: Any, outputs: Any, where: Any = _where) -> Any:
+        return np.stack(where(int(attributes["row"]), int(attributes.get("offset", 0)), int(attributes["col"])))
+
+
+@operator("Cdist")
+def distances(inputs: Any, attributes: Any, _: Any) -> Any:
+    apart = np.abs(inputs[0][..., :, None, :] - inputs[1][..., None, :, :])
+    power = attributes.get("p", 2.0)
+    if power == 0:
+        return (apart != 0).sum(-1)
+    return apart.max(-1) if np.isinf(power) else (apart**power).sum(-1) ** (1 / power)
+
+
+def _diagonals(k: Any) -> tuple[int, int]:
+    k = np.reshape(k, -1)
+    return int(k[0]), int(k[-1])
+
+
+def _cells(rows: int, columns: int, low: int, high: int, align: str) -> Any:
+    """For each diagonal from the highest: its row in the packed form, and the places of its elements there and here."""
+    width = max(min(rows + min(d, 0), columns - max(d, 0)) for d in range(low, high + 1))
+    upper, lower = (align or "RIGHT_LEFT").split("_")
+    for number, d in enumerate(range(high, low - 1, -1)):
+        length = min(rows + min(d, 0), columns - max(d, 0))
+        right = (upper if d >= 0 else lower) == "RIGHT" and length < width
+        at = np.arange(length)
+        yield number, at + (width - length if right else 0), at + max(-d, 0), at + max(d, 0), width
+
+
+@operator("MatrixDiagPartV3")
+def diagonal_part_v3(inputs: Any, attributes: Any, _: Any) -> Any:
+    x, (low, high), fill = inputs[0], _diagonals(inputs[1]), np.reshape(inputs[2], -1)[0]
+    parts = []
+    for _number, places, rows, columns, width in _cells(*x.shape[-2:], low, high, attributes.get("align", "")):
+        row = np.full((*x.shape[:-2], width), fill, x.dtype)
+        row[..., places] = x[..., rows, columns]
+        parts.append(row)
+    return parts[0] if low == high else np.stack(parts, -2)
+
+
+@operator("MatrixDiagV3", "MatrixSetDiagV3")
+def set_diagonal_v3(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    if len(inputs) == 3:
+        out, packed, (low, high) = np.array(inputs[0]), inputs[1], _diagonals(inputs[2])
+    else:
+        packed, (low, high) = inputs[0], _diagonals(inputs[1])
+        out = np.full(outputs[0].shape, np.reshape(inputs[4], -1)[0], packed.dtype)
+    packed = packed[..., None, :] if low == high else packed
+    for number, places, rows, columns, _width in _cells(*out.shape[-2:], low, high, attributes.get("align", "")):
+        out[..., rows, columns] = packed[..., number, :][..., places]
+    return out
+
+
+@operator("Geqrf")
+def reflections(inputs: Any, _: Any, __: Any) -> Any:
+    x = inputs[0]
+    rows = x.reshape(-1, *x.shape[-2:])
+    found = [linalg.qr(row, mode="raw")[0] for row in rows]
+    factors = np.stack([one[0] for one in found]).reshape(x.shape)
+    return factors, np.stack([one[1] for one in found]).reshape(*x.shape[:-2], -1)

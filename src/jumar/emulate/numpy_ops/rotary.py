@@ -1,0 +1,50 @@
+"""Rotary position embedding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .registry import NotEmulated, kernel
+
+_HALF, _INTERLEAVED, _QUARTER = range(3)
+
+
+def turn(x: Any, mode: int) -> Any:
+    """A quarter turn of each pair: the second member negated and first."""
+    if mode == _HALF:
+        left, right = np.split(x, 2, -1)
+        return np.concatenate([-right, left], -1)
+    if mode == _INTERLEAVED:
+        pairs = x.reshape(*x.shape[:-1], -1, 2)
+        return np.stack([-pairs[..., 1], pairs[..., 0]], -1).reshape(x.shape)
+    if mode == _QUARTER:
+        a, b, c, d = np.split(x, 4, -1)
+        return np.concatenate([-b, a, -d, c], -1)
+    raise NotEmulated(f"mode {mode} is not emulated")
+
+
+@kernel("aclnnRotaryPositionEmbedding")
+def rotate(x: Any, cos: Any, sin: Any, mode: int) -> Any:
+    return x * cos + turn(x, mode) * sin
+
+
+def _summed(x: Any, shape: tuple[int, ...]) -> Any:
+    """The gradient of what was broadcast."""
+    axes = tuple(axis for axis, size in enumerate(shape) if size == 1 and x.shape[axis] != 1)
+    return x.sum(axes, keepdims=True)
+
+
+@kernel("aclnnRotaryPositionEmbeddingGrad")
+def rotate_backward(grad: Any, cos: Any, sin: Any, x: Any, mode: int) -> Any:
+    # A turn is orthogonal: its transpose is its negative.
+    to_x = grad * cos - turn(grad * sin, mode)
+    if x is None or not x.size:
+        return to_x, None, None
+    return to_x, _summed(grad * x, cos.shape), _summed(grad * turn(x, mode), sin.shape)
+
+
+@kernel("aclnnApplyRotaryPosEmb")
+def rotate_both(query: Any, key: Any, cos: Any, sin: Any, _: int) -> Any:
+    return rotate(query, cos, sin, _HALF), rotate(key, cos, sin, _HALF)

@@ -1,0 +1,157 @@
+"""Runs files of MindSpore's own tests, each in a fork of this process, and writes a line per file.
+
+Started by mindspore_st.py with MindSpore's interpreter, which need not have Jumar: standard library, pytest, mindspore.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+_MARKS = " or ".join(
+    ("platform_ascend", "platform_ascend910b", "platform_arm_ascend_training", "platform_x86_ascend_training")
+)
+_MOST_RESTARTS = 25
+_KEPT = 4000
+
+
+def main(job: str) -> None:
+    """`job` is a JSON file: root, files (path to node ids, or to nothing for all), limit, memory, out."""
+    import mindspore  # noqa: F401  (imported once for all files: it takes longer than most tests)
+    import pytest  # noqa: F401
+
+    order = json.loads(Path(job).read_text(encoding="utf-8"))
+    os.chdir(order["root"])
+    sys.path.insert(0, order["root"])
+    for name, only in order["files"].items():
+        began = time.monotonic()
+        cases = _run_file(name, only, order)
+        row = {"file": name, "seconds": round(time.monotonic() - began, 1), "cases": cases}
+        with open(order["out"], "a", encoding="utf-8") as out:
+            out.write(json.dumps(row) + "\n")
+
+
+def _run_file(name: str, only: list[str], order: dict[str, Any]) -> list[dict[str, str]]:
+    """All cases of one file, over as many processes as it takes."""
+    done: dict[str, dict[str, str]] = {}
+    for _ in range(_MOST_RESTARTS):
+        with tempfile.TemporaryDirectory() as scratch:
+            log = Path(scratch) / "cases"
+            pid = os.fork()
+            if pid == 0:
+                _child(name, only, sorted(done), log, scratch, order["memory"])
+            code = _wait(pid, log, order["limit"])
+            running = _collect(log, done)
+            if code == 0:
+                break
+            text = _how_it_ended(code) + "\n" + _tail(Path(f"{log}.out"))
+            done[running or "(file)"] = {"name": running or "(file)", "state": "failed", "text": text}
+            if not running:
+                break
+    return list(done.values())
+
+
+def _child(name: str, only: list[str], done: list[str], log: Path, scratch: str, memory: int) -> None:
+    import pytest
+
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    output = os.open(f"{log}.out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    code = 1
+    try:
+        root = os.getcwd()
+        os.chdir(scratch)  # some tests write files beside themselves
+        where = [f"{root}/{name}::{case}" for case in only] or [f"{root}/{name}"]
+        options = ["-q", "-p", "no:cacheprovider", "--rootdir", root, "-W", "ignore", "-m", _MARKS]
+        with open(log, "a", encoding="utf-8", buffering=1) as lines:
+            code = int(pytest.main([*options, *where], plugins=[_Plugin(lines, set(done), Path(f"{log}.out"))]))
+    finally:
+        # Threads and handlers of what was tested must not keep the process. Failed and missing cases are no crash.
+        os._exit(0 if code in (0, 1, 5) else 3)
+
+
+class _Plugin:
+    """What starts and how it ends, written at once so that a crash loses nothing."""
+
+    def __init__(self, lines: Any, done: set[str], output: Path) -> None:
+        self.lines, self.done, self.output = lines, done, output
+        self.state: dict[str, dict[str, str]] = {}
+
+    def write(self, name: str, state: str, text: str) -> None:
+        self.lines.write(json.dumps({"name": name, "state": state, "text": text[-_KEPT:]}) + "\n")
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items[:] = [item for item in items if _case(item.nodeid) not in self.done]
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.outcome == "failed":
+            self.write("(file)", "failed", report.longreprtext)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.write(_case(nodeid), "started", "")
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.outcome == "passed" and report.when != "call":
+            return
+        if report.outcome == "failed" and report.when == "teardown":
+            return
+        text = "" if report.outcome == "passed" else report.longreprtext + "\n" + report.capstderr[-1500:]
+        self.write(_case(report.nodeid), report.outcome, text)
+
+
+def _case(nodeid: str) -> str:
+    return nodeid.partition("::")[2]
+
+
+def _collect(log: Path, done: dict[str, dict[str, str]]) -> str:
+    """Adds the cases that ended to `done`; returns the one that was running."""
+    running = ""
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    for row in (json.loads(line) for line in lines if line.endswith("}")):
+        running = row["name"] if row["state"] == "started" else ""
+        if not running:
+            done[row["name"]] = row
+    return running
+
+
+def _wait(pid: int, log: Path, limit: float) -> int | None:
+    """The wait status; None when no case ended for `limit` seconds."""
+    size, since = -1, time.monotonic()
+    while True:
+        found, code = os.waitpid(pid, os.WNOHANG)
+        if found:
+            return code
+        now = log.stat().st_size if log.exists() else -1
+        if now != size:
+            size, since = now, time.monotonic()
+        if time.monotonic() - since > limit:
+            os.killpg(pid, signal.SIGKILL)  # a test may have started processes of its own
+            os.waitpid(pid, 0)
+            return None
+        time.sleep(0.05)
+
+
+def _how_it_ended(code: int | None) -> str:
+    if code is None:
+        return "ran out of time"
+    if os.WIFSIGNALED(code):
+        return f"killed by {signal.Signals(os.WTERMSIG(code)).name}"
+    return f"ended with code {os.WEXITSTATUS(code)}"
+
+
+def _tail(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")[-_KEPT:] if path.exists() else ""
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
