@@ -20,6 +20,7 @@ from program_files import program_file
 ROOT = Path(__file__).parents[1]
 OWN = "{}.{}".format(*sys.version_info)
 LOG = "RuntimeError: [ERROR] HCCL error in: ProcessGroupHCCL.cpp:88\nEI0006: Getting socket times out.\n"
+EVENT = '{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1.0, "dur": 5.0}'
 COMMANDS = {
     "migrate": "migrate shapes --out moved --html page.html --sarif list.sarif --csv tables",
     "import": "migrate shapes --to import --write",
@@ -32,6 +33,7 @@ COMMANDS = {
     "code": "parallel llama-7b --cards 8 --code torch",
     "adapt": "cloud adapt shapes/train.py --out adapted",
     "report": "report runs -o site",
+    "perf": "perf read trace.json --json",
     "rules": "migrate --list",
     "doctor": "doctor --json",
     "help": "--help",
@@ -53,6 +55,7 @@ def _run(python: str, top: Path, command: str) -> Done:
     shutil.copytree(ROOT / "examples" / "shapes", top / "work" / "shapes")
     shutil.copytree(ROOT / "tests" / "report" / "runs", top / "work" / "runs")
     (top / "work" / "log.txt").write_text(LOG)
+    (top / "work" / "trace.json").write_text(f'{{"traceEvents": [{EVENT}]}}')
     environment = {
         "PATH": os.environ["PATH"], "HOME": str(top), "PYTHONPATH": str(other_pythons.place(top / "path")),
         "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "error", "COLUMNS": "120", "LC_ALL": "C.UTF-8",

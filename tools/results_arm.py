@@ -14,7 +14,7 @@ _PARTS = {
     "torch": {"en": "torch and torch_npu for aarch64", "zh": "aarch64 版 torch 与 torch_npu"},
     "commands": {"en": "commands on the emulated machine", "zh": "仿真机器上的命令"},
     "mindspore": {"en": "MindSpore for aarch64", "zh": "aarch64 版 MindSpore"},
-    "wheel": {"en": "the wheel of `make wheels`, no compiler", "zh": "`make wheels` 的 wheel，没有编译器"},
+    "wheel": {"en": "a wheel of `tools/wheels.py`, no compiler", "zh": "`tools/wheels.py` 的 wheel，没有编译器"},
 }
 _CHECKS = {
     "guide": {"en": "the guides' checks: eight cards, a sum on one of them", "zh": "指南中的检查：八张卡、求和"},
@@ -80,7 +80,7 @@ def _section(record: dict[str, Any]) -> dict[str, Any]:
     return {
         "title": {"en": "Checks", "zh": "检查"},
         "date": max(part["date"] for part in record["parts"]),
-        "command": "`make arm`",
+        "command": "`make arm`" + (", `tools/arm.py --only wheel --published WHEEL`" if "wheel" in parts else ""),
         "machine": f"qemu-aarch64, {record['cpu']}",
         "versions": ", ".join([f"Python {record['python']}", *packages, *tools]),
         "columns": [{"en": "part", "zh": "部分"}, {"en": "check", "zh": "检查"}, {"en": "result", "zh": "结果"}],

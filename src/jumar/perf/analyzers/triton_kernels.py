@@ -19,7 +19,7 @@ ADVICE = Unit("PF114", "triton-kernel", "a Triton kernel that does not fit the c
 
 def look(facts: Facts) -> Iterator[Advice]:
     path = Path(facts.profile.path)
-    for folder in (path, *path.parents[:3]):
+    for folder in (path, *path.parents)[:4]:  # parents have no slices before Python 3.10
         if kernels := read(folder):
             for kernel in kernels:
                 yield from _of(kernel)
