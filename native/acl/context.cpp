@@ -38,9 +38,9 @@ bool names_default_device(const char* path) {
 
 bool initialized() { return is_initialized; }
 
-bool is_device(int32_t device) { return device >= 0 && device < static_cast<int32_t>(profile().visible.size()); }
+bool is_device(int32_t device) { return device >= 0 && device < static_cast<int32_t>(visible().size()); }
 
-int card_of(int32_t device) { return profile().visible[static_cast<size_t>(device)]; }
+int card_of(int32_t device) { return visible()[static_cast<size_t>(device)]; }
 
 int32_t current_device() {
   if (current != nullptr) return static_cast<int32_t>(current - contexts);
@@ -49,7 +49,7 @@ int32_t current_device() {
 
 int32_t bad_device(const char* function, int32_t device) {
   return fail(ACL_ERROR_RT_INVALID_DEVICEID, "%s: device %d does not exist, the machine has %zu", function, device,
-              profile().visible.size());
+              visible().size());
 }
 
 }  // namespace jumar

@@ -64,7 +64,7 @@ int64_t device_attribute(int32_t device, int32_t attribute, bool* known) {
 
 int32_t aclrtGetDeviceCount(uint32_t* count) {
   if (count == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetDeviceCount: no output");
-  *count = static_cast<uint32_t>(profile().visible.size());
+  *count = static_cast<uint32_t>(visible_count());
   return ACL_SUCCESS;
 }
 
@@ -166,6 +166,13 @@ int32_t halGetDeviceInfo(uint32_t device, int32_t module, int32_t item, int64_t*
   if (module != 0 || item != kFrequency) return refuse("halGetDeviceInfo", ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
   if (!is_device(static_cast<int32_t>(device))) return bad_device("halGetDeviceInfo", static_cast<int32_t>(device));
   *value = 1000000;
+  return ACL_SUCCESS;
+}
+
+// All cards, whatever is visible: torch_npu reads the variable itself until it uses one.
+int32_t drvGetDevNum(uint32_t* count) {
+  if (count == nullptr) return ACL_ERROR_RT_PARAM_INVALID;
+  *count = static_cast<uint32_t>(profile().cards);
   return ACL_SUCCESS;
 }
 

@@ -237,10 +237,15 @@ int32_t aclrtPointerGetAttributes(const void* address, void* attributes) {
   return ACL_SUCCESS;
 }
 
-int32_t aclrtHostRegister(void* memory, uint64_t, int32_t, void** device_address) {
+int32_t aclrtHostRegister(void* memory, uint64_t size, int32_t, void** device_address) {
+  if (device_address == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtHostRegister: no output");
+  if (const int32_t failed = aclrtHostRegisterV2(memory, size, 0)) return failed;
   *device_address = memory;
   return ACL_SUCCESS;
 }
 
-int32_t aclrtHostRegisterV2(void*, uint64_t, uint32_t) { return ACL_SUCCESS; }
+int32_t aclrtHostRegisterV2(void* memory, uint64_t size, uint32_t) {
+  if (memory == nullptr || size == 0) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtHostRegister: null address or zero bytes");
+  return ACL_SUCCESS;
+}
 int32_t aclrtHostUnregister(void*) { return ACL_SUCCESS; }

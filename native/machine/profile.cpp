@@ -1,5 +1,6 @@
 #include "machine/profile.h"
 
+#include <atomic>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
@@ -41,25 +42,28 @@ size_t parse_size(const char* text) {
   return static_cast<size_t>(number * unit);
 }
 
-// As on a device, the list ends at the first entry that is not a card.
-std::vector<int> visible_cards(int cards) {
+// As on a device: the list ends at the first entry that is not a card or not a plain number, and one that does not
+// rise makes no card visible.
+std::vector<int> read_visible(int cards) {
   std::vector<int> found;
   const char* list = std::getenv("ASCEND_RT_VISIBLE_DEVICES");
   if (list == nullptr) {
     for (int card = 0; card < cards; ++card) found.push_back(card);
     return found;
   }
-  while (*list != '\0') {
+  while (std::isdigit(static_cast<unsigned char>(*list)) != 0) {
     char* end = nullptr;
     const long card = std::strtol(list, &end, 10);
-    if (end == list || card < 0 || card >= cards) break;
+    if (!found.empty() && card <= found.back()) return {};
+    if (card >= cards) break;
     found.push_back(static_cast<int>(card));
-    while (*end == ' ') ++end;
     if (*end != ',') break;
     list = end + 1;
   }
   return found;
 }
+
+std::atomic<bool> fixed{false};
 
 Profile read() {
   Profile value{};
@@ -80,7 +84,6 @@ Profile read() {
   value.memory = memory != nullptr ? parse_size(memory) : static_cast<size_t>(chip->memory_mib) << 20;
   if (value.memory == 0) value.problem = std::string("JUMAR_MEMORY=") + memory + " is not a size such as 32G";
   value.dry = setting("JUMAR_DRY") != nullptr;
-  value.visible = visible_cards(value.cards);
   value.cann = setting("JUMAR_CANN") != nullptr ? setting("JUMAR_CANN") : kDefaultCann;
   return value;
 }
@@ -91,5 +94,13 @@ const Profile& profile() {
   static const Profile value = read();
   return value;
 }
+
+const std::vector<int>& visible() {
+  static const std::vector<int> value = read_visible(profile().cards);
+  fixed = true;
+  return value;
+}
+
+size_t visible_count() { return fixed ? visible().size() : read_visible(profile().cards).size(); }
 
 }  // namespace jumar

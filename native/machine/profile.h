@@ -15,7 +15,6 @@ struct Chip {
 
 struct Profile {
   Chip chip;
-  std::vector<int> visible;  // card number behind each logical device
   int cards;
   size_t memory;  // bytes per card
   bool dry;       // no arithmetic, no peers: large copies are left out and collectives return at once
@@ -24,5 +23,11 @@ struct Profile {
 };
 
 const Profile& profile();
+
+// The card behind each logical device, from the first time that a device is used on.
+const std::vector<int>& visible();
+
+// How many there are; a program may still change the variable before it uses a device.
+size_t visible_count();
 
 }  // namespace jumar

@@ -56,7 +56,7 @@ def _requests(x: Tensor, starts: list[int], run_mode: int) -> list[tuple[int, in
 
 def _first(state: Tensor, width: int, accepted: int) -> int:
     """Words that were guessed and not accepted are passed over."""
-    return min(max(accepted - 1, 0), state.shape[1] - (width - 1))
+    return min(max(accepted - 1, 0), int(state.shape[1]) - (width - 1))
 
 
 def _convolved(words: Tensor, weight: Tensor, bias: Tensor | None, activated: bool) -> Tensor:
