@@ -6,7 +6,7 @@ import ctypes
 import functools
 from typing import Any
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.emulate.dry import build, places, values
 from jumar.runtime import variables
 
@@ -46,7 +46,7 @@ def library() -> ctypes.PyDLL:
     try:
         found = ctypes.PyDLL(str(build.library()))
     except OSError as error:
-        raise UserError(f"the dry run does not fit this torch: {error}", "torch 2.9 or later is needed") from error
+        raise cannot("load the kernels of the dry run", error, "torch 2.9 or later is needed") from error
     found.jumar_dry_names.restype = ctypes.c_char_p
     found.jumar_dry_mark.argtypes = (ctypes.c_int64, ctypes.c_int)
     for name in ("allocations", "sequence", "steps"):
