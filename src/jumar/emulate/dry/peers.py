@@ -145,6 +145,10 @@ def _family(key: str) -> str:
     return "".join("#" if letter.isdecimal() else letter for letter in key)
 
 
+def _nothing(_: Any) -> None:
+    """Fake groups have no sequence numbers, and torch sets those of gloo."""
+
+
 class _AnyGroup(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         from torch._C._distributed_c10d import FakeProcessGroup
@@ -159,7 +163,7 @@ class Gloo(metaclass=_AnyGroup):
         from torch._C._distributed_c10d import FakeProcessGroup
 
         ASSUMED["gloo group"] = ASSUMED.get("gloo group", 0) + 1
-        FakeProcessGroup._set_sequence_number_for_group = lambda _: None
+        setattr(FakeProcessGroup, "_set_sequence_number_for_group", _nothing)  # noqa: B010
         make = getattr(FakeProcessGroup, "_create_internal", FakeProcessGroup)
         return make(rank, size)
 
