@@ -59,7 +59,7 @@ def install() -> None:
     """After the glue, before the program has a tensor."""
     from jumar.emulate.glue import load as glue
 
-    asked = Callbacks(_LOOK(values.look), _PLACE(places.number), _SHAPE(_shape), _COMPUTED(_computed))
+    asked = Callbacks(_LOOK(values.look), _PLACE(_place), _SHAPE(_shape), _COMPUTED(_computed))
     _KEPT.append(asked)
     lines = Lines(variables.DRY_EXACT.read(), max(INTEGERS, variables.DRY_EXACT.read()), HOST)
     message = ctypes.create_string_buffer(_ROOM)
@@ -73,6 +73,14 @@ def install() -> None:
 def number(name: str) -> int:
     """Of a module or a place, as the ledger keeps it."""
     return int(library().jumar_dry_number(name.encode(errors="replace")))
+
+
+def _place() -> int:
+    """Asked by the kernels where a new peak was reached or a collective called."""
+    try:
+        return number(places.noted())
+    except Exception:  # no place is worth a failed run
+        return 0
 
 
 def _computed(name: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Where the program is: the line that called an operator, as a number of the ledger."""
+"""Where the program is: the line that called an operator."""
 
 from __future__ import annotations
 
@@ -34,17 +34,12 @@ def _short(name: str) -> str:
 WAITS = "|waits"
 """Behind the place of a functional collective: it is called without waiting, and its result is waited for at once."""
 _FUNCTIONAL = "_functional_collectives.py"
-_DEPTH = 6
+_DEPTH = 8
 
 
-def number() -> int:
-    """Asked by the kernels where a new peak was reached or a collective called."""
-    from jumar.emulate.dry import load
-
-    try:
-        return load.number(here() + (WAITS if _is_functional(sys._getframe(1)) else ""))
-    except Exception:  # no place is worth a failed run
-        return 0
+def noted() -> str:
+    """The place of a new peak or a collective, for the ledger."""
+    return here() + (WAITS if _is_functional(sys._getframe(1)) else "")
 
 
 def _is_functional(frame: FrameType | None) -> bool:
