@@ -87,6 +87,7 @@ EXAMPLES = {
         "jumar run train.py --epochs 1",
         "jumar run --soc 310P3 --cards 2 train.py",
         "jumar run --cuda train.py",
+        "jumar run --dry --world 512 --rank 3 train.py",
         "jumar run -c 'import torch; print(torch.ones(3).npu())'",
     ),
     "selftest": ("jumar selftest", "jumar selftest --emulated --only guide", "jumar selftest read jumar-selftest.zip"),

@@ -129,7 +129,8 @@ void Kernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   if (way_ == Way::kHost) return on_host(op, keys, stack);
   Now& here = now();
   const uint32_t outer = here.op;
-  here.op = number_;
+  // What an operator allocates for its results is its own.
+  if (outer == 0 || way_ != Way::kThrough) here.op = number_;
   try {
     if (way_ == Way::kThrough) {
       original_.callBoxed(op, keys, stack);

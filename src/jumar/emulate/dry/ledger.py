@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from jumar.emulate.dry import load
+from jumar.emulate.dry.places import WAITS
 from jumar.emulate.dry.watch import BUFFER, COMMUNICATION, GRADIENT, GROUP, MODULE, STATE
 
 _ROW = struct.Struct("<qqIIIIIBBBB")
@@ -134,8 +135,9 @@ def peak(ledger: Ledger) -> Peak | None:
     alive = [row for row in rows if row.born <= event and (not row.died or row.died > event)]
     maker = next(row for row in rows if row.born == event)
     seen = max((row for row in rows if row.site and row.born <= event), key=lambda row: row.born, default=maker)
+    site = ledger.names[seen.site].partition(WAITS)[0]
     return Peak(
-        event, sizes[event], sum(end < event for end in ledger.ends), maker.phase, ledger.names[seen.site],
+        event, sizes[event], sum(end < event for end in ledger.ends), maker.phase, site,
         ledger.names[maker.op], _holders(ledger, alive),
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ import ctypes
 import functools
 from typing import Any
 
-from jumar.core.errors import UserError
+from jumar.core.errors import UserError, cannot
 from jumar.emulate.dry import build, places, values
 from jumar.runtime import variables
 
@@ -46,7 +46,7 @@ def library() -> ctypes.PyDLL:
     try:
         found = ctypes.PyDLL(str(build.library()))
     except OSError as error:
-        raise UserError(f"the dry run does not fit this torch: {error}", "torch 2.9 or later is needed") from error
+        raise cannot("load the kernels of the dry run", error, "torch 2.9 or later is needed") from error
     found.jumar_dry_names.restype = ctypes.c_char_p
     found.jumar_dry_mark.argtypes = (ctypes.c_int64, ctypes.c_int)
     for name in ("allocations", "sequence", "steps"):
@@ -59,7 +59,7 @@ def install() -> None:
     """After the glue, before the program has a tensor."""
     from jumar.emulate.glue import load as glue
 
-    asked = Callbacks(_LOOK(values.look), _PLACE(places.number), _SHAPE(_shape), _COMPUTED(_computed))
+    asked = Callbacks(_LOOK(values.look), _PLACE(_place), _SHAPE(_shape), _COMPUTED(_computed))
     _KEPT.append(asked)
     lines = Lines(variables.DRY_EXACT.read(), max(INTEGERS, variables.DRY_EXACT.read()), HOST)
     message = ctypes.create_string_buffer(_ROOM)
@@ -73,6 +73,14 @@ def install() -> None:
 def number(name: str) -> int:
     """Of a module or a place, as the ledger keeps it."""
     return int(library().jumar_dry_number(name.encode(errors="replace")))
+
+
+def _place() -> int:
+    """Asked by the kernels where a new peak was reached or a collective called."""
+    try:
+        return number(places.noted())
+    except Exception:  # no place is worth a failed run
+        return 0
 
 
 def _computed(name: bytes) -> None:

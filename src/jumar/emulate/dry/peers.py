@@ -7,6 +7,7 @@ import datetime
 import functools
 import importlib
 import os
+import sys
 from typing import Any
 
 from jumar.runtime import variables
@@ -35,7 +36,9 @@ def install() -> None:
     _remember_groups(dist, distributed_c10d)
     if not variables.DRY_WORLD.read():
         return
-    distributed_c10d.ProcessGroupGloo = _gloo
+    for name, module in list(sys.modules.items()):  # torch_npu has a copy of torch's function that makes groups
+        if name.startswith(("torch.distributed", "torch_npu")) and "ProcessGroupGloo" in vars(module):
+            module.ProcessGroupGloo = Gloo  # type: ignore[attr-defined]
     for name, function in _objects(dist).items():
         setattr(dist, name, function)
         setattr(distributed_c10d, name, function)
@@ -142,13 +145,27 @@ def _family(key: str) -> str:
     return "".join("#" if letter.isdecimal() else letter for letter in key)
 
 
-def _gloo(store: Any, rank: int, size: int, *_: Any, **__: Any) -> Any:
-    """A group of the host that has no peers: torch's own fake one."""
-    from torch._C._distributed_c10d import FakeProcessGroup
+def _nothing(_: Any) -> None:
+    """Fake groups have no sequence numbers, and torch sets those of gloo."""
 
-    ASSUMED["gloo group"] = ASSUMED.get("gloo group", 0) + 1
-    make = getattr(FakeProcessGroup, "_create_internal", FakeProcessGroup)
-    return make(rank, size)
+
+class _AnyGroup(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        from torch._C._distributed_c10d import FakeProcessGroup
+
+        return isinstance(instance, FakeProcessGroup)
+
+
+class Gloo(metaclass=_AnyGroup):
+    """Makes groups of the host that have no peers: torch's own fake ones."""
+
+    def __new__(cls, store: Any, rank: int, size: int, *_: Any, **__: Any) -> Any:
+        from torch._C._distributed_c10d import FakeProcessGroup
+
+        ASSUMED["gloo group"] = ASSUMED.get("gloo group", 0) + 1
+        setattr(FakeProcessGroup, "_set_sequence_number_for_group", _nothing)  # noqa: B010
+        make = getattr(FakeProcessGroup, "_create_internal", FakeProcessGroup)
+        return make(rank, size)
 
 
 def _objects(dist: Any) -> dict[str, Any]:

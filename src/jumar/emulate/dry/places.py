@@ -1,4 +1,4 @@
-"""Where the program is: the line that called an operator, as a number of the ledger."""
+"""Where the program is: the line that called an operator."""
 
 from __future__ import annotations
 
@@ -31,11 +31,22 @@ def _short(name: str) -> str:
     return name.rpartition("site-packages" + os.sep)[2]
 
 
-def number() -> int:
-    """Asked by the kernels where a new peak was reached or a collective called."""
-    from jumar.emulate.dry import load
+WAITS = "|waits"
+"""Behind the place of a functional collective: it is called without waiting, and its result is waited for at once."""
+_FUNCTIONAL = "_functional_collectives.py"
+_DEPTH = 8
 
-    try:
-        return load.number(here())
-    except Exception:  # no place is worth a failed run
-        return 0
+
+def noted() -> str:
+    """The place of a new peak or a collective, for the ledger."""
+    return here() + (WAITS if _is_functional(sys._getframe(1)) else "")
+
+
+def _is_functional(frame: FrameType | None) -> bool:
+    for _ in range(_DEPTH):
+        if frame is None:
+            return False
+        if frame.f_code.co_filename.endswith(_FUNCTIONAL):
+            return True
+        frame = frame.f_back
+    return False

@@ -22,11 +22,13 @@ class Watch:
         self._depth = 0
         self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._library = load.library()
+        self._kind: Any = None
 
     def install(self) -> None:
         from torch.nn.modules import module
         from torch.optim import optimizer
 
+        self._kind = module.Module
         module.register_module_forward_pre_hook(self.enter)
         module.register_module_forward_hook(self.leave, always_call=True)
         optimizer.register_optimizer_step_pre_hook(self.before_update)
@@ -80,11 +82,12 @@ class Watch:
             self._close()
             if self.limit and self.done >= self.limit:
                 sys.exit(0)
-        for parameter in root.parameters():
+        kind = self._kind  # a program's module may have an attribute `buffers` of its own (Megatron's has)
+        for parameter in kind.parameters(root):
             self.mark(parameter, MODULE)
             self.mark(parameter.grad, GRADIENT)
             self.mark(getattr(parameter, "main_grad", None), GRADIENT)
-        for buffer in root.buffers():
+        for buffer in kind.buffers(root):
             self.mark(buffer, BUFFER)
 
     def _close(self) -> None:
@@ -94,7 +97,7 @@ class Watch:
         values.looks().next_step()
 
     def _name(self, module: Any) -> int:
-        for name, part in module.named_modules():
+        for name, part in self._kind.named_modules(module):
             if part not in self._numbers:
                 self._numbers[part] = load.number(name or type(module).__name__)
         return self._numbers[module]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar.emulate import env
-from jumar.emulate.dry import ledger, load, peers, values
+from jumar.emulate.dry import ledger, load, peers, places, values
 from jumar.runtime import variables
 
 _STARTED = time.monotonic()
@@ -99,10 +99,11 @@ def _collectives(kept: ledger.Ledger, calls: list[str]) -> list[dict[str, Any]]:
         name, *parts = signature.split("\t")
         if not name.startswith("c10d::"):
             continue
-        size, group, ranks, waits, place = parts
+        size, group, ranks, waits, number = parts
+        place, functional, _ = kept.names[int(number)].partition(places.WAITS)
         rows.append({
             "name": name.removeprefix("c10d::").strip("_"), "bytes": int(size), "group": groups.get(group, group),
-            "ranks": int(ranks), "waits": waits == "waits", "site": kept.names[int(place)], "calls": count,
+            "ranks": int(ranks), "waits": bool(waits == "waits" or functional), "site": place, "calls": count,
         })  # fmt: skip
     return rows
 
