@@ -103,10 +103,14 @@ def npu_quant_lightning_indexer(
     sparse_mode: int = 3,
     pre_tokens: int = _FAR,
     next_tokens: int = _FAR,
+    query_dtype: int | None = None,
+    key_dtype: int | None = None,
 ) -> Tensor:
     """Numbers of 8 bits with a scale for each row and head; that of a query is multiplied with its weight."""
     if query_quant_mode or key_quant_mode:
         raise not_emulated("npu_quant_lightning_indexer", "with a quantisation mode other than 0")
+    if query_dtype is not None or key_dtype is not None:
+        raise not_emulated("npu_quant_lightning_indexer", "with `query_dtype` or `key_dtype`")
     indices, _ = npu_lightning_indexer(
         query.float(),
         key.float() * key_dequant_scale.float().unsqueeze(-1),
