@@ -34,7 +34,7 @@ WORDS = {
     "en": {
         "head": "| judge | result |\n| --- | --- |",
         "share": "{passed:,} of {total:,} pass ({share:.1f} %)",
-        "stacks": "training stacks in their newest releases, losses against the CPU",
+        "stacks": "training stacks and vLLM in their newest releases, losses and tokens against the CPU",
         "stacks_result": "{equal} of {count} runs equal",
         "pairs": "pairs of torch and torch_npu that run, from {first} to {last}",
         "pairs_result": "{runs} of {count} tried",
@@ -43,7 +43,7 @@ WORDS = {
     "zh": {
         "head": "| 检验 | 结果 |\n| --- | --- |",
         "share": "{total:,} 个中通过 {passed:,} 个（{share:.1f} %）",
-        "stacks": "最新版本的训练框架，损失与 CPU 比较",
+        "stacks": "最新版本的训练框架和 vLLM，损失和 token 与 CPU 比较",
         "stacks_result": "{count} 次运行中 {equal} 次相同",
         "pairs": "可以运行的 torch 与 torch_npu 组合，从 {first} 到 {last}",
         "pairs_result": "试过的 {count} 组中有 {runs} 组",
