@@ -81,5 +81,5 @@ def test_json_and_page_have_the_same_figures() -> None:
     assert data["ranks"][0]["memory"]["peak"] == 900 * MIB
     assert data["ranks"][0]["step"]["total"] > 0
     page = pages.page(data).html()
-    assert "who holds the peak" in page and "900.00 MiB" in page and "modelled" in page
+    assert "Who holds the peak" in page and "900.00 MiB" in page and "modelled" in page
     assert page.count("<polyline") == 2

@@ -27,6 +27,9 @@ _WORD = re.compile(r"(?:^|\s)[a-z]{2,}(?=[\s,;:.)]|$)")
 _COMMAND = re.compile(
     r"(?:jumar|pip|python3?|npu-smi|hccn_tool|export|source|docker|ssh|sudo|apt(?:-get)?|yum|bash|sh|cat|dmesg|echo|\./\S+)\s"
 )
+_PLAIN = re.compile(r"[a-z]{3,}")
+_OWN = 10
+"""A template with fewer letters of its own, such as "{0} for {1}", takes no plain English word as a value."""
 _QUOTES = 8
 """A template with so many letters of its own may end with words of others: "cannot read `x`: …"."""
 _DEPTH = 5
@@ -111,6 +114,12 @@ class Template:
         """Does it end with words that may be of others, such as the system's?"""
         return self.letters >= _QUOTES and 2 * at + 3 == len(self.parts) and self.parts[2 * at].endswith(": ")
 
+    def _breaks(self, at: int, value: str) -> bool:
+        """Would a value without a translation make a sentence of two languages?"""
+        if self._is_code(at) or self._is_quote(at):
+            return False
+        return _is_prose(value) or (self.letters < _OWN and bool(_PLAIN.fullmatch(value)))
+
     def fill(self, text: str, depth: int) -> str | None:
         """The Chinese sentence with the values of this English one; None where it is another sentence."""
         match = self.pattern.fullmatch(text)
@@ -120,7 +129,7 @@ class Template:
         hits = 0
         for at, value in enumerate(match.groups()):
             said = None if self._is_code(at) else translated(value, depth - 1)
-            if said is None and _is_prose(value) and not self._is_code(at) and not self._is_quote(at):
+            if said is None and self._breaks(at, value):
                 return None
             hits += said is not None
             values.setdefault(self.parts[2 * at + 1], value if said is None else said)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from jumar.core.compat import zip
 from jumar.report import parts
 from jumar.report.dry import GIB, seconds, size
 from jumar.report.page import Page, Section, Stage, Step, Verdict
@@ -13,8 +14,11 @@ from jumar.report.plot import Line, Plot
 from jumar.report.words import t
 
 KINDS = ("dry",)
-HUES = ("blue", "amber", "green", "red", "violet", "teal", "grey")
-"""Of the owners, in their order."""
+HUES = {
+    "parameters": "blue", "gradients": "amber", "optimizer state": "green", "gathered parameters": "teal",
+    "activations": "red", "backward temporaries": "violet",
+}  # fmt: skip
+"""Of the owners; others are grey."""
 ROWS = 30
 
 
@@ -63,21 +67,21 @@ def _verdict(ranks: list[dict[str, Any]]) -> Verdict:
 
 
 def _rank(rank: dict[str, Any], *, many: bool) -> Iterator[Section]:
-    before = t("Rank {rank}: ", rank=rank["rank"]) if many else ""
+    of_rank = t(", rank {rank}", rank=rank["rank"]) if many else ""
     if rank["memory"]:
-        yield Section(before + t("memory"), _memory(rank), f"memory-{rank['rank']}")
-        yield Section(before + t("who holds the peak"), _holders(rank["memory"]))
+        yield Section(t("Memory") + of_rank, _memory(rank), f"memory-{rank['rank']}")
+        yield Section(t("Who holds the peak") + of_rank, _holders(rank["memory"]))
     if rank["collectives"]:
-        yield Section(before + t("collectives of a step"), _collectives(rank["collectives"]))
+        yield Section(t("Collectives of a step") + of_rank, _collectives(rank["collectives"]))
     assumed = list(_assumed(rank))
     if assumed:
-        yield Section(before + t("what was assumed"), parts.bullets(assumed))
+        yield Section(t("What was assumed") + of_rank, parts.bullets(assumed))
 
 
 def _memory(rank: dict[str, Any]) -> Markup:
     memory, step = rank["memory"], rank["step"]
     owners = [
-        Slice(t(name), held, hue, size(held)) for hue, (name, held) in zip(HUES, memory["owners"].items()) if held
+        Slice(t(name), held, HUES.get(name, "grey"), size(held)) for name, held in memory["owners"].items() if held
     ]
     lost = max(0, memory["reserved"] - memory["peak"])
     told = t(
@@ -86,18 +90,20 @@ def _memory(rank: dict[str, Any]) -> Markup:
         phase=memory["phase"], step=memory["step"] + 1, operator=memory["operator"], site=memory["site"] or "?",
         reserved=size(memory["reserved"]), lost=size(lost), hccl=size(rank["hccl_bytes"]),
     )  # fmt: skip
-    body = parts.bar(owners) + parts.note(told) + _picture(memory)
-    if step:
-        body += parts.note(_time(step))
-    return body
+    body = parts.bar(owners) + _paragraph(told) + _picture(memory)
+    return body + _paragraph(_time(step)) if step else body
+
+
+def _paragraph(text: str) -> Markup:
+    return Markup("<p>{}</p>").format(parts.code(text))
 
 
 def _picture(memory: dict[str, Any]) -> Markup:
     """The owners over the last step, one above the other."""
     lines, below = [], [0] * max(map(len, memory["picture"].values()), default=0)
-    for hue, (name, row) in zip(HUES, memory["picture"].items()):
-        below = [low + value for low, value in zip(below, row)]
-        lines.append(Line(t(name), hue, [(at, value / GIB) for at, value in enumerate(below)]))
+    for name, row in memory["picture"].items():
+        below = [low + value for low, value in zip(below, row, strict=True)]
+        lines.append(Line(t(name), HUES.get(name, "grey"), [(at, value / GIB) for at, value in enumerate(below)]))
     if not lines:
         return Markup("")
     return Plot(t("Memory over the last step, owners added up"), t("moment"), "GiB", lines).html()
@@ -119,7 +125,7 @@ def _holders(memory: dict[str, Any]) -> Markup:
         for row in memory["holders"][:ROWS]
     ]  # fmt: skip
     heads = [t("memory"), t("owner"), t("module"), t("operator"), t("tensors")]
-    return parts.table(heads, rows, numbers=[0, 4], name=t("who holds the peak"))
+    return parts.table(heads, rows, numbers=[0, 4], name=t("Who holds the peak"))
 
 
 def _collectives(links: list[dict[str, Any]]) -> Markup:
@@ -130,7 +136,7 @@ def _collectives(links: list[dict[str, Any]]) -> Markup:
         for row in links
     ]  # fmt: skip
     heads = [t("collective"), t("ranks"), t("calls"), t("each"), t("modelled"), t("when"), t("place")]
-    return parts.table(heads, rows, numbers=[2, 3, 4], name=t("collectives of a step"))
+    return parts.table(heads, rows, numbers=[2, 3, 4], name=t("Collectives of a step"))
 
 
 def _assumed(rank: dict[str, Any]) -> Iterator[str]:
