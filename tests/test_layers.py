@@ -62,6 +62,8 @@ HEAVY_PLACES = (
     "emulate", "migrate/copied", "compare", "cloud/store", "launch/backends", "export", "perf/record",
     "parallel/programs", "pytest_fixtures", "lightning", "selftest",
 )  # fmt: skip
+ALONE = SOURCES / "emulate" / "numpy_ops"
+"""A package that interpreters without jumar load by its path: it names its own modules from where it stands."""
 
 
 def _modules() -> list[Path]:
@@ -95,8 +97,12 @@ def _imports(path: Path, *, types_too: bool) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}:{node.lineno}: write absolute imports"
-            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+            module = node.module or ""
+            if path.parent == ALONE and node.level == 1:
+                module = ".".join(("jumar", *ALONE.relative_to(SOURCES).parts, *filter(None, [module])))
+            else:
+                assert node.level == 0, f"{path}:{node.lineno}: write absolute imports"
+            yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
 
 
 def _named(path: Path) -> Iterator[tuple[int, str]]:

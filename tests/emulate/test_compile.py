@@ -21,6 +21,7 @@ def test_inductor_compiles_for_cards_and_replays_graphs(run: Run) -> None:
     assert said[4] == "replayed [True, True, True, True] 2"
 
 
+@pytest.mark.slow
 def test_compilers_that_are_not_emulated_name_the_way_out(run: Run) -> None:
     said = run(program_text(__file__, "compile_refused"), **_ALONE).stdout.splitlines()
     dvm, wrapper, npu, torchair, compiler = said

@@ -45,19 +45,7 @@ torch.ones(1, device="npu:2")
 
 def test_visible_devices_are_read_as_a_card_reads_them(run: Run) -> None:
     """Until a card is used; numbers must rise, and nothing but digits and commas counts."""
-    program = """
-import os
-import torch, torch_npu
-found = [torch.npu.device_count()]
-for text in ("0", "2,5,7", "1,0", "0,0", "0, 1", "0,32,1", "npu0", ""):
-    os.environ["ASCEND_RT_VISIBLE_DEVICES"] = text
-    found.append(torch.npu.device_count())
-os.environ["ASCEND_RT_VISIBLE_DEVICES"] = "2,5,7"
-torch.ones(1, device="npu:2")
-os.environ["ASCEND_RT_VISIBLE_DEVICES"] = "0"
-print(*found, torch_npu._C._npu_getDeviceCount())
-"""
-    assert run(program).stdout == "8 1 3 0 0 1 1 0 0 3\n"
+    assert run(program_text(__file__, "visible_devices")).stdout == "8 1 3 0 0 1 1 0 0 3\n"
 
 
 def test_unknown_soc_is_an_error(run: Run) -> None:

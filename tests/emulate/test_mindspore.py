@@ -134,6 +134,7 @@ def test_dry_run_tells_memory_and_collectives(start: Start, tmp_path: Path) -> N
     assert "AllReduce" in orders.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_data_parallel_on_the_cpu_is_exact(start: Start, tmp_path: Path) -> None:
     options = ("--on", "cpu")
     single = start(PARALLEL, "program.py", "single", options=options).stdout.splitlines()[-1]

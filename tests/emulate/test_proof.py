@@ -106,7 +106,7 @@ def test_cage_ends_like_its_program(tmp_path: Path) -> None:
     assert _in_cage(tmp_path, "import os; os.kill(os.getpid(), 9)")[0] == -9
 
 
-@pytest.mark.parametrize("caged", [True, False], ids=["caged", "watched"])
+@pytest.mark.parametrize("caged", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["caged", "watched"])
 def test_every_module_is_judged(
     emulator: None, project: Path, caged: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

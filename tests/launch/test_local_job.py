@@ -202,6 +202,7 @@ def _pids(launcher: int) -> list[int]:
     return [ranks[rank] for rank in sorted(ranks)]
 
 
+@pytest.mark.slow
 def test_until_tells_the_ranks_in_time(launch: Launch, tmp_path: Path) -> None:
     for patience in (20, 60, 180):  # a busy machine may not even have started the ranks when they are told
         soon = (datetime.now() + timedelta(seconds=patience)).strftime("%H:%M:%S")

@@ -209,6 +209,7 @@ def test_literal_across_blocks_is_found() -> None:
         assert counter.lines == 3
 
 
+@pytest.mark.slow
 def test_many_ranks_do_not_fill_memory() -> None:
     result = log.explain_text(f"[rank{number}]: {OOM}" for number in range(6_000))
     assert result.causes[0].times == 6_000

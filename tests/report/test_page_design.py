@@ -19,7 +19,7 @@ RUNS = Path(__file__).parent / "runs"
 DOCUMENTS = {path.stem: path for path in sorted(RUNS.glob("*.json"))}
 FREE = {
     "message", "fix", "told", "path", "subject", "title", "where", "module", "text", "cause", "todo", "doc", "note",
-    "wish", "about", "before", "after", "type",
+    "wish", "about", "before", "after", "type", "what", "why", "site",
 }  # fmt: skip
 """Fields with words of users or of the vendor."""
 EVIL = "</script><script>alert(1)</script><b>bold</b> & 'quoted' \"twice\""

@@ -20,8 +20,15 @@ from jumar.report import selftest as report
 from jumar.selftest import archive, classify, outcome, verdict
 from jumar.selftest.classify import Again
 from jumar.selftest.result import NOT_RUN, SAME, CaseResult, Difference, Figure, SelfTest
+from jumar.tables import tested
 
-MACHINE = {"emulated": False, "name": "Ascend910B3", "memory_mib": 65536, "test_cards": 2, "torch_npu": "2.13.0"}
+MACHINE = {
+    "emulated": False,
+    "name": "Ascend910B3",
+    "memory_mib": 65536,
+    "test_cards": 2,
+    "torch_npu": tested.pair().torch_npu,
+}
 CASES = (CaseResult("guide/first-sum", SAME, noise=1e-7), CaseResult("commands/doctor", NOT_RUN, "the time was over"))
 FIGURES = (Figure("matmul_float16", 250.0, "TFLOPS", 0.01), Figure("on_card_0", 3.0, "ms", 0.01))
 
@@ -59,7 +66,7 @@ def test_names_and_addresses_do_not_leave_the_machine(tmp_path: Path, monkeypatc
         assert packed.namelist() == [archive.RESULTS, archive.PAGE]
     left = [one for one in private if one in text and one not in ("root", "/root", "/")]
     assert not left
-    assert "libdrvdsmi.so: cannot open" in text and "2.13.0" in text and "&lt;serial&gt;" in text
+    assert "libdrvdsmi.so: cannot open" in text and tested.pair().torch_npu in text and "&lt;serial&gt;" in text
 
 
 def test_an_archive_of_a_card_becomes_a_page_and_rows(

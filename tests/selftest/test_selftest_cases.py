@@ -1,48 +1,48 @@
-"""The cases of `jumar selftest` in this process: on emulated cards, or on real ones with `JUMAR_EMULATE=0`."""
+"""The cases of `jumar selftest`: their names, and what they and the judge say on a card."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from jumar.selftest import case, take
-from jumar.selftest.given import Given
-from jumar.selftest.judge import Judge
-from jumar.selftest.take import Taken
+from jumar.selftest import case
 
-torch = pytest.importorskip("torch")
-DEVICE = "npu:0"
-FAMILIES = sorted({unit.family for unit in case.units()} - {"collectives", "speed"})
-CHEAP = {"casts", "products", "layers", "errors", "device"}
+QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
+"""Emulation has loaded Jumar before pytest begins."""
 
 
-def _units(family: str) -> list[case.Unit]:
-    return [unit for unit in case.units() if unit.family == family and not unit.case.timed]
-
-
-@pytest.mark.on_device
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "family", [one if one in CHEAP else pytest.param(one, marks=pytest.mark.slow) for one in FAMILIES]
+    ("name", "which"),
+    [
+        ("cases_on_card", "not slow"),
+        pytest.param("cases_on_card", "slow", marks=pytest.mark.slow),
+        ("judge_on_card", "not slow"),
+    ],
 )
-def test_cases_hold_on_this_machine(family: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Each runs, or fails as it must; what it computes is what the CPU computes in float64, within the floor."""
-    torch.npu.set_device(0)
-    off = {}
-    for unit in _units(family):
-        options = {"folder": str(tmp_path_factory.mktemp("case"))}
-        given = Given(unit.id, unit.dtype, DEVICE, **options)
-        if unit.case.raises:
-            with pytest.raises(Exception, match=r"\w"):
-                take.once(unit, given)
-            continue
-        own = take.once(unit, given)
-        judge = Judge(unit, DEVICE, own, options)
-        wide = judge.reference()[0]
-        if wide is not None:
-            exact = {name: result.to(own.tensors[name].dtype) for name, result in wide.tensors.items()}
-            rows = judge.evidence(Taken(own.facts, exact))
-            off |= {unit.id: rows} if rows else {}
-    assert not off
+def test_cases_and_judge_on_a_card(name: str, which: str) -> None:
+    """In a process of its own, which loads torch with its cards. On real ones: `pytest tests/selftest/NAME.py`."""
+    file = Path(__file__).with_name(f"{name}.py")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-m",
+        which,
+        *QUIET,
+        str(file),
+    ]
+    environ = {**os.environ, "JUMAR_EMULATE": "1", "JUMAR_QUIET": "1"}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=1200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_ids_are_unique_and_name_their_family() -> None:
@@ -54,12 +54,3 @@ def test_ids_are_unique_and_name_their_family() -> None:
     assert [unit.id for unit in case.chosen(["products/mm"], [])] == [
         "products/mm/float32", "products/mm/float16", "products/mm/bfloat16",
     ]  # fmt: skip
-
-
-def test_inputs_are_the_same_on_every_device_and_move_by_one_rounding() -> None:
-    draw = Given("a/b", "float16", "cpu").normal(50)
-    assert torch.equal(draw, Given("a/b", "float16", DEVICE).normal(50).cpu())
-    wide = Given("a/b", "float16", "cpu", wide=True).normal(50)
-    assert wide.dtype is torch.float64 and torch.equal(wide, draw.double())
-    moved = Given("a/b", "float16", "cpu", wide=True, noise=2.0**-11).normal(50)
-    assert 0 < float(((moved - wide) / wide).abs().max()) <= 2.0**-11

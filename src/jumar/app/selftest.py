@@ -70,7 +70,7 @@ class SelfTestResult:
         from jumar.report import json as reports
 
         files = {"files": [str(path) for path in self.files], "measured": dict(self.rows)}
-        return reports.document({**self.test.document(), **files})
+        return reports.document({"kind": "selftest", **self.test.document(), **files})
 
     def __repr__(self) -> str:
         return f"<SelfTestResult {len(self.test.cases)} cases, {len(self.test.differences)} differences>"

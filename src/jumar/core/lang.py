@@ -28,7 +28,7 @@ _COMMAND = re.compile(
     r"(?:jumar|pip|python3?|npu-smi|hccn_tool|export|source|docker|ssh|sudo|apt(?:-get)?|yum|bash|sh|cat|dmesg|echo|\./\S+)\s"
 )
 _PLAIN = re.compile(r"[a-z]{3,}")
-_OWN = 10
+_OWN = 5
 """A template with fewer letters of its own, such as "{0} for {1}", takes no plain English word as a value."""
 _QUOTES = 8
 """A template with so many letters of its own may end with words of others: "cannot read `x`: …"."""

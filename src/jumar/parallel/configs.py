@@ -116,13 +116,10 @@ class _Config:
 
     def picture(self) -> Picture | None:
         """What a vision transformer sees; None for a model with a vocabulary."""
-        if any(key in self.data for key in self.keys["vocab"]) or "patch_size" not in self.data:
+        if any(self.data.get(key) for key in self.keys["vocab"]) or "patch_size" not in self.data:
             return None
-        made = Picture(self.number("side"), self.number("patch"), self.number("channels", 3),
+        return Picture(self.number("side"), self.number("patch"), self.number("channels", 3),
                        bool(self.type.get("class_token", True)))  # fmt: skip
-        if made.side % made.patch:
-            raise UserError(f"`{self.path}`: patches of {made.patch} do not divide a picture of {made.side}")
-        return made
 
     def classes(self) -> int:
         names = self.data.get("id2label")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from jumar.report import json
+
 if TYPE_CHECKING:
     from jumar.emulate.dry.result import DryRun, Link, RankRun
 
@@ -102,8 +104,10 @@ def _assumed(found: dict[str, Any]) -> Iterator[str]:
 
 def to_json(run: DryRun) -> dict[str, Any]:
     """One documented shape."""
-    return {"version": 1, "kind": "dry", "program": run.program, "world": run.world, "limits": list(run.limits),
-            "ranks": [_json(rank) for rank in run.ranks]}  # fmt: skip
+    return json.document({
+        "kind": "dry", "program": run.program, "world": run.world, "limits": list(run.limits),
+        "ranks": [_json(rank) for rank in run.ranks],
+    })  # fmt: skip
 
 
 def _json(rank: RankRun) -> dict[str, Any]:
