@@ -135,6 +135,7 @@ def test_check(new: New) -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch_npu") is None, reason="torch_npu is not installed")
+@pytest.mark.slow
 def test_npu_op(new: New) -> None:
     root = new("npu-op", "npu_fused_attention_layernorm_qkv_fwd", "--family", "attention_block")
     source, test = (

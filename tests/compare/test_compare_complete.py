@@ -111,6 +111,7 @@ def test_a_floor_with_missing_runs_never_differs(tmp_path: Path) -> None:
     assert "1 of 3 noise runs" in compare(a, b).verdict.message
 
 
+@pytest.mark.slow
 def test_noise_runs_come_unasked_where_they_are_cheap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "SOON", 1e9)
     said: list[str] = []

@@ -92,7 +92,7 @@ _STOPS = "os.kill(os.getpid(), signal.SIGSTOP)"
 @pytest.mark.parametrize(
     ("call", "how", "words"),
     [
-        (_ALL_REDUCE, _STOPS, "AllReduce on `.*` for rank 1 {}, which is stopped"),
+        pytest.param(_ALL_REDUCE, _STOPS, "AllReduce on `.*` for rank 1 {}, which is stopped", marks=pytest.mark.slow),
         pytest.param(_ALL_REDUCE, "time.sleep(600)", "AllReduce on `.*` for rank 1 {}", marks=pytest.mark.slow),
         pytest.param(_ONE_SENDS, _STOPS, "Recv from rank 1 {}, which is stopped", marks=pytest.mark.slow),
     ],

@@ -19,8 +19,8 @@ import torch._dynamo
 import torch.nn.parallel
 import torch.utils.data.distributed  # the forks need not load them again
 
-LIMIT = 30.0
-TRIES = 5
+LIMIT = 15.0
+TRIES = 6
 
 
 def free_port() -> str:
