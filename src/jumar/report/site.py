@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from jumar.core.lang import pad
 from jumar.core.words import counted
 from jumar.report import parts
 from jumar.report.card import Card
@@ -209,15 +210,16 @@ def lines(folder: str, runs: Sequence[Run], left: Sequence[Left], further: Seque
     now = newest(runs)
     yield f"{_name(folder)}: {verdict(now).text}"
     for _, part, found in stages(now):
+        title = pad(t(part.title), 13)
         if not found:
-            yield f"  {part.title:<13} not run yet"
+            yield f"  {title} {t('not run yet')}"
         for run in found:
-            yield f"  {part.title:<13} {run.card.verdict.word}: {run.card.subject}: {run.card.verdict.text}"
+            yield f"  {title} {run.card.verdict.word}: {run.card.subject}: {run.card.verdict.text}"
     for one in left:
         yield f"  left out: `{one.path}`: {one.reason}"
     todo = steps(folder, now, further)
     if todo:
-        yield f"next ({counted(len(todo), 'step')}):"
+        yield t("next ({steps}):", steps=counted(len(todo), "step"))
     for number, step in enumerate(todo, 1):
         yield f"{number:>3}. {step.why}"
         yield from (f"     {line}" for line in step.command.splitlines())

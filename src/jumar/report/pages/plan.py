@@ -48,7 +48,7 @@ def _fitting(document: dict[str, Any]) -> dict[str, Any]:
         "subject": machine["chip"] or machine["family"],
         "verdict": Verdict.warn(f"{said}; {counted(len(found), 'finding')}")
         if found
-        else Verdict.good(said, t("fits")),
+        else Verdict.good(said, t("match")),
         "facts": facts,
         "sections": list(_sections(document)),
         "steps": [
