@@ -26,6 +26,7 @@ __all__ = [
     "legend",
     "note",
     "panel",
+    "paragraph",
     "pre",
     "scroll",
     "steps",
@@ -180,6 +181,10 @@ def panel(title: str, body: Markup = Markup(""), *, hue: str = "grey", badge: st
 def note(text: str) -> Markup:
     """What a page leaves out, or something to know first."""
     return Markup('<p class="cut">{}</p>').format(code(text))
+
+
+def paragraph(text: str) -> Markup:
+    return Markup("<p>{}</p>").format(code(text))
 
 
 def bullets(texts: Iterable[str]) -> Markup:

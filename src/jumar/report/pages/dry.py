@@ -90,12 +90,8 @@ def _memory(rank: dict[str, Any]) -> Markup:
         phase=memory["phase"], step=memory["step"] + 1, operator=memory["operator"], site=memory["site"] or "?",
         reserved=size(memory["reserved"]), lost=size(lost), hccl=size(rank["hccl_bytes"]),
     )  # fmt: skip
-    body = parts.bar(owners) + _paragraph(told) + _picture(memory)
-    return body + _paragraph(_time(step)) if step else body
-
-
-def _paragraph(text: str) -> Markup:
-    return Markup("<p>{}</p>").format(parts.code(text))
+    body = parts.bar(owners) + parts.paragraph(told) + _picture(memory)
+    return body + parts.paragraph(_time(step)) if step else body
 
 
 def _picture(memory: dict[str, Any]) -> Markup:

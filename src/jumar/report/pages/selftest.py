@@ -61,7 +61,7 @@ def _verdict(document: dict[str, Any]) -> Verdict:
 def _sections(document: dict[str, Any]) -> Iterator[Section]:
     if document["machine"].get("emulated", True):
         said = t("Nothing on this page is a fact of a real card, and no figure may be used as one.")
-        yield Section("", parts.panel(t("An emulated machine"), parts.note(said), hue="amber"))
+        yield Section("", parts.panel(t("An emulated machine"), parts.paragraph(said), hue="amber"))
     for verdict, (hue, meaning) in CLASSES.items():
         rows = [row for row in document["differences"] if row["verdict"] == verdict]
         if rows:
@@ -85,7 +85,7 @@ def _sections(document: dict[str, Any]) -> Iterator[Section]:
 
 def _differences(rows: list[dict[str, Any]], hue: str) -> Markup:
     return Markup("").join(
-        parts.panel(row["what"], parts.note(row["why"]), hue=hue, badge=row["kind"], aside=f"`{row['id']}`")
+        parts.panel(row["what"], parts.paragraph(row["why"]), hue=hue, badge=t(row["kind"]), aside=f"`{row['id']}`")
         for row in rows
     )
 
