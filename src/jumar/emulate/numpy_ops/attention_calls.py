@@ -13,24 +13,21 @@ from .registry import NotEmulated, kernel
 _TENSORS = "query key value bias dropped padding mask prefix "
 _GIVEN = "query key value grad bias dropped padding mask top total weights out prefix "
 _NUMBERS = "scale keep before after heads layout inner mode"
-_FORWARD = {
-    "aclnnFlashAttentionScore": _TENSORS + _NUMBERS,
-    "aclnnFlashAttentionScoreV2": _TENSORS + "query_start key_start " + _NUMBERS + " bias_type",
-    "aclnnFlashAttentionVarLenScore": _TENSORS + "query_ends key_ends " + _NUMBERS,
-    "aclnnFlashAttentionVarLenScoreV2": _TENSORS
-    + "query_ends key_ends query_start key_start "
-    + _NUMBERS
-    + " bias_type",
-}
-_BACKWARD = {
-    "aclnnFlashAttentionScoreGrad": _GIVEN + _NUMBERS,
-    "aclnnFlashAttentionScoreGradV2": _GIVEN + "query_start key_start " + _NUMBERS + " bias_type",
-    "aclnnFlashAttentionUnpaddingScoreGrad": _GIVEN + "query_ends key_ends " + _NUMBERS,
-    "aclnnFlashAttentionUnpaddingScoreGradV2": _GIVEN
-    + "query_ends key_ends query_start key_start "
-    + _NUMBERS
-    + " bias_type",
-}
+_STARTS, _ENDS = "query_start key_start ", "query_ends key_ends "
+
+
+def _forms(tensors: str, plain: str, unpadded: str) -> dict[str, str]:
+    """The parameters of a call by its name: plain or unpadded, and their second versions."""
+    return {
+        plain: tensors + _NUMBERS,
+        plain + "V2": tensors + _STARTS + _NUMBERS + " bias_type",
+        unpadded: tensors + _ENDS + _NUMBERS,
+        unpadded + "V2": tensors + _ENDS + _STARTS + _NUMBERS + " bias_type",
+    }
+
+
+_FORWARD = _forms(_TENSORS, "aclnnFlashAttentionScore", "aclnnFlashAttentionVarLenScore")
+_BACKWARD = _forms(_GIVEN, "aclnnFlashAttentionScoreGrad", "aclnnFlashAttentionUnpaddingScoreGrad")
 _SCALES = "scale1 scale2 scale3 scale4 offset4 "
 _INFERENCE = {
     "aclnnPromptFlashAttentionV3": "query key value bias mask lengths key_lengths "

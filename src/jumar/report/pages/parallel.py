@@ -185,7 +185,7 @@ def _proof(proof: dict[str, Any]) -> Section:
         )
         for row in proof["stages"]
     ]
-    told = Markup("<p>{}</p>").format(parts.code(proof["what"])) if proof["what"] else Markup("")
+    told = parts.paragraph(proof["what"]) if proof["what"] else Markup("")
     return Section(title, told + parts.table(heads, rows, numbers=range(1, 5), name=title))
 
 

@@ -193,7 +193,7 @@ def _lane(name: str, stretches: list[tuple[float, float, str, str]], low: float,
 def _advice(document: dict[str, Any]) -> Markup:
     rows = document["advice"]
     if not rows:
-        return Markup("<p>{}</p>").format(parts.code(document.get("no_advice") or _verdict(document).text))
+        return parts.paragraph(document.get("no_advice") or _verdict(document).text)
     many = len(document["ranks"]) > 1
     total = max((rank["split_us"]["total"] for rank in document["ranks"]), default=0.0)
     shown = [_one(row, total, many) for row in rows[:MAX_ADVICE]]

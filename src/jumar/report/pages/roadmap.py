@@ -66,7 +66,7 @@ def _sections(plan: Roadmap) -> Iterator[Section]:
             f"`jumar migrate` changes {parts.count(places, 'place')} in {parts.count(files, 'file')}; reviewing the"
             f" diff takes {roadmap.hours(effort)}: {names}."
         )
-        yield Section(t("What Jumar does"), Markup("<p>{}</p>").format(parts.code(said)))
+        yield Section(t("What Jumar does"), parts.paragraph(said))
     yield Section(t("What is not known"), parts.bullets(plan.unknown))
     yield Section(t("What comes next"), parts.steps((t(step), "") for step in roadmap.STEPS))
     yield Section(t("Where the hours come from"), Markup('<p class="soft">{}</p>').format(parts.code(plan.basis)))
