@@ -37,26 +37,34 @@ def _nan(out: Any) -> Any:
     return out
 
 
+def _trembling(out: Any) -> Any:
+    """Off by one rounding to 12 bits, both ways."""
+    return out * (1 + 2.0**-13 * torch.linspace(-1, 1, out.numel()).view(out.shape))
+
+
 PLANTED: list[tuple[str, Callable[[Any], Any], str, str]] = [
     ("products/mm/float32", _coarse, "values", "bfloat16"),
     ("elementwise/exp/float16", _down, "rounding", ""),
     ("elementwise/add/float16", _down, "rounding", ""),
     ("shapes/cat/int64", _last, "values", ""),
     ("elementwise/tanh/float32", _nan, "values", ""),
-    ("reductions/mean/float32", lambda out: out * (1 + 1e-4), "values", "hf32"),
+    ("reductions/mean/float32", _trembling, "values", "hf32"),
+    ("reductions/mean/float32", lambda out: out * (1 + 1e-4), "values", "1.0001 times the other"),
+    ("elementwise/exp/float32", lambda out: out - 0.01, "values", "the other minus 0.01"),
+    ("layers/gelu/float16", lambda out: out * 1.25, "values", "1.25 times the other"),
 ]
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("id_", "change", "kind", "as_if"), PLANTED, ids=[row[0] for row in PLANTED])
-def test_a_planted_difference_is_named(id_: str, change: Callable[[Any], Any], kind: str, as_if: str) -> None:
+@pytest.mark.parametrize(("id_", "change", "kind", "how"), PLANTED, ids=[f"{row[0]} {row[3]}" for row in PLANTED])
+def test_a_planted_difference_is_named(id_: str, change: Callable[[Any], Any], kind: str, how: str) -> None:
     unit = next(unit for unit in case.units() if unit.id == id_)
     own = take.once(unit, Given(id_, unit.dtype, DEVICE))
     judge = Judge(unit, DEVICE, own, {})
     assert judge.evidence(own) == []
     changed = {name: change(result.clone()) for name, result in own.tensors.items()}
     rows = judge.evidence(Taken(own.facts, changed))
-    assert [(row["kind"], row.get("as_if", "")) for row in rows] == [(kind, as_if)]
+    assert {(row["kind"], row.get("as_if") or row.get("pattern", "")) for row in rows} == {(kind, how)}
     assert rows[0]["emulator_right"] is True
 
 

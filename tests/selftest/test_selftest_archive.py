@@ -17,7 +17,7 @@ from jumar.app import selftest, selftest_checks, selftest_scrub, selftest_sides
 from jumar.core.errors import UserError
 from jumar.machine.smi.result import Card, Process, View
 from jumar.report import selftest as report
-from jumar.selftest import archive, classify, outcome, verdict
+from jumar.selftest import archive, case, classify, outcome, verdict
 from jumar.selftest.classify import Again
 from jumar.selftest.result import NOT_RUN, SAME, CaseResult, Difference, Figure, SelfTest
 from jumar.tables import tested
@@ -133,6 +133,25 @@ def _row(**fields: Any) -> dict[str, Any]:
 def test_evidence_decides(row: dict[str, Any], again: Again, class_: str, words: str) -> None:
     found = classify.of_values("products/mm/float32", row, again)
     assert found.verdict == class_ and words in found.why
+
+
+def test_what_every_card_must_do_needs_no_third_computation() -> None:
+    units = {unit.id: unit for unit in case.units()}
+    refuses = {"state": outcome.ERROR, "error": {"type": "RuntimeError", "said": "shapes"}}
+    answers: dict[str, Any] = {"state": outcome.DONE, "error": {}}
+
+    def found(id_: str, card: dict[str, Any], emulator: dict[str, Any]) -> list[str]:
+        blank = outcome.Outcome(outcome.DONE)._asdict()
+        sides = verdict.Sides({id_: {**blank, **card}}, {id_: {**blank, **emulator}}, {}, {}, {})
+        return [f"{row.verdict}: {row.why}" for row in verdict.differences(units[id_], sides)]
+
+    product = "errors/shapes-of-a-product"
+    assert found(product, answers, refuses) == ["device fault: torch defines an error for this call on every device"]
+    assert found(product, refuses, answers)[0].startswith("emulator wrong: torch defines an error")
+    fact = {"name": "time-passes", "kind": "fact", "card": False, "emulator": True}
+    judged = {**answers, "judged": {"card": {"differs": [fact]}}}
+    assert found("device/events", answers, judged) == ["device fault: it holds on every card by definition"]
+    assert found("device/names", answers, judged)[0].startswith("unknown")
 
 
 def test_documented_limits_are_rows() -> None:

@@ -37,6 +37,8 @@ class Case(NamedTuple):
     """It measures the card; its results are rates, not facts."""
     raises: bool = False
     """An error is the right answer."""
+    must: bool = False
+    """Its facts that are True or False hold on every card by definition: False is a fault."""
     single: bool = False
     """One operator that rounds each value once: a shift of all of them shows how the card rounds."""
     rounding: str = ""

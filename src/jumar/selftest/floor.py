@@ -15,6 +15,8 @@ _LOCAL, _ALL, _ROUNDINGS = 6.0, 3.0, 8.0
 BIASED = 0.3
 """Mean shift, in units of the last place, of results that are always rounded one way; rounding to nearest has 0."""
 _MANY, _SOME = 200, 20
+_FEW, _EVEN, _FAR = 8, 0.1, 64.0
+"""A pattern needs so many values, which agree to this part of it, and is so many roundings away."""
 
 
 class Moved(NamedTuple):
@@ -75,6 +77,28 @@ def shift(a: Any, b: Any) -> float:
     if away.numel() < _MANY or int((away != 0).sum()) < _SOME:
         return 0.0
     return float(away.clamp(-2, 2).mean())
+
+
+def pattern(a: Any, b: Any) -> str:
+    """What no rounding does: all values of `a` are those of `b` times one factor, or plus one number."""
+    one, other = a.double().flatten(), b.double().flatten()
+    kept = one.isfinite() & other.isfinite() & (other != 0)
+    one, other = one[kept], other[kept]
+    if one.numel() < _FEW:
+        return ""
+    size = float(other.abs().median())
+    factor = _common(one / other - 1, _FAR * unit(b))
+    if factor is not None:
+        return f"{1 + factor:.6g} times the other"
+    more = _common(one - other, _FAR * unit(b) * size)
+    return "" if more is None else f"the other {'plus' if more > 0 else 'minus'} {abs(more):.3g}"
+
+
+def _common(found: Any, least: float) -> float | None:
+    """The number that nearly all of these are."""
+    middle = float(found.median())
+    even = float(((found - middle).abs() < _EVEN * abs(middle)).double().mean()) > 1 - _EVEN
+    return middle if abs(middle) > least and even else None
 
 
 def repeated(first: Results, second: Results) -> float:

@@ -102,8 +102,9 @@ class Judge:
             return {}
         kind = "values" if apart > 1 else "rounding"
         found = {**base, "kind": kind, "ratio": apart, "shift": shifted, "many": many}
-        as_if = self._explained(name, theirs, mine) if kind == "values" else ""
-        return {**found, "as_if": as_if, **self._right(name, theirs, noise)}
+        pattern = floor.pattern(theirs, mine) if kind == "values" else ""
+        as_if = self._explained(name, theirs, mine) if kind == "values" and not pattern else ""
+        return {**found, "as_if": as_if, "pattern": pattern, **self._right(name, theirs, noise)}
 
     def _moves(self, name: str, noise: float) -> floor.Moved | None:
         if self.unit.case.exact:

@@ -10,7 +10,7 @@ from jumar.selftest import classify, outcome
 from jumar.selftest.case import Unit
 from jumar.selftest.classify import Again
 from jumar.selftest.outcome import Outcome
-from jumar.selftest.result import DEVICE_FAULT, UNKNOWN, Difference, Figure
+from jumar.selftest.result import DEVICE_FAULT, EMULATOR_WRONG, UNKNOWN, Difference, Figure
 
 Lines = Mapping[str, Mapping[str, Any]]
 """By id of the case."""
@@ -84,10 +84,19 @@ def _of_state(unit: Unit, card: Outcome, emulator: Outcome, sides: Sides) -> Dif
     kind = "missing library" if library else kind
     again = _again_state(unit, card, sides)
     verdict, why = classify.of_state(unit.id, kind, again, refused=emulator.refused, library=library, card_fails=fails)
-    if unit.case.raises and card.state == emulator.state and verdict != DEVICE_FAULT:
-        verdict, why = UNKNOWN, "both refuse it, in other words"
+    if unit.case.raises and verdict != DEVICE_FAULT:
+        verdict, why = _of_refusal(card, emulator)
     what = f"the card {_said(card)}; the emulator {_said(emulator)}"
     return Difference(unit.id, kind, what, verdict, why, {"card": dict(card.error), "emulator": dict(emulator.error)})
+
+
+def _of_refusal(card: Outcome, emulator: Outcome) -> classify.Verdict:
+    """An error is the right answer of this case."""
+    if card.state == emulator.state:
+        return classify.Verdict(UNKNOWN, "both refuse it, in other words")
+    if card.state == outcome.DONE:
+        return classify.Verdict(DEVICE_FAULT, "torch defines an error for this call on every device")
+    return classify.Verdict(EMULATOR_WRONG, "torch defines an error for this call, and the emulator gives a result")
 
 
 def _said(one: Outcome) -> str:
@@ -136,7 +145,13 @@ def _renamed(unit: Unit, row: Mapping[str, Any]) -> dict[str, Any]:
         found["name"] = f"{unit.case.name} {row['name']}"
     elif row["kind"] == "fact" and row["name"] == "name":
         found["kind"] = "name"
+    elif row["kind"] == "fact" and unit.case.must and _opposite(row["card"], row["emulator"]):
+        found.update(card_right=row["card"], emulator_right=row["emulator"])
     return found
+
+
+def _opposite(card: Any, emulator: Any) -> bool:
+    return isinstance(card, bool) and isinstance(emulator, bool) and card != emulator
 
 
 def _sentence(row: Mapping[str, Any]) -> str:
@@ -148,8 +163,9 @@ def _sentence(row: Mapping[str, Any]) -> str:
             said += f", on average {abs(row.get('shift', 0)):.2g} units of the last place {way}"
         else:
             said += f", {_times(row.get('ratio', _FAR))}"
-        as_if = f", as if rounded to {row['as_if']}" if row.get("as_if") else ""
-        return f"{said}{as_if}; card {row['card']}, emulator {row['emulator']}"
+        how = f", as if rounded to {row['as_if']}" if row.get("as_if") else ""
+        how = f", each is {row['pattern']}" if row.get("pattern") else how
+        return f"{said}{how}; card {row['card']}, emulator {row['emulator']}"
     part = row.get("part", "") if row["kind"] == "layout" else ""
     return f"`{name}`{f' {part}' if part else ''}: card {row['card']}, emulator {row['emulator']}"
 

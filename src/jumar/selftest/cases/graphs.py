@@ -54,6 +54,6 @@ def _step(g: Given) -> Any:
 
 
 CASES = [
-    Case("replayed", _replayed, reference=False, needs=("npu.NPUGraph",)),
+    Case("replayed", _replayed, reference=False, must=True, needs=("npu.NPUGraph",)),
     Case("training-step", _step, reference=False, needs=("npu.NPUGraph",)),
 ]

@@ -58,6 +58,32 @@ def _loss(name: str) -> Callable[[Given], Any]:
     return run
 
 
+def _prelu(g: Given) -> Any:
+    x, weight = g.learnt(12, 5), g.learnt(5)
+    out = g.torch.nn.functional.prelu(x, weight)
+    out.backward(g.normal(12, 5))
+    return {"out": out, "x": x.grad, "weight": weight.grad}
+
+
+def _cosine(g: Given) -> Any:
+    return g.torch.nn.functional.cosine_similarity(g.normal(12, 30), g.normal(12, 30))
+
+
+def _binary(g: Given) -> Any:
+    x = g.learnt(24, 9)
+    loss = g.torch.nn.functional.binary_cross_entropy_with_logits(x, g.uniform(24, 9))
+    loss.backward()
+    return {"loss": loss, "gradient": x.grad}
+
+
+def _kl_div(g: Given) -> Any:
+    x = g.learnt(24, 9)
+    f = g.torch.nn.functional
+    loss = f.kl_div(f.log_softmax(x, -1), f.softmax(g.normal(24, 9), -1), reduction="batchmean")
+    loss.backward()
+    return {"loss": loss, "gradient": x.grad}
+
+
 def _attention(g: Given) -> Any:
     q, k, v = (g.learnt(2, 4, 24, 16) for _ in range(3))
     out = g.torch.nn.functional.scaled_dot_product_attention(q, k, v)
@@ -83,6 +109,16 @@ CASES = rows(
         "hardtanh": _both(lambda f, x: f.hardtanh(x), 20, 30),
         "sigmoid-gradient": _both(lambda f, x: x.sigmoid(), 20, 30),
         "tanh-gradient": _both(lambda f, x: x.tanh(), 20, 30),
+        "mish": _both(lambda f, x: f.mish(x), 20, 30),
+        "selu": _both(lambda f, x: f.selu(x), 20, 30),
+        "celu": _both(lambda f, x: f.celu(x, 0.7), 20, 30),
+        "glu": _both(lambda f, x: f.glu(x), 20, 30),
+        "log-sigmoid": _both(lambda f, x: f.logsigmoid(x), 20, 30),
+        "hardsigmoid": _both(lambda f, x: f.hardsigmoid(x), 20, 30),
+        "normalized": _both(lambda f, x: f.normalize(x, dim=-1), 20, 30),
+        "instance-norm": _both(lambda f, x: f.instance_norm(x), 3, 8, 10),
+        "prelu": _prelu,
+        "cosine-similarity": _cosine,
         "softmax": _both(lambda f, x: f.softmax(x, -1), 20, 30),
         "log-softmax": _both(lambda f, x: f.log_softmax(x, -1), 20, 30),
         "group-norm": _both(lambda f, x: f.group_norm(x, 4), 3, 8, 10),
@@ -93,6 +129,9 @@ CASES = rows(
         "mse-loss": _loss("mse_loss"),
         "l1-loss": _loss("l1_loss"),
         "smooth-l1-loss": _loss("smooth_l1_loss"),
+        "huber-loss": _loss("huber_loss"),
+        "binary-cross-entropy": _binary,
+        "kl-div": _kl_div,
         "attention": _attention,
         "attention-causal": _causal,
     },

@@ -21,9 +21,22 @@ def _network(g: Given, kind: str) -> tuple[Any, Any, Any]:
         layers = (nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 12, 3),
                   nn.GELU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(12, 5))  # fmt: skip
         return _sequence(g, *layers), g.normal(8, 3, 12, 12), _labels(g, 8, 5)
+    if kind == "sequences":
+        model = _sequence(g, nn.Embedding(20, 16), nn.LSTM(16, 12, batch_first=True), _last(g), nn.Linear(12, 5))
+        return model, g.whole(6, 9, low=0, high=20, dtype=g.torch.int64), _labels(g, 6, 5)
     layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True, norm_first=True)
     model = _sequence(g, nn.Embedding(40, 32), layer, nn.Linear(32, 40), nn.Flatten(0, 1))
     return model, g.whole(4, 12, low=0, high=40, dtype=g.torch.int64), _labels(g, 48, 40)
+
+
+def _last(g: Given) -> Any:
+    """The last output of a recurrent layer."""
+
+    class Last(g.torch.nn.Module):  # type: ignore[misc,name-defined]
+        def forward(self, found: Any) -> Any:
+            return found[0][:, -1]
+
+    return Last()
 
 
 def _sequence(g: Given, *layers: Any) -> Any:
@@ -80,5 +93,7 @@ CASES = [
     Case("perceptron-adam", _trained("perceptron", "Adam", lr=1e-2), FLOAT, seconds=120),
     Case("pictures-sgd", _trained("pictures", "SGD", lr=0.1, momentum=0.9), FLOAT, seconds=180),
     Case("words-adamw", _trained("words", "AdamW", lr=3e-3), FLOAT, seconds=180),
+    Case("sequences-adam", _trained("sequences", "Adam", lr=1e-2), FLOAT, seconds=180),
+    Case("pictures-rmsprop", _trained("pictures", "RMSprop", lr=1e-3), FLOAT, seconds=180),
     Case("mixed-precision", _mixed, FLOAT, reference=False, seconds=180, rounding="float16"),
 ]
