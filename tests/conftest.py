@@ -67,9 +67,15 @@ def _leaks_nothing() -> Iterator[None]:
         yield
 
 
+_OUTER_CACHE = os.environ.get("XDG_CACHE_HOME", "") if "PYTEST_CURRENT_TEST" in os.environ else ""
+"""Of the test that started this pytest, if one did."""
+
+
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
     """No test reads or writes the user's cache; the workers of one run share one, so that the glue is built once."""
+    if _OUTER_CACHE:
+        return _OUTER_CACHE
     base = tmp_path_factory.getbasetemp()
     return str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache")
 

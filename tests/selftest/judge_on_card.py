@@ -14,6 +14,7 @@ from jumar.selftest.take import Taken
 
 torch = pytest.importorskip("torch")
 DEVICE = "npu:0"
+OUTER = float(torch.finfo(torch.bfloat16).max)
 
 
 def _coarse(out: Any) -> Any:
@@ -51,6 +52,8 @@ PLANTED: list[tuple[str, Callable[[Any], Any], str, str]] = [
     ("reductions/mean/float32", _trembling, "values", "hf32"),
     ("reductions/mean/float32", lambda out: out * (1 + 1e-4), "values", "1.0001 times the other"),
     ("elementwise/exp/float32", lambda out: out - 0.01, "values", "the other minus 0.01"),
+    ("elementwise/subnormal/float16", lambda out: torch.where(out.abs() < 2.0**-14, 0, out), "values", "subnormals"),
+    ("elementwise/overflow/bfloat16", lambda out: out.clamp(-OUTER, OUTER), "values", "saturation"),
     ("layers/gelu/float16", lambda out: out * 1.25, "values", "1.25 times the other"),
 ]
 

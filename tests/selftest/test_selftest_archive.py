@@ -117,7 +117,12 @@ def _row(**fields: Any) -> dict[str, Any]:
     [
         (_row(card_right=True, emulator_right=False), Again(), "emulator wrong", "agrees with the card"),
         (_row(card_right=False, emulator_right=True), Again(True, True), "device fault", "no rounding explains"),
-        (_row(card_right=False, emulator_right=True, as_if="bfloat16"), Again(), "unknown", "rounding to bfloat16"),
+        (
+            _row(card_right=False, emulator_right=True, as_if="bfloat16"),
+            Again(),
+            "unknown",
+            "as if rounded to bfloat16",
+        ),
         (_row(card_right=False, emulator_right=True), Again(False), "device fault", "second process"),
         (_row(), Again(True, False), "device fault", "another card"),
         (_row(), Again(True, True), "unknown", "no third computation"),
@@ -156,9 +161,12 @@ def test_what_every_card_must_do_needs_no_third_computation() -> None:
 
 def test_documented_limits_are_rows() -> None:
     row = _row(card_right=False, emulator_right=True, as_if="hf32")
-    assert classify.of_values("convolutions/conv2d/float32", row, Again(True)).verdict == "documented limit"
-    assert "hf32-convolution" in classify.of_values("convolutions/conv2d/float32", row, Again(True)).why
-    assert classify.of_values("products/mm/float32", row, Again(True)).verdict == "unknown"
+    known = classify.of_values("convolutions/conv2d/float32", row, Again(True), "Ascend910B3")
+    assert known.verdict == "documented limit" and "hf32-convolution" in known.why
+    assert classify.of_values("products/mm/float32", row, Again(True), "Ascend910B3").verdict == "unknown"
+    row["as_if"] = "saturation"
+    for soc, expected in (("Ascend910A", "documented limit"), ("Ascend910B3", "unknown"), ("", "unknown")):
+        assert classify.of_values("elementwise/overflow/float16", row, Again(True), soc).verdict == expected
     refused = classify.of_state("a/b", "error", Again(), refused=("aclnnGcd",), library="", card_fails=False)
     assert refused.verdict == "documented limit" and "jumar emulate coverage aclnnGcd" in refused.why
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from jumar.selftest import floor
 from jumar.selftest.result import DEVICE_FAULT, DOCUMENTED, EMULATOR_WRONG, UNKNOWN
 from jumar.tables import selftest as limits
 
@@ -29,9 +30,15 @@ class Again(NamedTuple):
     """Whether another card differs too."""
 
 
-def of_values(id_: str, row: Mapping[str, Any], again: Again) -> Verdict:
+def as_if(row: Mapping[str, Any]) -> str:
+    """What would explain the values of the card."""
+    lacks = {floor.SATURATION: "inf were the largest number and nan 0", floor.SUBNORMALS: "subnormal numbers were 0"}
+    return lacks.get(row["as_if"], f"rounded to {row['as_if']}")
+
+
+def of_values(id_: str, row: Mapping[str, Any], again: Again, soc: str = "") -> Verdict:
     """A result with other values, types or layout."""
-    found = _of_repeats(again) or _documented(id_, str(row["kind"]), str(row.get("as_if", "")))
+    found = _of_repeats(again) or _documented(id_, str(row["kind"]), str(row.get("as_if", "")), soc)
     if found:
         return found
     card, emulator = row.get("card_right"), row.get("emulator_right")
@@ -40,10 +47,9 @@ def of_values(id_: str, row: Mapping[str, Any], again: Again) -> Verdict:
     if card and emulator is False:
         return Verdict(EMULATOR_WRONG, "the CPU in float64 agrees with the card, not with the emulator")
     if emulator and card is False:
-        as_if = row.get("as_if", "")
-        if as_if:
-            return Verdict(UNKNOWN, f"the CPU agrees with the emulator; rounding to {as_if} would do as much, "
-                                    "and no document says that the card does it here")  # fmt: skip
+        if row.get("as_if"):
+            return Verdict(UNKNOWN, f"the CPU agrees with the emulator; the card is as if {as_if(row)}, "
+                                    "and no document says that this chip does it here")  # fmt: skip
         if row["kind"] == "rounding":
             return Verdict(
                 UNKNOWN, "the CPU agrees with the emulator; the card rounds otherwise, which no document says"
@@ -59,9 +65,10 @@ def of_values(id_: str, row: Mapping[str, Any], again: Again) -> Verdict:
     return Verdict(UNKNOWN, both)
 
 
-def of_state(id_: str, kind: str, again: Again, *, refused: tuple[str, ...], library: str, card_fails: bool) -> Verdict:
+def of_state(id_: str, kind: str, again: Again, *, refused: tuple[str, ...], library: str, card_fails: bool,
+             soc: str = "") -> Verdict:  # fmt: skip
     """A case that ended otherwise: an error, a hang, a crash."""
-    found = _of_repeats(again) or _documented(id_, kind, "")
+    found = _of_repeats(again) or _documented(id_, kind, "", soc)
     if found:
         return found
     if refused and not card_fails:
@@ -85,6 +92,6 @@ def _of_repeats(again: Again) -> Verdict | None:
     return None
 
 
-def _documented(id_: str, kind: str, as_if: str) -> Verdict | None:
-    row = limits.documented(id_, kind, as_if)
+def _documented(id_: str, kind: str, reason: str, soc: str) -> Verdict | None:
+    row = limits.documented(id_, kind, reason, soc)
     return Verdict(DOCUMENTED, f"{row.why} ({row.name}; {row.source})") if row else None

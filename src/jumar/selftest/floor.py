@@ -10,6 +10,8 @@ NOISE = {"float32": 2.0**-22, "float64": 2.0**-22, "float16": 2.0**-11, "bfloat1
 """One rounding of an input, by data type; in float32 long sums in another order are worth some (as in `compare`)."""
 COARSER = {"hf32": 2.0**-12, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """Roundings that may explain a difference, finest first. hf32 keeps 11 bits of the mantissa."""
+SATURATION, SUBNORMALS = "saturation", "subnormals"
+"""What a card may lack: inf and nan, and numbers below the normal ones."""
 RUNS = 4
 _LOCAL, _ALL, _ROUNDINGS = 6.0, 3.0, 8.0
 BIASED = 0.3
@@ -92,6 +94,19 @@ def pattern(a: Any, b: Any) -> str:
         return f"{1 + factor:.6g} times the other"
     more = _common(one - other, _FAR * unit(b) * size)
     return "" if more is None else f"the other {'plus' if more > 0 else 'minus'} {abs(more):.3g}"
+
+
+def lost(a: Any, b: Any) -> str:
+    """What all differing values have in common, if `a` lacks a kind of number that `b` has."""
+    import torch
+
+    ends = torch.finfo(b.dtype)
+    away = (a != b) & ~(a.isnan() & b.isnan())
+    one, other = a[away], b[away]
+    if bool(((other.abs() < ends.tiny) & (one == 0)).all()) and float(other.abs().max()) > ends.tiny * ends.eps * 4:
+        return SUBNORMALS
+    largest = other.isinf() & (one == other.sign() * ends.max)
+    return SATURATION if bool((largest | (other.isnan() & (one == 0))).all()) else ""
 
 
 def _common(found: Any, least: float) -> float | None:

@@ -29,8 +29,9 @@ class Given:
         self._wide, self._noise = wide, noise
         self._source = torch.Generator().manual_seed(zlib.crc32(name.encode()))
         self._moves = torch.Generator().manual_seed(draw + 1)
-        self._own: Any = getattr(torch, dtype or "float32")
-        self.dtype: Any = self._type(self._own)
+        self.own: Any = getattr(torch, dtype or "float32")
+        """The data type of the case; `dtype` of the reference is wider."""
+        self.dtype: Any = self._type(self.own)
 
     @property
     def npu(self) -> Any:
@@ -80,7 +81,7 @@ class Given:
         return self.normal(*shape, scale=scale).requires_grad_()
 
     def _put(self, drawn: Any, dtype: Any) -> Any:
-        kind = dtype or self._own
+        kind = dtype or self.own
         if not kind.is_floating_point:
             return drawn.to(kind).to(self.device)
         exact = drawn.to(kind).double()

@@ -98,12 +98,13 @@ class Judge:
         apart = floor.ratio(theirs, mine, self._moves(name, noise), unit)
         shifted = floor.shift(theirs, mine) if self.unit.case.single or self.unit.case.exact else 0.0
         many = float((theirs != mine).double().mean())
-        if apart <= 1 and not self.unit.case.exact and abs(shifted) < floor.BIASED:
+        lost = floor.lost(theirs, mine)
+        if apart <= 1 and not self.unit.case.exact and abs(shifted) < floor.BIASED and not lost:
             return {}
-        kind = "values" if apart > 1 else "rounding"
+        kind = "values" if apart > 1 or lost else "rounding"
         found = {**base, "kind": kind, "ratio": apart, "shift": shifted, "many": many}
         pattern = floor.pattern(theirs, mine) if kind == "values" else ""
-        as_if = self._explained(name, theirs, mine) if kind == "values" and not pattern else ""
+        as_if = lost or (self._explained(name, theirs, mine) if kind == "values" and not pattern else "")
         return {**found, "as_if": as_if, "pattern": pattern, **self._right(name, theirs, noise)}
 
     def _moves(self, name: str, noise: float) -> floor.Moved | None:

@@ -209,6 +209,7 @@ class Run:
         if unit.case.cards > self.plan.cards:
             return CaseResult(unit.id, SKIPPED, f"needs {unit.case.cards} free cards"), []
         found: list[Difference] = []
+        soc = str(self._machine().get("name", ""))
         result = CaseResult(unit.id, NOT_RUN, "the time was over, or its side did not start")
         for rank, sides in enumerate(self._sides(unit)):
             line = sides.card.get(unit.id)
@@ -219,7 +220,7 @@ class Run:
             if unit.case.timed:
                 found += _timed(unit, line)
             elif "skipped" not in sides.emulator[unit.id]:
-                found += [_ranked(row, rank, unit) for row in verdict.differences(unit, sides)]
+                found += [_ranked(row, rank, unit) for row in verdict.differences(unit, sides, soc)]
             if rank == 0:
                 result = _summed(unit, line, sides.emulator.get(unit.id, {}))
         return result._replace(state=DIFFERENT if found else SAME), found

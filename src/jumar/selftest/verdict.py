@@ -35,11 +35,11 @@ class Sides(NamedTuple):
     judged: Lines
 
 
-def differences(unit: Unit, sides: Sides) -> Iterator[Difference]:
-    """In what the card and the emulator differ in this case."""
+def differences(unit: Unit, sides: Sides, soc: str = "") -> Iterator[Difference]:
+    """In what the card and the emulator differ in this case; `soc` is the chip."""
     card, emulator = (Outcome.read(lines[unit.id]) for lines in (sides.card, sides.emulator))
     if card.state != emulator.state or (unit.case.raises and _errors_differ(card, emulator)):
-        yield _of_state(unit, card, emulator, sides)
+        yield _of_state(unit, card, emulator, sides, soc)
         return
     if card.state != outcome.DONE:
         return
@@ -51,7 +51,7 @@ def differences(unit: Unit, sides: Sides) -> Iterator[Difference]:
                          {"rows": rows[:1]})  # fmt: skip
         return
     for row in rows:
-        verdict, why = classify.of_values(unit.id, row, again)
+        verdict, why = classify.of_values(unit.id, row, again, soc)
         yield Difference(unit.id, str(row["kind"]), _sentence(row), verdict, why, row)
     if card.fallbacks != emulator.fallbacks:
         what = f"ran on the CPU: {_list(card.fallbacks)} on the card, {_list(emulator.fallbacks)} on the emulator"
@@ -77,13 +77,15 @@ def _errors_differ(card: Outcome, emulator: Outcome) -> bool:
     return any(one.get(part, "") != other.get(part, "") for part in ("type", "code", "words"))
 
 
-def _of_state(unit: Unit, card: Outcome, emulator: Outcome, sides: Sides) -> Difference:
+def _of_state(unit: Unit, card: Outcome, emulator: Outcome, sides: Sides, soc: str) -> Difference:
     fails = card.state != outcome.DONE
     kind = card.state if card.state in (outcome.HANG, outcome.CRASH, outcome.MEMORY) else "error"
     library = card.error.get("library", "") if fails else ""
     kind = "missing library" if library else kind
     again = _again_state(unit, card, sides)
-    verdict, why = classify.of_state(unit.id, kind, again, refused=emulator.refused, library=library, card_fails=fails)
+    verdict, why = classify.of_state(
+        unit.id, kind, again, refused=emulator.refused, library=library, card_fails=fails, soc=soc
+    )
     if unit.case.raises and verdict != DEVICE_FAULT:
         verdict, why = _of_refusal(card, emulator)
     what = f"the card {_said(card)}; the emulator {_said(emulator)}"
@@ -163,7 +165,7 @@ def _sentence(row: Mapping[str, Any]) -> str:
             said += f", on average {abs(row.get('shift', 0)):.2g} units of the last place {way}"
         else:
             said += f", {_times(row.get('ratio', _FAR))}"
-        how = f", as if rounded to {row['as_if']}" if row.get("as_if") else ""
+        how = f", as if {classify.as_if(row)}" if row.get("as_if") else ""
         how = f", each is {row['pattern']}" if row.get("pattern") else how
         return f"{said}{how}; card {row['card']}, emulator {row['emulator']}"
     part = row.get("part", "") if row["kind"] == "layout" else ""

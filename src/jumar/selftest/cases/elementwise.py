@@ -39,6 +39,9 @@ CASES = [
             "threshold": lambda g: g.torch.nn.functional.threshold(g.normal(300), 0.2, -1.0),
             "nan-to-num": lambda g: _odd(g).nan_to_num(0.5, 9.0, -9.0),
             "frac": lambda g: g.normal(300, scale=5).frac(),
+            "overflow": lambda g: _large(g) * 4,
+            "subnormal": lambda g: g.uniform(300, low=1, high=9) * g.torch.finfo(g.own).tiny / 64,
+            "no-number": lambda g: _odd(g) - _odd(g),
             "lerp-ends": lambda g: g.torch.lerp(g.normal(300), g.normal(300), 0.0),
         },
         types=HALVES,
@@ -116,6 +119,12 @@ CASES = [
         exact=True,
     ),
 ]
+
+
+def _large(g: Given) -> Any:
+    """Four times these are beyond the type: its largest numbers, not those of float64."""
+    most = g.torch.finfo(g.own).max
+    return g.values([most / 2, -most / 2, most / 8, 1.0, 0.0])
 
 
 def _odd(g: Given) -> Any:
