@@ -68,6 +68,7 @@ AREAS = {
     "perf": Area(("perf",), (_rows("data/perf_*.toml", "what change why replace note"),), complete=True),
     "parallel": Area(
         ("parallel",),
+        (_rows("data/parallel_hardware.toml", "unit source"),),
         complete=True,
         without=("parallel/code_mindspore.py", "parallel/code_torch.py", "parallel/programs"),
     ),
