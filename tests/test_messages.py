@@ -7,6 +7,7 @@ import ast
 import pytest
 
 import message_sources
+import message_words
 import messages
 
 
@@ -30,6 +31,12 @@ def test_the_catalogue_fits_the_sources() -> None:
         ('re.compile("no words here")', []),
         ('x == "no words here"', []),
         ('say("`jumar run x.py`")', []),
+        ('say("docker run {0} {1} …")', []),
+        ('say("jumar plan   # a pair that fits")', ["jumar plan   # a pair that fits"]),
+        ('say("for block in model.blocks:")', []),
+        ('say("npu-smi lists no NPU")', ["npu-smi lists no NPU"]),
+        ('row.get("Input dims", "not a row of ours") + row["Call stack of it"]', ["not a row of ours"]),
+        ('FIELDS = {"path": "a page says this"}', []),
     ],
 )  # fmt: skip
 def test_texts_are_found_as_templates(code: str, texts: list[str]) -> None:
@@ -37,7 +44,7 @@ def test_texts_are_found_as_templates(code: str, texts: list[str]) -> None:
         message_sources.numbered(text)
         for node in message_sources._outer(ast.parse(code))
         for text in message_sources.templates(node)
-        if message_sources.is_prose(text)
+        if message_words.is_prose(text)
     ]
     assert found == texts
 

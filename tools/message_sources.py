@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from message_words import is_prose
+
 SOURCES = Path(__file__).resolve().parents[1] / "src" / "jumar"
-_PROSE = re.compile(
-    r"[A-Za-z]{2,}['\"`)]?[,;:]? ['\"`(]?(?:[a-z]{1,}|\{)|\} [a-z]{2,}|[a-z]{2,}: \{|^(?:, |; | )[a-z]{3,}"
-)
-_NOT_PROSE = re.compile(
-    r"^(?:--?\w|[\w./-]+=|import |from \w+ import|def |class |\(\?|\^|#!|<\w|@|SELECT )|\\[sdwSbB]|\(\?:"
-)
+DOCUMENTED = ("FIELDS", "KEYS")
+"""Tables that only the reference pages show."""
+_PATTERNS = ("compile", "search", "match", "fullmatch", "sub", "split")
+_LOOKUPS = ("get", "pop", "startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition", "getenv")
+"""Functions whose first argument is looked for, not shown."""
 _MOST = 16
 """Variants of one f-string; one with more choices is taken with places instead."""
 
@@ -65,18 +66,6 @@ def numbered(text: str) -> str:
     return re.sub(r"\{\}", lambda _: f"{{{next(counter)}}}", text)
 
 
-def is_prose(text: str) -> bool:
-    """Has it words beside commands and values?"""
-    plain = text.strip()
-    if plain.startswith(("jumar ", "# ", "eval ", "kubectl ")) or not re.search(
-        r"[A-Za-z]{2}", re.sub(r"`[^`]*`|\{\w*\}", "", plain)
-    ):
-        return False
-    return bool(_PROSE.search(plain if not text.startswith((", ", "; ", " ")) else text)) and not _NOT_PROSE.search(
-        plain
-    )
-
-
 def of_module(path: Path) -> Iterator[tuple[str, int]]:
     """Texts of a module that read like words for people, with their lines."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -91,27 +80,34 @@ def _outer(node: ast.AST) -> Iterator[ast.expr]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
             continue
-        if isinstance(child, ast.Call) and _called(child) in (
-            "compile",
-            "search",
-            "match",
-            "fullmatch",
-            "sub",
-            "split",
-        ):
-            continue
-        if isinstance(child, ast.Compare):
+        if _is_lookup(node, child) or _is_documentation(child):
             continue
         if nouns := list(_counted(child)):
             yield from nouns
             continue
         if isinstance(child, ast.keyword) and child.arg in ("metavar", "keywords", "pattern"):
             continue
-        if isinstance(child, (ast.JoinedStr, ast.Constant, ast.IfExp, ast.BinOp)) and templates(child):
+        if isinstance(child, (ast.JoinedStr, ast.Constant, ast.IfExp, ast.BinOp)) and any(
+            text.replace("{}", "") for text in templates(child)
+        ):
             yield child
             yield from _values(child)
         else:
             yield from _outer(child)
+
+
+def _is_lookup(node: ast.AST, child: ast.AST) -> bool:
+    """Is it a pattern, a key or a beginning?"""
+    if isinstance(node, ast.Subscript):
+        return child is node.slice
+    if isinstance(child, ast.Compare) or (isinstance(child, ast.Call) and _called(child) in _PATTERNS):
+        return True
+    return isinstance(node, ast.Call) and _called(node) in _LOOKUPS and child in node.args[:1]
+
+
+def _is_documentation(node: ast.AST) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return any(isinstance(name, ast.Name) and name.id.endswith(DOCUMENTED) for name in targets)
 
 
 def _values(node: ast.AST) -> Iterator[ast.expr]:

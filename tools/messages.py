@@ -21,6 +21,7 @@ import message_sources as sources
 from jumar.cli import tasks
 from jumar.cli.main import VERBS, jumar
 from jumar.core import lang, tables
+from message_words import is_prose
 
 CATALOGUE = sources.SOURCES / "locale" / "zh_CN" / "LC_MESSAGES"
 HEAD = 'msgid ""\nmsgstr "Language: zh_CN\\nContent-Type: text/plain; charset=UTF-8\\n"\n'
@@ -36,23 +37,56 @@ class Area(NamedTuple):
     folders: tuple[str, ...] = ()
     rows: tuple[tuple[str, frozenset[str]], ...] = ()
     complete: bool = False
+    without: tuple[str, ...] = ()
+    """Parts that speak English in every language: vendor programs and servers that they stand in for, what a user's
+    program raises (`jumar explain` reads it), files that are copied into a project."""
 
 
 def _rows(files: str, fields: str) -> tuple[str, frozenset[str]]:
     return files, frozenset(fields.split())
 
 
+def _below(folder: str, names: str) -> tuple[str, ...]:
+    return tuple(f"{folder}/{name}" for name in names.split())
+
+
 AREAS = {
     "help": Area(complete=True),
     "app": Area(("core", "runtime", "tables", "app", "cli"), complete=True),
-    "report": Area(("report",)),
-    "launch": Area(("launch",)),
-    "cloud": Area(("cloud",)),
-    "compare": Area(("compare",)),
-    "perf": Area(("perf",), (_rows("data/perf_*.toml", "what change why replace note"),)),
-    "parallel": Area(("parallel",)),
-    "export": Area(("export",), (_rows("data/atc.toml", "*"),)),
-    "emulate": Area(("emulate", "pytest_plugin.py", "pytest_fixtures.py", "pytest_suite.py", "start.py")),
+    "report": Area(("report",), complete=True),
+    "launch": Area(("launch",), complete=True),
+    "cloud": Area(
+        ("cloud",),
+        complete=True,
+        without=_below(
+            "cloud/standin",
+            "changes.py dialect.py http.py listing.py modelarts_server.py mox moxing_file.py objects.py obs_server.py "
+            "receive.py signature.py",
+        ),
+    ),
+    "compare": Area(("compare",), complete=True),
+    "perf": Area(("perf",), (_rows("data/perf_*.toml", "what change why replace note"),), complete=True),
+    "parallel": Area(
+        ("parallel",),
+        (_rows("data/parallel_hardware.toml", "unit source"),),
+        complete=True,
+        without=("parallel/code_mindspore.py", "parallel/code_torch.py", "parallel/programs"),
+    ),
+    "export": Area(
+        ("export",),
+        (_rows("data/atc.toml", "*"),),
+        complete=True,
+        without=_below("export/standin", "aclruntime.py atc.py bench modules pyacl stream"),
+    ),
+    "emulate": Area(
+        ("emulate", "pytest_plugin.py", "pytest_fixtures.py", "pytest_suite.py", "start.py"),
+        complete=True,
+        without=(
+            *_below("emulate", "companions hccn_tool.py inductor numpy_ops ops smi"),
+            *_below("emulate/triton", "builder.py driver.py elementwise.py kernel.py language.py memory.py"),
+        ),
+    ),
+    "selftest": Area(("selftest",), complete=True),
     "machine": Area(
         ("machine",),
         (
@@ -60,8 +94,9 @@ AREAS = {
             _rows("data/environment.toml", "note"),
             _rows("data/npu_environment.toml", "what"),
         ),
+        complete=True,
     ),
-    "migrate": Area(("migrate",), (_rows("data/multicard.toml", "*"),)),
+    "migrate": Area(("migrate",), (_rows("data/multicard.toml", "*"),), complete=True, without=("migrate/copied",)),
     "rows": Area(
         rows=(
             _rows("data/third_party.toml", "note fix"),
@@ -72,7 +107,8 @@ AREAS = {
             _rows("data/tools.toml", "note"),
             _rows("data/causes.toml", "title todo"),
             _rows("migrate/passes/packs/*/rows.toml", "summary note fix"),
-        )
+        ),
+        complete=True,
     ),
     "explain": Area(rows=(_rows("data/error*.toml", "what why do collect"),)),
 }
@@ -95,11 +131,13 @@ def _of(area: Area) -> Iterator[str]:
     for folder in area.folders:
         place = sources.SOURCES / folder
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            if path.relative_to(sources.SOURCES).as_posix().startswith(area.without or ("/",)):
+                continue
             yield from (text.strip() if text.strip() else text for text, _ in sources.of_module(path))
     for pattern, fields in area.rows:
         for path in sorted(sources.SOURCES.glob(pattern)):
             content = tables.loads(path.read_bytes())
-            yield from (text for text in sources.of_table(content, fields) if sources.is_prose(text))
+            yield from (text for text in sources.of_table(content, fields) if is_prose(text, program=False))
 
 
 def _help() -> Iterator[str]:

@@ -59,11 +59,11 @@ class Rank(NamedTuple):
 @pytest.fixture(scope="session")
 def npu_cards(pytestconfig: pytest.Config) -> tuple[str, ...]:
     """The cards: `npu:0`, `npu:1` and so on; skips the test where there are none."""
-    from jumar.pytest_plugin import machine_of
+    from jumar.pytest_plugin import NEEDED, machine_of, said
 
     machine = machine_of(pytestconfig)
     if machine is None:
-        pytest.skip("needs an NPU: `pytest --npu` emulates one")
+        pytest.skip(said(NEEDED))
     return tuple(f"npu:{card}" for card in range(machine.cards))
 
 
@@ -79,8 +79,10 @@ def npu_memory(npu_cards: tuple[str, ...]) -> Iterator[Memory]:
 @pytest.fixture
 def npu_rank(npu_cards: tuple[str, ...]) -> Iterator[Rank]:
     """For tests marked `npu_distributed(n)`: the card is chosen and the HCCL group made; both end with the test."""
+    from jumar.pytest_plugin import said
+
     if "LOCAL_RANK" not in os.environ:
-        pytest.fail("`npu_rank` is for tests marked `npu_distributed(n)`", pytrace=False)
+        pytest.fail(said("`npu_rank` is for tests marked `npu_distributed(n)`"), pytrace=False)
     import torch
     import torch.distributed as dist
 

@@ -29,6 +29,9 @@ HELP = (
 )
 
 
+NEEDED = "needs an NPU: `pytest --npu` emulates one"
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("npu", "NPUs, real or emulated (Jumar)")
     group.addoption("--npu", nargs="?", const="", default=None, metavar="CHIP:CARDS", help=HELP)
@@ -68,7 +71,7 @@ def _enter(config: pytest.Config) -> None:
         machine = suite.build(suite.parse(given.npu, given.npu_memory), os.environ)
         suite.enter(machine)
     except UserError as error:
-        raise pytest.UsageError("\nhint: ".join(filter(None, [error.message, error.hint]))) from None
+        raise pytest.UsageError(said("\nhint: ".join(filter(None, [error.message, error.hint])))) from None
     if machine.emulated:
         start.emulate()
     config.stash[MACHINE] = machine
@@ -85,7 +88,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if given.npu_rank_file:
         config.pluginmanager.register(Rank(Path(given.npu_rank_file)), "jumar-rank")
     elif given.npu is None and (given.npu_report or given.npu_fail_on or given.npu_memory):
-        raise pytest.UsageError("`--npu-report`, `--npu-fail-on` and `--npu-memory` need `--npu`")
+        raise pytest.UsageError(said("`--npu-report`, `--npu-fail-on` and `--npu-memory` need `--npu`"))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -105,12 +108,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     needed = max(count, int(mark.kwargs.get("cards", 1)))
     machine = machine_of(item.config)
     if machine is None:
-        pytest.skip("needs an NPU: `pytest --npu` emulates one")
+        pytest.skip(said(NEEDED))
     if machine.cards < needed:
-        pytest.skip(f"needs {needed} card(s), this machine has {machine.cards}: `pytest --npu=:{needed}`")
+        pytest.skip(said(f"needs {needed} card(s), this machine has {machine.cards}: `pytest --npu=:{needed}`"))
     if count and isinstance(item, pytest.Function) and not item.config.option.npu_rank_file:
         if hasattr(item.cls, "assertEqual"):  # pytest would run it here, past our ranks
-            pytest.fail("`npu_distributed` is for functions, not for methods of `unittest.TestCase`", pytrace=False)
+            told = said("`npu_distributed` is for functions, not for methods of `unittest.TestCase`")
+            pytest.fail(told, pytrace=False)
         item.fixturenames = []  # the ranks set them up
 
 
@@ -133,8 +137,17 @@ def ranks(item: pytest.Item) -> int:
         return 0
     count = mark.args[0] if mark.args else mark.kwargs.get("n")
     if not isinstance(count, int) or count < 1:
-        raise pytest.UsageError(f"{item.nodeid}: write `npu_distributed(2)`, with the number of ranks")
+        raise pytest.UsageError(said(f"{item.nodeid}: write `npu_distributed(2)`, with the number of ranks"))
     return count
+
+
+def said(text: str) -> str:
+    """In the language of the reader."""
+    from jumar.core.lang import t
+    from jumar.runtime import tell
+
+    with tell.reader():
+        return t(text)
 
 
 def machine_of(config: pytest.Config) -> Machine | None:

@@ -13,6 +13,7 @@ from jumar.app import suite_ranks, suite_record
 from jumar.app.suite import Machine
 from jumar.core import write
 from jumar.core.errors import EXIT_FAILED, UserError
+from jumar.pytest_plugin import said
 from jumar.report import json as documents
 from jumar.report import suite as report_of_suite
 from jumar.runtime import refusals
@@ -50,7 +51,7 @@ class Suite:
             self.recorder.join()
 
     def pytest_report_header(self) -> str:
-        return self.machine.where
+        return said(self.machine.where)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -93,7 +94,7 @@ class Suite:
         result = self.recorder.result(self.machine.emulated, self.machine.where)
         terminalreporter.section("npu")
         for line in report_of_suite.lines(result):
-            terminalreporter.write_line(line)
+            terminalreporter.write_line(said(line))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.worker or not session.config.option.npu_report:
@@ -103,7 +104,7 @@ class Suite:
         try:
             write.replace(Path(session.config.option.npu_report), text.encode())
         except UserError as error:
-            pytest.exit(error.message, EXIT_FAILED)
+            pytest.exit(said(error.message), EXIT_FAILED)
 
     def pytest_unconfigure(self) -> None:
         self.recorder.close()
@@ -115,7 +116,7 @@ def _allowed(item: pytest.Item, noted: Refusal) -> bool:
 
 
 def _blame(noted: Iterable[Refusal]) -> str:
-    return "\n".join(f"{one.name} {_BLAME[one.kind]} (`--npu-fail-on`)" for one in noted)
+    return "\n".join(said(f"{one.name} {_BLAME[one.kind]} (`--npu-fail-on`)") for one in noted)
 
 
 def run_ranks(item: pytest.Function, count: int) -> None:

@@ -18,6 +18,7 @@ from types import ModuleType
 from jumar.core.errors import UserError
 from jumar.runtime import activation, standins, variables
 from jumar.runtime.hooks.imports import Hook, on_import
+from jumar.runtime.tell import tell
 
 _INDUCTOR = "jumar.emulate.inductor.install"
 
@@ -32,7 +33,7 @@ def begin() -> None:
             on_import("torch", Hook(after=_transfer_to_npu))
     except UserError as error:
         # The program starts all the same: it need not use a card.
-        sys.stderr.write(f"jumar: {error.message}: {error.hint}\n")
+        tell(f"{error.message}: {error.hint}")
     if variables.RECORD.text():
         on_import("torch", Hook(after=_record))
     if variables.PROFILE.text():

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 import pytest
@@ -14,6 +15,8 @@ import pytest
 from jumar.cli.formatter import wrap
 from jumar.cli.main import VERBS, jumar, main
 from jumar.core import lang
+from jumar.report.card import carried
+from jumar.runtime import tell
 
 Asked = Callable[..., tuple[int, str, str]]
 
@@ -61,6 +64,31 @@ def test_json_stays_english(asked: Asked) -> None:
     code, out, _ = asked("--lang", "zh", "analyze", "--json", "no/such/place")
     assert code == 2
     assert json.loads(out)["errors"][0]["message"] == "no such file or folder: `no/such/place`"
+
+
+def test_a_page_is_chinese_and_carries_english(asked: Asked, tmp_path: Path) -> None:
+    path = tmp_path / "plan.html"
+    assert asked("--lang", "zh", "plan", "--chip", "910B3", "--html", str(path))[0] in (0, 3)
+    text = path.read_text(encoding="utf-8")
+    assert "哪些版本互相配套？" in text and '<html lang="zh-CN">' in text
+    assert carried(text)["title"] == "Which versions fit together?"
+
+
+def test_a_group_alone_shows_its_commands(asked: Asked) -> None:
+    code, _, said = asked("--lang", "zh", "emulate")
+    assert code == 2
+    assert said.startswith("用法：jumar emulate") and "\n  on        让" in said
+
+
+def test_lines_inside_a_program_follow_the_reader(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tell.tell("building the emulator for torch 2.0 (once, under a minute)")
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    tell.tell("building the emulator for torch 2.0 (once, under a minute)")
+    english, chinese = capsys.readouterr().err.splitlines()
+    assert english == "jumar: building the emulator for torch 2.0 (once, under a minute)"
+    assert chinese == "jumar：正在为 torch 2.0 编译仿真器（只需一次，不到一分钟）"
 
 
 def _helps() -> list[list[str]]:

@@ -39,6 +39,21 @@ msgstr "显示版本。"
 msgid "say \"{name}\"\nand go"
 msgstr "说“{name}”\n然后走"
 
+msgid "no such command: `jumar {0}`"
+msgstr "没有这个命令：`jumar {0}`"
+
+msgid "{0} ({1})"
+msgstr "{0}（{1}）"
+
+msgid "building {0}"
+msgstr "正在编译 {0}"
+
+msgid "the emulator"
+msgstr "仿真器"
+
+msgid "known: {0}"
+msgstr "已知{0}"
+
 msgid "not translated yet"
 msgstr ""
 """
@@ -69,6 +84,14 @@ def _catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("Show the version", "显示版本"),
         ('say "hello"\nand go', "说“hello”\n然后走"),
         ("no permission\nno permission", "没有权限\n没有权限"),
+        ("no such command: `jumar no permission`", "没有这个命令：`jumar no permission`"),
+        ("building the emulator", "正在编译仿真器"),
+        ("building torch", "正在编译 torch"),
+        ("known: 3", "已知 3"),
+        ("known: `a`, `b`", "已知 `a`、`b`"),
+        ("3 files, `x`, 4 files, no permission", "3 个文件、`x`、4 个文件、没有权限"),
+        ("no permission (3 files)", "没有权限（3 个文件）"),
+        ("no permission (2), the emulator (1), building x, y (3)", "没有权限（2）、仿真器（1）、正在编译 x, y (3)"),
     ],
 )
 def test_a_finished_sentence_is_found(english: str, chinese: str) -> None:
@@ -86,6 +109,7 @@ def test_a_finished_sentence_is_found(english: str, chinese: str) -> None:
         "train.py: words that nobody knows",
         "x: y",
         "not translated yet",
+        "jumar net files",
         "",
     ],
 )
@@ -117,3 +141,19 @@ def test_the_locale_names_the_language(environ: dict[str, str], language: str) -
 def test_a_chinese_character_takes_two_columns() -> None:
     assert lang.width("卡 0：") == 6
     assert lang.pad("卡", 4) + "|" == "卡  |"
+    assert lang.pad("卡", 4, right=True) + "|" == "  卡|"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "line"),
+    [
+        ("安装工具", " （以 root 身份）", "安装工具（以 root 身份）"),
+        ("检查： ", "dpkg", "检查：dpkg"),
+        ("任意芯片 ", "的计划", "任意芯片的计划"),
+        ("使用", "`npu`", "使用 `npu`"),
+        ("卡  ", "显存", "卡  显存"),
+        ("check: ", "dpkg", "check: dpkg"),
+    ],
+)
+def test_chinese_is_set_without_needless_spaces(left: str, right: str, line: str) -> None:
+    assert lang.meet(left, right) == line

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from page_parser import Parsed
 
+from jumar.core import lang
 from jumar.report import pages, parts, tokens
 from jumar.report.card import carried, parse
 from jumar.report.page import Page, Section, Stage, Step, Tone, Verdict
@@ -53,6 +54,18 @@ def test_page_has_the_frame_and_is_whole(name: str) -> None:
     card = parse(carried(text))
     assert (card.kind, card.subject, card.verdict) == (page.kind, page.subject, page.verdict)
     assert card.stages and card.command.startswith(("jumar ", "pytest "))
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_page_in_chinese_carries_english(name: str) -> None:
+    with lang.chosen(lang.CHINESE):
+        page = _page(_document(name))
+        text = page.html()
+    assert Parsed(text).attributes["html"] == [{"lang": "zh-CN"}] and Parsed(text).open == []
+    assert not re.search("[\u4e00-\u9fff]", json.dumps(carried(text), ensure_ascii=False))
+    seen = re.sub(r"<(script|style|pre|code)\b.*?</\1>|<table class=.code.*?</table>", "", text, flags=re.S)
+    words = re.sub(r"<[^>]*>", "\n", seen)
+    assert not re.findall(r"(?:^|[ (])(?:the|of|is|are|with|and not) [a-z]+ .*", words, re.M)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

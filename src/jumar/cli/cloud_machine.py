@@ -23,7 +23,7 @@ def serve(port: int, modelarts_port: int) -> int:
     """Serve the stand-in's OBS and ModelArts on this machine, for other clients; ends with Ctrl-C."""
     with app.serve(port, modelarts_port) as served:
         try:
-            printing.lines(report.served(served))
+            printing.told(report.served(served))
             threading.Event().wait()
         except KeyboardInterrupt:
             printing.say("ended", err=True)

@@ -133,8 +133,9 @@ def diff(first: Path, second: Path, as_json: bool, top: int, html: Path | None, 
 @click.option("--steps", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Steps to run.")
 @click.option("--seed", type=int, metavar="N", help="Seed Python, NumPy and torch before the program starts.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--html", type=_PATH, metavar="FILE", help="Write one self-contained page.")
 @click.argument("words", nargs=-1, metavar="-- PROGRAM ARGS...", type=click.UNPROCESSED)
-def ladder(base: Path | None, output: Path | None, steps: int, seed: int | None, as_json: bool,
+def ladder(base: Path | None, output: Path | None, steps: int, seed: int | None, as_json: bool, html: Path | None,
            words: tuple[str, ...]) -> int:  # fmt: skip
     """Check from the environment to the loss curve, and stop at the first failure.
 
@@ -151,13 +152,15 @@ def ladder(base: Path | None, output: Path | None, steps: int, seed: int | None,
             show.told(report.rung(rung))
     if as_json:
         click.echo(report.json(report.rungs_document(found)))
+    show.page(html, report.rungs_document(found))
     return EXIT_FINDINGS if any(rung.state == "failed" for rung in found) else EXIT_OK
 
 
 @command.command("overflow")
 @click.argument("words", nargs=-1, required=True, metavar="REC | -- PROGRAM ARGS...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def overflow(words: tuple[str, ...], as_json: bool) -> int:
+@click.option("--html", type=_PATH, metavar="FILE", help="Write one self-contained page.")
+def overflow(words: tuple[str, ...], as_json: bool, html: Path | None) -> int:
     """Name the first operator that makes inf or nan out of finite inputs, over all ranks.
 
     Reads a record or a vendor's dump; or runs PROGRAM, checks every step, and stops there.
@@ -172,6 +175,7 @@ def overflow(words: tuple[str, ...], as_json: bool) -> int:
         click.echo(report.json(report.overflow_document(result.found)))
     else:
         show.told(report.overflow(result.found, result.ranks))
+    show.page(html, report.overflow_document(result.found))
     return EXIT_FINDINGS if result.found else result.code
 
 

@@ -96,5 +96,5 @@ def coverage(as_json: bool, markdown: bool, name: str | None) -> int:
     elif markdown:
         click.echo(emulate.coverage_page(), nl=False)
     else:
-        show.lines(emulate.coverage_of(name))
+        show.told(emulate.coverage_of(name))
     return EXIT_OK

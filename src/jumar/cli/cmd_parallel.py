@@ -11,6 +11,7 @@ from jumar.cli import show
 from jumar.cli.options import Number, chip
 from jumar.cli.progress import Waiting
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
+from jumar.core.lang import t
 
 if TYPE_CHECKING:
     from jumar.app.parallel import ParallelResult
@@ -148,7 +149,8 @@ def _list(presets: dict[str, str], hardware: Hardware) -> int:
     show.lines([*parallel.grid([("preset", "source"), *presets.items()]), ""])
     table = [("constant", "value", "unit", "confidence", "source")]
     table += [
-        (key, f"{row.value:g}", row.unit, row.confidence, row.source) for key, row in sorted(hardware.constants.items())
+        (key, f"{row.value:g}", t(row.unit), t(row.confidence), t(row.source))
+        for key, row in sorted(hardware.constants.items())
     ]
     show.lines(parallel.grid(table))
     return EXIT_OK

@@ -107,7 +107,9 @@ def lint(ctx: click.Context, /, **options: Any) -> int:
 @_TOP
 @_JOBS
 @_JSON
-def diff(before: Path, after: Path, top: int, jobs: int | None, as_json: bool) -> int:
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write one self-contained page.")  # fmt: skip
+def diff(before: Path, after: Path, top: int, jobs: int | None, as_json: bool, html: Path | None) -> int:
     """Compare two profiles, per step: the split of the time, kernels that changed most, new and resolved advice."""
     from jumar.app import perf
     from jumar.report import perf as report
@@ -118,6 +120,7 @@ def diff(before: Path, after: Path, top: int, jobs: int | None, as_json: bool) -
         show.whole(found.to_json())
     else:
         show.told(report.diff_lines(found.difference, top=top))
+    show.page(html, found.to_json())
     return EXIT_OK
 
 

@@ -44,13 +44,16 @@ LOG = "jumar-plan.log"
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write one self-contained page."
+)
+@click.option(
     "--list", "listed", type=click.Choice(LISTS), metavar="|".join(LISTS), help="Print the names that the tables know."
 )
 @click.option("--run", is_flag=True, help="Run the steps without questions; run it again to continue.")
 @click.option("--print", "only_print", is_flag=True, help="Only show the plan (the default).")
 def command(
     extra: tuple[str, ...], without: tuple[str, ...], form: str, as_json: bool, listed: str | None, run: bool,
-    only_print: bool, **given: Any,
+    only_print: bool, html: Path | None, **given: Any,
 ) -> int:  # fmt: skip
     """Find versions of driver, firmware, CANN, Python and framework that fit together, and the steps to install them.
 
@@ -74,6 +77,7 @@ def command(
     if run and result.fits:
         return _carry_out(result)
     _show(result, form)
+    show.page(html, result.to_json())
     if not result.usable:
         return EXIT_FINDINGS
     return EXIT_OK if result.certain else EXIT_UNKNOWN

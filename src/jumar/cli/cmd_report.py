@@ -32,6 +32,6 @@ def command(folder: Path, out: Path, as_json: bool, quiet: bool) -> int:
     if as_json:
         show.whole(result.to_json())
     elif not quiet:
-        click.echo(result.text)
-    click.echo(f"wrote `{out / report.INDEX}`", err=True)
+        show.say(result.text)
+    show.say(f"wrote `{out / report.INDEX}`", err=True)
     return EXIT_OK

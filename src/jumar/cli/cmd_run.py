@@ -105,8 +105,8 @@ def _play(built: Run, reports: tuple[Path, ...]) -> int:
     from jumar.app import run
     from jumar.report import dry
 
-    result = run.play(built, lambda line: click.echo(line, err=True))
-    show.lines(dry.text(result), err=True)
+    result = run.play(built, lambda line: show.say(line, err=True))
+    show.told(dry.text(result), err=True)
     for path in reports:
         write.replace(path, _page(path, result).encode())
     return max((rank.code for rank in result.ranks), default=EXIT_OK)

@@ -28,7 +28,7 @@ class _Steps:
         step = text.partition("/")[0]
         if step != self.said:
             self.said = step
-            click.echo(f"jumar: {step}", err=True)
+            show.say(f"jumar: {step}", err=True)
 
 
 @click.group("selftest", cls=Listed, invoke_without_command=True,
@@ -94,12 +94,12 @@ def read(archives: tuple[Path, ...], data: Path | None, as_json: bool) -> int:
     if as_json:
         show.document({"archives": [result.to_json() for result in found]})
     for result in found if not as_json else ():
-        show.lines(report.lines(result.test))
-        click.echo(report.summary(result.test), err=True)
+        show.told(report.lines(result.test))
+        show.say(report.summary(result.test), err=True)
         for path in result.files:
-            click.echo(f"wrote `{path}`", err=True)
+            show.say(f"wrote `{path}`", err=True)
         if result.test.emulated:
-            click.echo("no rows: an emulated machine says nothing about a card", err=True)
+            show.say("no rows: an emulated machine says nothing about a card", err=True)
     return max((result.exit_code for result in found), default=EXIT_OK)
 
 
@@ -109,10 +109,10 @@ def _show(result: SelfTestResult, *, as_json: bool) -> int:
     if as_json:
         show.whole(result.to_json())
         return result.exit_code
-    show.lines(report.lines(result.test))
-    click.echo(report.summary(result.test), err=True)
+    show.told(report.lines(result.test))
+    show.say(report.summary(result.test), err=True)
     for path in result.files:
-        click.echo(f"wrote `{path}`", err=True)
+        show.say(f"wrote `{path}`", err=True)
     if not result.test.complete:
-        click.echo("some cases did not run: `--resume` with the same options goes on", err=True)
+        show.say("some cases did not run: `--resume` with the same options goes on", err=True)
     return result.exit_code

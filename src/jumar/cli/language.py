@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import click
 
 from jumar.core import lang
-from jumar.runtime import variables
+from jumar.runtime import tell, variables
 
 
 @contextmanager
 def of(args: Sequence[str]) -> Iterator[None]:
     """Messages, help and the processes that are started inside have the language of this call."""
     asked = _asked(before_verb(args))
-    said = variables.LANG.text()
-    language = asked or (said if said in lang.LANGUAGES else "") or lang.of_locale(os.environ)
-    if not all(map(_can_show, (sys.stdout, sys.stderr))):
-        language = lang.ENGLISH
+    language = tell.language(asked)
     formatter, variable = click.Context.formatter_class, os.environ.get(variables.LANG.name)
     if asked:
         os.environ[variables.LANG.name] = asked
@@ -61,12 +57,3 @@ def _asked(options: list[str]) -> str | None:
         if name == "--lang" and (value or after) in lang.LANGUAGES:
             return value or after
     return None
-
-
-def _can_show(stream: object) -> bool:
-    """Has its encoding Chinese characters? Escaped ones help nobody."""
-    try:
-        "中文".encode(getattr(stream, "encoding", None) or "utf-8")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True

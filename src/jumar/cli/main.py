@@ -94,6 +94,9 @@ def _failed(error: BaseException, args: list[str]) -> int:
     if isinstance(error, BrokenPipeError) and streams.has_no_reader():
         streams.give_up()
         return EXIT_NO_READER
+    if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # click 8.2 and newer
+        click.echo(str(error), err=True)
+        return EXIT_FAILED
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         told, code = UserError("interrupted"), EXIT_INTERRUPTED
     else:

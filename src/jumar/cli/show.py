@@ -84,6 +84,15 @@ def write_files(files: Mapping[Path, bytes], *, quiet: bool = False) -> None:
             say(f"wrote `{path}`", err=True)
 
 
+def page(path: Path | None, document: dict[str, Any]) -> None:
+    """Write the page of a JSON document of ours where one is asked for, and say so."""
+    if path is None:
+        return
+    from jumar.report import pages
+
+    write_files({path: pages.kinds()[document["kind"]](document).html().encode()})
+
+
 def document(fields: dict[str, Any]) -> None:
     """One JSON document with the head that all of ours have."""
     from jumar.report import json

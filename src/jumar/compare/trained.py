@@ -19,10 +19,11 @@ def judge(told: Verdict, a: RecordedStep, b: RecordedStep) -> Verdict:
     for side, mine, other in zip("AB", (a, b), (b, a), strict=True):
         alone = _without(mine, other)
         if alone:
-            gets = f" and {len(alone) - 1} more get" if len(alone) > 1 else " gets"
+            more = len(alone) - 1
             return Verdict(
                 "gradients",
-                f"the weight `{alone[0]}`{gets} a gradient in {side} only, and both runs compute with it",
+                f"the weight `{alone[0]}`{f' and {more} more get' if more else ' gets'} a gradient in {side} only,"
+                " and both runs compute with it",
                 "in the other run it is frozen (`requires_grad`), left out of the optimizer, or cut off by `detach`,"
                 " `no_grad` or an operator without a gradient",
                 None,

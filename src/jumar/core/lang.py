@@ -22,16 +22,22 @@ FOLDER = Path(__file__).parents[1] / "locale" / "zh_CN" / "LC_MESSAGES"
 ENTRY = re.compile(r'^msgid "(.+)"\nmsgstr "(.+)"$', re.M)
 PLACE = re.compile(r"\{(\w+)\}")
 _ESCAPE = re.compile(r"\\(.)")
-_CODE = re.compile(r"`[^`]*`|\d[\d.,]* ?[a-zA-Z%/]+|[\w-]+ v?\d[\w.+]*")
+_CODE = re.compile(r"`[^`]*`|[\w.]+: \S+ -> \S+|\d[\d.,]* ?[a-zA-Z%/]+|[\w-]+ v?\d[\w.+]*")
 _WORD = re.compile(r"(?:^|\s)[a-z]{2,}(?=[\s,;:.)]|$)")
 _COMMAND = re.compile(
-    r"(?:jumar|pip|python3?|npu-smi|hccn_tool|export|source|docker|ssh|sudo|apt(?:-get)?|yum|bash|sh|cat|dmesg|echo|\./\S+)\s"
+    r"(?:jumar|pip|python3?|npu-smi|hccn_tool|export(?=\s\w+=)|source(?=\s\S*[/.])|docker|ssh|sudo|apt(?:-get)?|yum|bash|sh|cat|dmesg|echo|\./\S+)\s"
 )
-_PLAIN = re.compile(r"[a-z]{3,}")
+_NUMBERED = re.compile(r"(?<=\d\)), ")
+"""Between items with a number behind them, which may have commas of their own."""
+_COMMA = re.compile(r", (?![^()]*\))")
+_LIST = re.compile(r"`, `")
+"""Between the names of a list."""
+_PLAIN = re.compile(r"an?|the|[A-Za-z][a-z]{2,}")
 _OWN = 5
 """A template with fewer letters of its own, such as "{0} for {1}", takes no plain English word as a value."""
 _QUOTES = 8
 """A template with so many letters of its own may end with words of others: "cannot read `x`: …"."""
+_MARKS = frozenset("，。：；、！？（）“”")
 _DEPTH = 5
 _chosen = ENGLISH
 
@@ -81,11 +87,20 @@ def translated(text: str, depth: int = _DEPTH) -> str | None:
     found = catalogue.exact.get(core) or catalogue.exact.get(f"{core}.", "").removesuffix("。") or None
     if found is None:
         fits = (row.fill(core, depth) for row in catalogue.templates if row.mark in core)
-        found = next((text for text in fits if text is not None), None)
+        found = _listed(core, _NUMBERED, depth) or next(filter(None, fits), None) or _listed(core, _COMMA, depth)
     if found is None:
         return None
     begin = text.index(core)
     return text[:begin] + found + text[begin + len(core) :]
+
+
+def _listed(text: str, commas: re.Pattern[str], depth: int) -> str | None:
+    """A list of any length: each item by itself."""
+    items = commas.split(text)
+    said = [translated(item, depth - 1) for item in items] if len(items) > 2 else []
+    if not any(said) or any(one is None and _is_prose(item) for one, item in zip(said, items)):
+        return None
+    return "、".join(item if one is None else one for one, item in zip(said, items))
 
 
 class Template:
@@ -107,8 +122,8 @@ class Template:
         return re.compile(text, re.S if "\n" in text else 0)
 
     def _is_code(self, at: int) -> bool:
-        before, after = self.parts[2 * at], self.parts[2 * at + 2]
-        return before.endswith("`") and after.startswith("`")
+        """Does it stand inside backticks?"""
+        return sum(part.count("`") for part in self.parts[: 2 * at + 1 : 2]) % 2 == 1
 
     def _is_quote(self, at: int) -> bool:
         """Does it end with words that may be of others, such as the system's?"""
@@ -123,7 +138,7 @@ class Template:
     def fill(self, text: str, depth: int) -> str | None:
         """The Chinese sentence with the values of this English one; None where it is another sentence."""
         match = self.pattern.fullmatch(text)
-        if match is None:
+        if match is None or (self.letters < _QUOTES and text.startswith("jumar ")):
             return None
         values: dict[str, str] = {}
         hits = 0
@@ -132,10 +147,37 @@ class Template:
             if said is None and self._breaks(at, value):
                 return None
             hits += said is not None
-            values.setdefault(self.parts[2 * at + 1], value if said is None else said)
+            values.setdefault(self.parts[2 * at + 1], _LIST.sub("`、`", value) if said is None else said)
         if not self.letters and not hits:
             return None
-        return PLACE.sub(lambda place: values.get(place[1], place[0]), self.chinese)
+        return self._joined(values)
+
+    def _joined(self, values: Mapping[str, str]) -> str:
+        """The Chinese text with its values, set as Chinese is where they meet."""
+        said = ""
+        for at, part in enumerate(PLACE.split(self.chinese)):
+            said = meet(said, values.get(part, f"{{{part}}}") if at % 2 else part)
+        return said
+
+
+def meet(left: str, right: str) -> str:
+    """Two parts of a line: a space between Chinese and Latin, none between Chinese and around its marks."""
+    before, after = left.rstrip(" ")[-1:], right.lstrip(" ")[:1]
+    spaces = len(left) - len(left.rstrip(" ")) + len(right) - len(right.lstrip(" "))
+    if spaces > 1 or not before or not after:
+        return left + right
+    if before in _MARKS or after in _MARKS or (_is_han(before) and _is_han(after)):
+        return left.rstrip(" ") + right.lstrip(" ")
+    needs = (_is_han(before) and _is_latin(after)) or (_is_latin(before) and _is_han(after))
+    return f"{left} {right}" if needs and not spaces else left + right
+
+
+def _is_han(letter: str) -> bool:
+    return "\u4e00" <= letter <= "\u9fff"
+
+
+def _is_latin(letter: str) -> bool:
+    return letter == "`" or (letter.isascii() and letter.isalnum())
 
 
 def _is_prose(value: str) -> bool:
@@ -179,6 +221,7 @@ def width(text: str) -> int:
     )
 
 
-def pad(text: str, columns: int) -> str:
-    """The text with spaces up to this width."""
-    return text + " " * (columns - width(text))
+def pad(text: str, columns: int, *, right: bool = False) -> str:
+    """The text with spaces up to this width, behind it or before it."""
+    spaces = " " * (columns - width(text))
+    return spaces + text if right else text + spaces

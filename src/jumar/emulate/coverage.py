@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jumar.core.compat import Traversable, tomllib
+from jumar.core.lang import t
 from jumar.tables import operators as known_operators
 from jumar.tables.load import table
 
@@ -90,7 +91,7 @@ def counts(found: Coverage) -> Iterator[str]:
         yield f"operators of torch_npu {version}:"
         for state, meaning in OPERATORS.items():
             if operators.get(state):
-                yield f"  {state:<10}{len(operators[state]):>6}  {meaning}"
+                yield f"  {state:<10}{len(operators[state]):>6}  {t(meaning)}"
     yield "`jumar emulate coverage NAME` shows one; `--json` and `--markdown` list all"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jumar import __version__
 from jumar.compare.result import Comparison, Explained, Pair
+from jumar.core.lang import pad, t
 from jumar.core.words import counted
 
 if TYPE_CHECKING:
@@ -43,12 +44,16 @@ def text(result: Comparison, top: int = 10) -> Iterator[str]:
     rows = result.ranked()[:top]
     if rows:
         yield ""
-        yield f"{'over':>9}  {'error':>8}  {'floor':>8}  {'in':>8}  step  operator"
+        heads = (pad(t(name), columns, right=True) for name, columns in _HEADS)
+        yield "  ".join([*heads, t("operator")])
         for pair in rows:
             yield (
                 f"{pair.over:>9.3g}  {pair.error:>8.2g}  {pair.floor:>8.2g}  {_known(pair.error_in):>8}  {pair.step:>4}"
                 f"  {place(pair)}"
             )
+
+
+_HEADS = (("over", 9), ("error", 8), ("floor", 8), ("in", 8), ("step", 4))
 
 
 def place(pair: Pair) -> str:

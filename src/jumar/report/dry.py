@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from jumar.core.lang import t
 from jumar.report import json
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def _rank(rank: RankRun, world: int) -> Iterator[str]:
     where = f"{memory['operator']} at {memory['site'] or '?'}"
     yield f"  reached in the {memory['phase']} of step {memory['step'] + 1} by {where}"
     for name, held in memory["owners"].items():
-        yield f"    {size(held):>11}  {name}"
+        yield f"    {size(held):>11}  {t(name)}"
     lost = max(0, memory["reserved"] - memory["peak"])
     yield f"    {size(lost):>11}  reserved and not used at the peak (fragmentation)"
     yield from _activations(memory)

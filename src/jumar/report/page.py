@@ -11,7 +11,7 @@ A new page needs nothing else::
 
 `jumar report` finds the page again by the JSON that it carries (`card.py`), places it in its stages, and takes over
 the verdict, `points` (what is worth knowing: one sentence each) and `steps` (what to do next). Every value is escaped;
-backticks in sentences become code. Fixed words go through `words.t`.
+backticks in sentences become code. Fixed words go through `words.t`, and are translated where they are shown.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from markupsafe import Markup
 from jumar import __version__
 from jumar.core.compat import StrEnum, dataclass
 from jumar.report import parts, tokens
-from jumar.report.words import language, t
+from jumar.report.words import language, shown, t, translate
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -176,7 +176,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"code": parts.code, "count": parts.count}
-    made.globals |= {"t": t, "parts": parts}
+    made.globals |= {"t": translate, "shown": shown, "parts": parts}
     return made
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jumar.core.compat import zip
+from jumar.core.lang import pad, t, width
 
 if TYPE_CHECKING:
     from jumar.parallel.prove import Proven
@@ -23,12 +24,11 @@ def gib(size: float) -> str:
 def grid(rows: Sequence[Sequence[str]], *, right: Iterable[int] = ()) -> list[str]:
     """Rows in columns; the first is the head."""
     last = set(right)
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    shown = [[t(cell) for cell in rows[0]], *rows[1:]]
+    widths = [max(width(row[column]) for row in shown) for column in range(len(rows[0]))]
     return [
-        "  ".join(
-            cell.rjust(w) if n in last else cell.ljust(w) for n, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
+        "  ".join(pad(cell, w, right=n in last) for n, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
+        for row in shown
     ]
 
 
@@ -42,7 +42,7 @@ def text(result: Result) -> list[str]:
         stage = max(item.memory, key=lambda memory: memory.total)
         rows.append((
             item.plan.name, f"{item.time.total * 1e3:.0f} ms", gib(stage.total), gib(result.usable),
-            "yes" if item.fits else "no",
+            t("yes" if item.fits else "no"),
             *(gib(getattr(stage, kind)) for kind in KINDS),
         ))  # fmt: skip
     lines += [*grid(rows, right=range(1, 11)), f"GiB on the fullest card; {TIMES}", *_measured(result), ""]
@@ -84,7 +84,7 @@ def _proof_table(found: list[Proven], word: str) -> list[str]:
                 proven.plan, str(row.layers or sum(proven.layers)), str(row.stage), str(row.rank),
                 f"{row.predicted / MIB:.0f} MiB", f"{row.compiled / MIB:.0f} MiB", f"{100 * row.error:+.1f} %",
                 f"{row.predicted_volume / MIB:.0f} MiB", f"{row.compiled_volume / MIB:.0f} MiB",
-                "extended" if row.extended else f"{row.seconds:.0f} s",
+                t("extended") if row.extended else f"{row.seconds:.0f} s",
             ))  # fmt: skip
     return grid(rows, right=range(1, 10))
 

@@ -10,7 +10,8 @@ from markupsafe import Markup, escape
 
 from jumar.core.compat import zip
 from jumar.report.text import count
-from jumar.report.words import t
+from jumar.report.words import shown as reader
+from jumar.report.words import t, translate
 
 __all__ = [
     "Cell",
@@ -64,8 +65,10 @@ class Slice(NamedTuple):
 
 
 def code(text: str) -> Markup:
-    """Backticks become code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+    """In the language of the reader; backticks become code."""
+    if isinstance(text, Markup):
+        return text
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(reader(text)))))
 
 
 def table(
@@ -82,6 +85,7 @@ def table(
     Below 700 px each row is a block with the head beside each value. `hues` colours whole rows.
     """
     right, body = set(numbers), list(rows)
+    heads, name = [translate(head) for head in heads], translate(name)
     colours = [*hues, *([""] * len(body))]
     shown = Markup("").join(_row(heads, row, right, hue) for row, hue in zip(body, colours[: len(body)], strict=True))
     top = Markup("").join(
@@ -118,20 +122,20 @@ def _filter(name: str) -> Markup:
     return Markup(
         '<form class="filter js" role="search"><label>{} <input type="search" class="find" autocomplete="off"></label>'
         '<output aria-live="polite" aria-label="{}"></output></form>'
-    ).format(t("Filter"), name or t("rows"))
+    ).format(translate("Filter"), name or translate("rows"))
 
 
 def scroll(body: Markup, name: str = "") -> Markup:
     """A box that scrolls by itself, by keyboard too, so that the page never does."""
     return Markup('<div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div>').format(
-        name or t("table"), body
+        translate(name or "table"), body
     )
 
 
 def tiles(found: Iterable[Tile]) -> Markup:
     shown = Markup("").join(
         Markup('<div class="tile{}"><b>{}</b><span>{}</span><small>{}</small></div>').format(
-            f" c-{one.hue}" if one.hue else " plain", one.value, code(one.name), code(one.note)
+            f" c-{one.hue}" if one.hue else " plain", reader(one.value), code(t(one.name)), code(t(one.note))
         )
         for one in found
     )
@@ -140,6 +144,7 @@ def tiles(found: Iterable[Tile]) -> Markup:
 
 def bar(slices: Sequence[Slice], *, more: Sequence[str] = ()) -> Markup:
     """Shares of a whole, with a legend that says every number; `more` is said behind it."""
+    slices = [one._replace(name=translate(one.name)) for one in slices]
     whole = sum(one.value for one in slices) or 1.0
     inside = Markup("").join(
         Markup('<i class="c-{}" style="flex:{:.4f}" title="{}: {}">{}</i>').format(
@@ -158,7 +163,7 @@ def _share(share: float) -> Markup:
 
 
 def legend(keys: Iterable[tuple[str, str]], more: Iterable[str] = ()) -> Markup:
-    shown = [Markup('<span class="c-{}"><i></i>{}</span>').format(hue, name) for hue, name in keys]
+    shown = [Markup('<span class="c-{}"><i></i>{}</span>').format(hue, translate(name)) for hue, name in keys]
     shown += [Markup("<span>{}</span>").format(code(text)) for text in more]
     return Markup('<p class="legend">{}</p>').format(Markup("").join(shown))
 

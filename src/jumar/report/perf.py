@@ -71,22 +71,26 @@ def diff_lines(found: Difference, *, top: int) -> Iterator[str]:
     if found.before.modelled or found.after.modelled:
         yield "note: device times of at least one side are modelled, not measured"
     unit = "per step" if max(found.steps) > 1 else "in all"
-    yield f"{pad(t(unit), 36)} {'before':>12} {'after':>12} {'change':>12}"
+    yield f"{pad(t(unit), 36)}{_heads()}"
     for name in ("total", *PARTS):
         old, new = getattr(before, name), getattr(after, name)
         if old or new:
-            yield f"{pad(t(PARTS.get(name, name)), 36)} {time(old):>12} {time(new):>12} {_change(old, new):>12}"
+            yield f"{pad(t(PARTS.get(name, name)), 36)} {time(old):>12} {time(new):>12} {_change(old, new)}"
     yield ""
-    yield f"{pad(t('kernels, largest change first'), 36)} {'before':>12} {'after':>12} {'change':>12}   calls"
+    yield f"{pad(t('kernels, largest change first'), 36)}{_heads()}   {t('calls')}"
     for row in found.kernels[:top]:
         old, new = row.time
         calls = f"{row.calls[0]:,.0f} -> {row.calls[1]:,.0f}"
-        yield f"{row.type[:36]:<36} {time(old):>12} {time(new):>12} {_change(old, new):>12}   {calls}"
+        yield f"{row.type[:36]:<36} {time(old):>12} {time(new):>12} {_change(old, new)}   {calls}"
     for title, items in (("no longer advised", found.gone), ("newly advised", found.new)):
         if items:
             yield ""
             yield f"{title}:"
             yield from (f"  {item.id} {item.name}: {item.message}" for item in items[:top])
+
+
+def _heads() -> str:
+    return "".join(f" {pad(t(word), 12, right=True)}" for word in ("before", "after", "change"))
 
 
 def document(report: Report) -> dict[str, Any]:
@@ -204,7 +208,7 @@ def _advice(number: int, item: Advice, total: float, ranks: int) -> Iterator[str
     for text in item.evidence:
         yield f"   - {t(text)}"
     for index, text in enumerate(item.change):
-        yield f"   {'change: ' if not index else '        '}{text}"
+        yield f"   {pad('' if index else t('change:'), 8)}{t(text)}"
 
 
 def _rank_json(rank: RankReport) -> dict[str, Any]:
@@ -249,4 +253,4 @@ def _by_all(report: Report, text: str) -> bool:
 
 
 def _change(old: float, new: float) -> str:
-    return f"{(new - old) / old:+.1%}" if old else "new"
+    return pad(f"{(new - old) / old:+.1%}" if old else t("new"), 12, right=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jumar.core.lang import pad, t, width
+from jumar.core.lang import meet, pad, t, width
 
 if TYPE_CHECKING:
     from jumar.machine.plan.build import Plan
@@ -94,10 +94,10 @@ def _steps(made: Plan) -> str:
     where = ", ".join(f"{name}={values[name].replace('$PLAN_HOME', '~')}" for name in names)
     lines = ["Steps", f"  with {where}"]
     for number, step in enumerate(made.steps, 1):
-        lines += ["", f"  {number}. {t(step.title)}{t(' (as root)') if step.root else ''}"]
+        lines += ["", meet(f"  {number}. {t(step.title)}", t(" (as root)") if step.root else "")]
         lines += [f"       {line}" for line in (step.shown or step.do).splitlines()]
         if step.look:
-            lines.append(f"     {t('check:')} {step.look}")
+            lines.append(meet(f"     {t('check:')} ", step.look))
         if step.note:
             lines.append(f"     note: {step.note}")
     return "\n".join(lines)

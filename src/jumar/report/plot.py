@@ -10,6 +10,8 @@ from markupsafe import Markup
 
 from jumar.core.compat import dataclass, zip
 from jumar.report import parts
+from jumar.report.words import shown
+from jumar.report.words import translate as t
 
 _MOST_POINTS = 1500
 _TICKS = 5
@@ -50,7 +52,7 @@ class Plot:
         self._x = _span([x for x, _ in points])
         low, high = _span([y for _, y in points])
         self._y = low - _MARGIN * (high - low), high + _MARGIN * (high - low)
-        said = f"{self.title}: {', '.join(line.name for line in self.lines)}"
+        said = f"{t(self.title)}: {', '.join(t(line.name) for line in self.lines)}"
         chart = Markup('<div class="chart" role="img" aria-label="{}">{}</div>').format(
             said, Markup("").join(self._parts())
         )
@@ -59,7 +61,9 @@ class Plot:
     def _parts(self) -> Iterator[Markup]:
         heights = list(_ticks(*self._y, whole=self.logarithmic))
         names = [f"1e{value:g}" if self.logarithmic else f"{value:.4g}" for value in heights]
-        yield Markup('<p class="up">↑ {}</p><div class="ys"><b>{}</b>').format(self.up, max(names, key=len, default=""))
+        yield Markup('<p class="up">↑ {}</p><div class="ys"><b>{}</b>').format(
+            t(self.up), max(names, key=len, default="")
+        )
         for value, name in zip(heights, names, strict=True):
             yield Markup('<span style="bottom:{:.2f}%">{}</span>').format(self._height(value), name)
         yield Markup('</div><div class="plot">')
@@ -84,13 +88,13 @@ class Plot:
             yield Markup('<span class="{}" style="left:{:.2f}%">{:.4g}</span>').format(
                 " ".join(classes), self._along(value), value
             )
-        yield Markup('</div><p class="across">{} →</p>').format(self.across)
+        yield Markup('</div><p class="across">{} →</p>').format(t(self.across))
 
     def _marks(self) -> Iterator[Markup]:
         if self.mark is not None:
             left = self._along(self.mark)
             yield Markup('<div class="mark{}" style="left:{:.2f}%"><span>{}</span></div>').format(
-                " late" if left > 50 else "", left, self.marked
+                " late" if left > 50 else "", left, t(self.marked)
             )
         if self.dots:
             for left, bottom, name in self._groups():
@@ -115,14 +119,14 @@ class Plot:
 
     def _keys(self) -> Markup:
         if self.dots:
-            shown = Markup("").join(Markup("<li>{}</li>").format(name) for name in self.dots)
-            return Markup('<ol class="soft">{}</ol>').format(shown)
+            listed = Markup("").join(Markup("<li>{}</li>").format(shown(name)) for name in self.dots)
+            return Markup('<ol class="soft">{}</ol>').format(listed)
         keys = {(line.hue, line.style): line.name for line in self.lines}
-        shown = Markup("").join(
-            Markup('<span class="c-{}"><i class="{}"></i>{}</span>').format(hue, style, name)
+        listed = Markup("").join(
+            Markup('<span class="c-{}"><i class="{}"></i>{}</span>').format(hue, style, t(name))
             for (hue, style), name in keys.items()
         )
-        return Markup('<p class="legend">{}</p>').format(shown)
+        return Markup('<p class="legend">{}</p>').format(listed)
 
     def _shown(self, line: Line) -> list[tuple[float, float]]:
         step = max(1, len(line.points) // _MOST_POINTS)

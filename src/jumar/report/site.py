@@ -12,7 +12,7 @@ from jumar.report import parts
 from jumar.report.card import Card
 from jumar.report.page import HUES, Page, Section, Stage, Step, Tone, Verdict
 from jumar.report.parts import Cell, Markup
-from jumar.report.words import t
+from jumar.report.words import t, translate
 
 
 class Run(NamedTuple):
@@ -152,13 +152,13 @@ def _stage(part: Part, runs: Sequence[Run]) -> Markup:
         for run in runs
     )
     return Markup('<li class="{}"><h3>{} <small class="soft">{}</small></h3>{}</li>').format(
-        f"c-{HUES[tone]}" if tone else "", t(part.title), t(part.question),
-        said or Markup('<p class="soft">{}</p>').format(t("Not run yet.")),
+        f"c-{HUES[tone]}" if tone else "", translate(part.title), translate(part.question),
+        said or Markup('<p class="soft">{}</p>').format(translate("Not run yet.")),
     )  # fmt: skip
 
 
 def _badge(card: Card) -> Markup:
-    return Markup('<span class="badge c-{}">{}</span>').format(HUES[card.verdict.tone], card.verdict.word)
+    return Markup('<span class="badge c-{}">{}</span>').format(HUES[card.verdict.tone], translate(card.verdict.word))
 
 
 def _link(run: Run) -> Markup:
@@ -208,18 +208,19 @@ def document(folder: str, runs: Sequence[Run], left: Sequence[Left], further: Se
 def lines(folder: str, runs: Sequence[Run], left: Sequence[Left], further: Sequence[Step] = ()) -> Iterator[str]:
     """The index at a terminal."""
     now = newest(runs)
-    yield f"{_name(folder)}: {verdict(now).text}"
+    yield translate(f"{_name(folder)}: {verdict(now).text}")
     for _, part, found in stages(now):
-        title = pad(t(part.title), 13)
+        title = pad(translate(part.title), 13)
         if not found:
-            yield f"  {title} {t('not run yet')}"
+            yield f"  {title} {translate('not run yet')}"
         for run in found:
-            yield f"  {title} {run.card.verdict.word}: {run.card.subject}: {run.card.verdict.text}"
+            said = f"{run.card.verdict.word}: {run.card.subject}: {run.card.verdict.text}"
+            yield f"  {title} {translate(said)}"
     for one in left:
         yield f"  left out: `{one.path}`: {one.reason}"
     todo = steps(folder, now, further)
     if todo:
-        yield t("next ({steps}):", steps=counted(len(todo), "step"))
+        yield translate("next ({steps}):", steps=counted(len(todo), "step"))
     for number, step in enumerate(todo, 1):
-        yield f"{number:>3}. {step.why}"
+        yield f"{number:>3}. {translate(step.why)}"
         yield from (f"     {line}" for line in step.command.splitlines())

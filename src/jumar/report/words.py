@@ -1,10 +1,35 @@
-"""Fixed words of the pages, in the language of the reader."""
+"""Fixed words of the pages. A page is made in English, for `jumar report` and programs; what people see is translated.
+
+`t` marks a text as ours and fills its places; `shown` is called where the text becomes HTML, and translates it there.
+"""
 
 from __future__ import annotations
 
+from markupsafe import Markup, escape
+
 from jumar.core import lang
 
-t = lang.t
+translate = lang.t
+
+
+class Said(str):
+    """An English text of ours: shown in the language of the reader, even if it is one word."""
+
+    __slots__ = ()
+
+    def __html__(self) -> Markup:
+        """What templates and `Markup.format` show of it."""
+        return escape(translate(str(self)))
+
+
+def t(text: str, **values: object) -> Said:
+    """The English text with its values; `shown` translates it."""
+    return Said(text.format(**values) if values else text)
+
+
+def shown(text: str) -> str:
+    """The text for the reader. A single word that `t` did not mark is a name, and stays."""
+    return translate(str(text)) if isinstance(text, Said) or " " in str(text) else text
 
 
 def language() -> str:

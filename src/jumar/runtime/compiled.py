@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from jumar.core.errors import UserError, cannot
 from jumar.runtime import home, prebuilt, process, variables
+from jumar.runtime.tell import tell
 from jumar.tables import tested
 
 _HERE = Path(__file__).parent
@@ -145,8 +146,7 @@ def _digest_of_compiler(compiler: str) -> str:
 
 def _build(build: Build, compiler: str, folder: Path) -> None:
     version = metadata.version("torch")
-    sys.stderr.write(f"jumar: building {build.what} for torch {version} (once, under a minute)\n")
-    sys.stderr.flush()
+    tell(f"building {build.what} for torch {version} (once, under a minute)")
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         out = Path(scratch) / build.library
         build.prepare(Path(scratch))

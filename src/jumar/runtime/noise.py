@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
+from jumar.core.lang import t
 from jumar.runtime import variables
+from jumar.runtime.tell import tell
 from jumar.tables.load import table
 
 TOLD = f"warnings of torch_npu that mean nothing are left out; {variables.NOISE}=1 shows them"
@@ -59,7 +60,7 @@ class Fold:
         if not noise:
             return line
         told, self._told = self._told, True
-        return b"" if told or variables.QUIET.read() else f"jumar: {TOLD}\n".encode()
+        return b"" if told or variables.QUIET.read() else f"{t(f'jumar: {TOLD}')}\n".encode()
 
 
 def _may_be_warning(line: bytes) -> bool:
@@ -76,4 +77,4 @@ def folded_warnings(told: str) -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     if caught and not variables.QUIET.read():
-        sys.stderr.write(f"jumar: {told}; {variables.NOISE}=1 shows its warnings\n")
+        tell(f"{told}; {variables.NOISE}=1 shows its warnings")

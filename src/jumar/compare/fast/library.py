@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from jumar.compare import native
 from jumar.compare.fast import build
 from jumar.core.errors import UserError, reason
 from jumar.runtime import compiled
+from jumar.runtime.tell import tell
 
 LEARN = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 READS = ctypes.PYFUNCTYPE(ctypes.c_int)
@@ -82,7 +82,7 @@ def load() -> Found:
     except (UserError, OSError) as error:
         said = error.message if isinstance(error, UserError) else f"the recorder cannot be loaded: {reason(error)}"
         if os.environ.get("RANK", "0") == "0":
-            sys.stderr.write(f"jumar: recording in Python, which takes longer: {said.splitlines()[0]}\n")
+            tell(f"recording in Python, which takes longer: {said.splitlines()[0]}")
         return Found(None, said)
 
 

@@ -6,10 +6,10 @@ is wrong with one block size only is found before a card picks that size.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from jumar.runtime import variables
+from jumar.runtime.tell import tell
 
 _TOLERANCE = 0.02
 """Difference between configurations, as a share of the largest number: sums in another order stay far below."""
@@ -44,9 +44,9 @@ def _compare(tuner: Any, config: Any, after: dict[str, Any]) -> None:
     for name, one in after.items():
         difference = _difference(one, first[1][name])
         if difference > _TOLERANCE:
-            sys.stderr.write(
-                f"jumar: `{tuner.base_fn.__name__}` writes other numbers to `{name}` with {_words(config)} than with"
-                f" {_words(first[0])}: they differ by {difference:.1%} of the largest\n"
+            tell(
+                f"`{tuner.base_fn.__name__}` writes other numbers to `{name}` with {_words(config)} than with"
+                f" {_words(first[0])}: they differ by {difference:.1%} of the largest"
             )
 
 

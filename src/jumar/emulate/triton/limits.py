@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 import weakref
 from typing import Any
 
 from jumar.emulate.triton.errors import Refused
 from jumar.runtime import variables
+from jumar.runtime.tell import tell
 from jumar.tables import socs, triton_limits
 
 _ALIGNMENT = 32
@@ -26,7 +26,7 @@ _SAID: set[tuple[str, ...]] = set()
 def warn(*words: str) -> None:
     """On stderr, each once."""
     if words not in _SAID and not variables.QUIET.read():
-        sys.stderr.write(f"jumar: Triton kernel {': '.join(words)}\n")
+        tell(f"Triton kernel {': '.join(words)}")
     _SAID.add(words)
 
 

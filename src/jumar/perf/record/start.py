@@ -24,6 +24,7 @@ from jumar.perf.simulate import simulate, steady, warm
 from jumar.perf.trace_events import Run
 from jumar.perf.write import write
 from jumar.runtime import standins, variables
+from jumar.runtime.tell import tell
 from jumar.tables.load import table
 from jumar.tables.perf import jit_compile
 
@@ -148,7 +149,7 @@ def _write(torch: Any, watch: Watch, started: int, chosen: list[bool], *, npu: b
     try:
         write(run, simulate(steady(warm(watch.calls)), model, ranks))
     except OSError as error:
-        sys.stderr.write(f"jumar: cannot write the profile: {reason(error)}\n")
+        tell(f"cannot write the profile: {reason(error)}")
 
 
 def _ranks() -> tuple[int, int]:

@@ -9,7 +9,7 @@ from jumar.core.words import counted
 from jumar.report import parts
 from jumar.report.page import Page, Section, Stage, Step, Verdict
 from jumar.report.parts import Cell, Markup, Slice
-from jumar.report.words import t
+from jumar.report.words import t, translate
 
 KINDS = ("doctor",)
 HUES = {"ok": "green", "note": "blue", "unknown": "violet", "warning": "amber", "error": "red", "skipped": "grey"}
@@ -69,7 +69,7 @@ def _sections(document: dict[str, Any], found: list[dict[str, Any]]) -> Iterator
         shown = Markup("").join(
             parts.panel(
                 row["message"],
-                parts.pre(row["fix"]) if row["fix"] else Markup(""),
+                parts.pre(translate(row["fix"])) if row["fix"] else Markup(""),
                 hue=HUES[row["level"]],
                 badge=f"{row['id']} {row['level']}",
             )
@@ -91,4 +91,4 @@ def _sections(document: dict[str, Any], found: list[dict[str, Any]]) -> Iterator
 
 def _told(row: dict[str, Any]) -> Markup:
     facts = Markup("").join(Markup("<small>{}</small>").format(parts.code(fact)) for fact in row["facts"])
-    return parts.code(row["told"]) + facts
+    return parts.code(t(row["told"])) + facts

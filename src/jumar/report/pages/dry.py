@@ -38,7 +38,7 @@ def page(document: dict[str, Any]) -> Page:
             for hint in (_fullest(ranks) or {"hints": []})["hints"][:3]
         ],
         points=[_said(rank) for rank in ranks if rank["memory"]],
-        foot=" ".join(document["limits"]),
+        foot="\n".join(document["limits"]),
     )
 
 

@@ -78,7 +78,7 @@ def _sections(document: dict[str, Any]) -> Iterator[Section]:
         "operators",
     )
     ports = [(kind, port) for kind in ("input", "output") for port in model[f"{kind}s"][:MAX_PORTS]]
-    lines = [(kind, f"`{port['name']}`", port["type"], _shape(port["shape"])) for kind, port in ports]
+    lines = [(t(kind), f"`{port['name']}`", port["type"], _shape(port["shape"])) for kind, port in ports]
     heads = [t("kind"), t("name"), t("type"), t("shape")]
     made = parts.table(heads, lines, name=t("inputs and outputs"))
     left = len(model["inputs"]) + len(model["outputs"]) - len(ports)
@@ -99,7 +99,7 @@ def _findings(found: list[dict[str, Any]]) -> Markup:
 
 
 def _fix(text: str | None) -> Markup:
-    return Markup("<p>{}: {}</p>").format(t("Fix"), parts.code(text)) if text else Markup("")
+    return parts.paragraph(f"Fix: {text}") if text else Markup("")
 
 
 def _shape(shape: list[Any] | None) -> str:

@@ -17,7 +17,7 @@ HUES = {"passed": "green", "failed": "red", "skipped": "grey", "told": "blue"}
 def page(document: dict[str, Any]) -> Page:
     rungs = document["rungs"]
     failed = [row for row in rungs if row["state"] == "failed"]
-    rows = [(row["name"], Cell(t(row["state"]), hue=HUES[row["state"]]), row["message"]) for row in rungs]
+    rows = [(t(row["name"]), Cell(t(row["state"]), hue=HUES[row["state"]]), row["message"]) for row in rungs]
     return Page(
         "ladder",
         t("How far does the program climb?"),

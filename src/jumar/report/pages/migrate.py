@@ -101,8 +101,8 @@ def _verdict(states: dict[State, int], left: int, proof: dict[str, Any] | None) 
         many = t("{sites} still need work by hand; `jumar migrate` does the rest.", sites=sites)
         said = one if left == 1 else many
         return Verdict.warn(said + told, t("work left"))
-    said = t("Nothing is left to do by hand.") + told
-    return Verdict.unknown(said) if proof and proof["verdict"] == "cannot tell" else Verdict.good(said, t("can move"))
+    done = t("Nothing is left to do by hand.") + told
+    return Verdict.unknown(done) if proof and proof["verdict"] == "cannot tell" else Verdict.good(done, t("can move"))
 
 
 def _facts(settings: dict[str, Any], summary: dict[str, Any]) -> Iterator[tuple[str, str]]:

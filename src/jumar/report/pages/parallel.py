@@ -9,7 +9,7 @@ from jumar.report import parts
 from jumar.report.page import Page, Section, Stage, Step, Verdict
 from jumar.report.parts import Markup
 from jumar.report.plot import Line, Plot
-from jumar.report.words import t
+from jumar.report.words import t, translate
 
 KINDS = ("parallel",)
 GIB, MIB = 1 << 30, 1 << 20
@@ -77,7 +77,7 @@ def _sections(document: dict[str, Any], best: dict[str, Any]) -> Iterator[Sectio
     for proof in document["proofs"]:
         yield _proof(proof)
     rows = [
-        (name, f"{row['value']} {row['unit']}", row["confidence"], row["source"])
+        (name, f"{row['value']} {row['unit']}", t(row["confidence"]), row["source"])
         for name, row in sorted(document["constants"].items())
     ]
     yield Section(
@@ -86,7 +86,7 @@ def _sections(document: dict[str, Any], best: dict[str, Any]) -> Iterator[Sectio
         "constants",
     )
     codes = Markup("").join(
-        Markup("<h3>{}</h3>{}").format(row["title"], parts.pre(row["text"])) for row in document["code"]
+        Markup("<h3>{}</h3>{}").format(t(row["title"]), parts.pre(row["text"])) for row in document["code"]
     )
     if codes:
         yield Section(t("Code"), codes, "code")
@@ -114,7 +114,7 @@ def _memory(document: dict[str, Any], best: dict[str, Any]) -> Markup:
         for number, stage in enumerate(best["stages"])
     )
     keys = parts.legend(
-        [(hue, f"{t(kind)}: {t(meaning)}") for kind, (hue, meaning) in MEMORY.items()],
+        [(hue, f"{kind}: {meaning}") for kind, (hue, meaning) in MEMORY.items()],
         [t("dashed line: {usable} GiB usable", usable=_gib(document["usable_bytes"]))],
     )
     return parts.figure(t("GiB on a card, by what it holds"), shown + keys)
@@ -123,12 +123,12 @@ def _memory(document: dict[str, Any], best: dict[str, Any]) -> Markup:
 def _stack(stage: dict[str, Any], most: int) -> Markup:
     parts_ = Markup("").join(
         Markup('<i class="c-{}" style="flex:{}" title="{}: {} GiB"></i>').format(
-            hue, stage[kind], kind, _gib(stage[kind])
+            hue, stage[kind], t(kind), _gib(stage[kind])
         )
         for kind, (hue, _) in MEMORY.items()
         if stage[kind]
     )
-    said = ", ".join(f"{kind} {_gib(stage[kind])} GiB" for kind in MEMORY if stage[kind])
+    said = ", ".join(f"{translate(kind)} {_gib(stage[kind])} GiB" for kind in MEMORY if stage[kind])
     return Markup('<div class="bar" role="img" aria-label="{}" style="width:{:.2f}%">{}</div>').format(
         said, 100 * stage["total"] / most, parts_
     )

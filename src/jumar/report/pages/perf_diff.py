@@ -51,7 +51,7 @@ def _sections(document: dict[str, Any]) -> Iterator[Section]:
     heads = [t("where"), t("before"), t("after"), t("change")]
     rows = [
         (name, _time(before[key]), _time(after[key]), _change(before[key], after[key]))
-        for key, name in (("total", t("total")), *((key, name) for key, (name, _) in PARTS.items()))
+        for key, name in (("total", t("total")), *((key, t(name)) for key, (name, _) in PARTS.items()))
         if before[key] or after[key]
     ]
     yield Section(t("Time per step"), parts.table(heads, rows, numbers=(1, 2, 3), name=t("time")), "time")

@@ -61,7 +61,7 @@ def _fitting(document: dict[str, Any]) -> dict[str, Any]:
 
 def _sections(document: dict[str, Any]) -> Iterator[Section]:
     rows = [
-        (row["name"], row["version"] or t("not known"), row["confidence"], row["note"] or "")
+        (t(row["name"]), row["version"] or t("not known"), t(row["confidence"] or ""), row["note"] or "")
         for row in document["versions"]
     ]
     heads = [t("part"), t("version"), t("confidence"), t("note")]

@@ -101,7 +101,7 @@ def _causes(shown: list[Group], rest: list[roadmap.Rest]) -> Markup:
     ]
     rows += [
         (
-            Markup('<span class="rest">{}</span>').format(parts.count(one.causes, "more cause")),
+            Markup('<span class="rest">{}</span>').format(t(parts.count(one.causes, "more cause"))),
             _kind(one.kind),
             "",
             f"{one.places:,}",

@@ -173,7 +173,12 @@ def _unsunk(module: Any) -> None:
 @functools.lru_cache(maxsize=None)  # noqa: UP033  (Python 3.7)
 def _say(text: str) -> None:
     """Once for each text."""
-    sys.stderr.write(f"jumar: {text}\n")
+    try:
+        from jumar.runtime.tell import tell
+    except Exception:  # an interpreter without Jumar, or too old for it
+        sys.stderr.write(f"jumar: {text}\n")
+    else:
+        tell(text)
 
 
 def _target(name: str) -> str:
