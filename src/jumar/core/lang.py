@@ -22,6 +22,8 @@ FOLDER = Path(__file__).parents[1] / "locale" / "zh_CN" / "LC_MESSAGES"
 ENTRY = re.compile(r'^msgid "(.+)"\nmsgstr "(.+)"$', re.M)
 PLACE = re.compile(r"\{(\w+)\}")
 _ESCAPE = re.compile(r"\\(.)")
+_WIDE = "[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]"
+_GAP = re.compile(f"({_WIDE})(?:\0 \0?| \0)(?={_WIDE})")
 _CODE = re.compile(r"`[^`]*`|\d[\d.,]* ?[a-zA-Z%/]+|[\w-]+ v?\d[\w.+]*")
 _WORD = re.compile(r"(?:^|\s)[a-z]{2,}(?=[\s,;:.)]|$)")
 _COMMAND = re.compile(
@@ -64,7 +66,8 @@ def t(text: str, **values: object) -> str:
         return text.format(**values) if values else text
     if values:
         form = _catalogue().exact.get(text, text)
-        return form.format(**{name: t(value) if isinstance(value, str) else value for name, value in values.items()})
+        said = {name: f"\0{t(value)}\0" if isinstance(value, str) else value for name, value in values.items()}
+        return _closed(form.format(**said))
     found = translated(str(text))
     if found is None and "\n" in text:
         return "\n".join(map(t, text.split("\n")))
@@ -135,7 +138,17 @@ class Template:
             values.setdefault(self.parts[2 * at + 1], value if said is None else said)
         if not self.letters and not hits:
             return None
-        return PLACE.sub(lambda place: values.get(place[1], place[0]), self.chinese)
+        return placed(self.chinese, values)
+
+
+def placed(form: str, values: Mapping[str, str]) -> str:
+    """The form with its values."""
+    return _closed(PLACE.sub(lambda place: f"\0{values[place[1]]}\0" if place[1] in values else place[0], form))
+
+
+def _closed(marked: str) -> str:
+    """Without the marks around values, and without spaces between a Chinese value and Chinese words."""
+    return _GAP.sub(r"\1", marked).replace("\0", "")
 
 
 def _is_prose(value: str) -> bool:
