@@ -59,9 +59,13 @@ def _has_letters(text: str) -> bool:
 
 def is_step(text: str) -> bool:
     """Has a step words beside its commands?"""
-    plain = _CODE.sub(" ", text)
-    pieces = filter(None, map(str.strip, re.split(r"; |\||&&", plain)))
-    return bool(_REMARK.search(text) or _SAID.search(plain)) or not all(map(_COMMAND.match, pieces))
+    pieces = filter(None, map(str.strip, re.split(r"; |\||&&", _CODE.sub(" ", text))))
+    return bool(_REMARK.search(text)) or has_words(text) or not all(map(_COMMAND.match, pieces))
+
+
+def has_words(text: str) -> bool:
+    """Has it words of English sentences outside of code?"""
+    return bool(_SAID.search(_CODE.sub(" ", text)))
 
 
 def _remarks(content: Any) -> Iterator[str]:
@@ -70,5 +74,5 @@ def _remarks(content: Any) -> Iterator[str]:
         for piece in error_words.source_pieces(source):
             numbers = itertools.count()
             form = _NAME.sub(lambda _: f"{{{next(numbers)}}}", piece)  # noqa: B023
-            if _PLAIN.search(form):
+            if _PLAIN.search(form) or has_words(form):
                 yield form

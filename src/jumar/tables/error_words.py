@@ -18,6 +18,8 @@ _CLAUSE = re.compile(rf"(?:[,:] |[，：]){_OUTSIDE}")
 _NONE = "\x01"
 _EMPTY = re.compile(r" ?\(\x01\)|（\x01）| ?`\x01`| ?\x01(?=[ ,，）)])|\x01 ?")
 """What is left of a place whose value is not on the line."""
+_BRACKETS = re.compile(r"(?<=[\w`])(?<![\u4e00-\u9fff])（\x01）(?=[\u4e00-\u9fff])")
+"""The same between a value and Chinese words, which a blank keeps apart."""
 _ENDS = " ,:，："
 _OURS = ("owner",)
 """Values that are words of ours, not of the log."""
@@ -79,7 +81,7 @@ def fill(text: str, values: dict[str, str]) -> str:
         names = fields(clause)
         if not names or any(values.get(name) for name in names):
             kept += mark + lang.placed(clause, {name: values.get(name) or _NONE for name in names})
-    return _EMPTY.sub("", kept).strip(_ENDS)
+    return _EMPTY.sub("", _BRACKETS.sub(" ", kept)).strip(_ENDS)
 
 
 def source(text: str) -> str:
