@@ -23,7 +23,7 @@ ENTRY = re.compile(r'^msgid "(.+)"\nmsgstr "(.+)"$', re.M)
 PLACE = re.compile(r"\{(\w+)\}")
 _ESCAPE = re.compile(r"\\(.)")
 _WIDE = "[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]"
-_GAP = re.compile(f"({_WIDE})(?:\0 \0?| \0)(?={_WIDE})")
+_GAP = re.compile(f"({_WIDE})(?:\0+ \0*| \0+)(?={_WIDE})")
 _CODE = re.compile(r"`[^`]*`|\d[\d.,]* ?[a-zA-Z%/]+|[\w-]+ v?\d[\w.+]*")
 _WORD = re.compile(r"(?:^|\s)[a-z]{2,}(?=[\s,;:.)]|$)")
 _COMMAND = re.compile(

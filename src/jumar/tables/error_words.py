@@ -61,7 +61,7 @@ class Form(NamedTuple):
         values = {name: say(value) if name in _OURS else value for name, value in self.values or ()}
         what, why, steps = self.words
         do = [step for step in steps if all(values.get(name) for name in fields(step))]
-        headline = fill(say(what), values) or say(_SAYS).format(values.get("line", ""))
+        headline = fill(say(what), values) if fill(what, values) else say(_SAYS).format(values.get("line", ""))
         return Words(headline, fill(say(why), values), tuple(fill(say(step), values) for step in do))
 
 
