@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import click
 
+import message_errors
 import message_sources as sources
 from jumar.cli import tasks
 from jumar.cli.main import VERBS, jumar
@@ -110,7 +111,7 @@ AREAS = {
         ),
         complete=True,
     ),
-    "explain": Area(rows=(_rows("data/error*.toml", "what why do collect"),)),
+    "explain": Area(complete=True),
 }
 
 
@@ -119,7 +120,7 @@ def texts() -> dict[str, list[str]]:
     known = {text for name in BY_HAND for text in _entries(name)}
     found: dict[str, list[str]] = {}
     for name, area in AREAS.items():
-        said = list(_help() if name == "help" else _of(area))
+        said = list(_help() if name == "help" else message_errors.texts() if name == "explain" else _of(area))
         sentences = set(said)
         said = [text for text in said if f"{text}." not in sentences]
         found[name] = [text for text in dict.fromkeys(said) if text not in known]

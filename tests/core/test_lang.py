@@ -124,6 +124,13 @@ def test_values_are_filled_in_and_translated() -> None:
         assert lang.t('say "{name}"\nand go', name="no permission") == "说“没有权限”\n然后走"
 
 
+def test_no_blank_is_left_between_chinese_words() -> None:
+    values = {"who": "程序", "what": "配置", "n": "3", "words": "自己 的话"}
+    assert lang.placed("由 {who} {what} {n} 个 {who}", values) == "由程序配置 3 个程序"
+    assert lang.placed("{who}{when}", {"who": "程序", "when": " ，时间"}) == "程序，时间"
+    assert lang.placed("{who} 说：{words}", values) == "程序说：自己 的话"
+
+
 @pytest.mark.parametrize(
     ("environ", "language"),
     [

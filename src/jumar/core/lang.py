@@ -70,7 +70,8 @@ def t(text: str, **values: object) -> str:
         return text.format(**values) if values else text
     if values:
         form = _catalogue().exact.get(text, text)
-        return form.format(**{name: t(value) if isinstance(value, str) else value for name, value in values.items()})
+        said = {name: f"\0{t(value)}\0" if isinstance(value, str) else value for name, value in values.items()}
+        return _closed(form.format(**said))
     found = translated(str(text))
     if found is None and "\n" in text:
         return "\n".join(map(t, text.split("\n")))
@@ -150,14 +151,15 @@ class Template:
             values.setdefault(self.parts[2 * at + 1], _LIST.sub("`、`", value) if said is None else said)
         if not self.letters and not hits:
             return None
-        return self._joined(values)
+        return placed(self.chinese, values)
 
-    def _joined(self, values: Mapping[str, str]) -> str:
-        """The Chinese text with its values, set as Chinese is where they meet."""
-        said = ""
-        for at, part in enumerate(PLACE.split(self.chinese)):
-            said = meet(said, values.get(part, f"{{{part}}}") if at % 2 else part)
-        return said
+
+def placed(form: str, values: Mapping[str, str]) -> str:
+    """The Chinese form with its values, set as Chinese is where they meet."""
+    said = ""
+    for at, part in enumerate(PLACE.split(form)):
+        said = meet(said, values.get(part, f"{{{part}}}") if at % 2 else part)
+    return said
 
 
 def meet(left: str, right: str) -> str:

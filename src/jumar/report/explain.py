@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jumar.core.finding import Level
 from jumar.core.lang import t
 from jumar.machine.explain.result import Cause, Explanation, LogFile, Occurrence
-from jumar.tables import errors, pages
+from jumar.tables import error_words, errors, pages
 from jumar.tables.errors import Certainty, Role, Signature
 
 if TYPE_CHECKING:
@@ -28,9 +28,10 @@ def text(result: Explanation) -> Iterator[str]:
         yield from _unknown(result)
         return
     best = result.causes[0]
-    yield t(f"{_verdict(best.signature)}: {_what(best)}")
+    yield _joined("{0}: {1}", t(_verdict(best.signature)), _what(best))
     if result.rival is not None:
-        yield t(f"or: {_what(result.rival)} ({result.rival.first.file}:{result.rival.first.line})")
+        rival = result.rival.first
+        yield _joined("or: {0} ({1}:{2})", _what(result.rival), rival.file, str(rival.line))
         yield t("the log states both, and not which one ended the program")
     elif _is_guess(best.signature):
         yield t("a guess: the log does not state the reason; judge by its lines")
@@ -50,7 +51,7 @@ def topic(signatures: tuple[Signature, ...]) -> Iterator[str]:
     """What is known about the errors that a code or name stands for."""
     for row in signatures:
         yield ""
-        yield f"{row.id}: {t(row.what)}"
+        yield _joined("{0}: {1}", row.id, errors.words(row).what)
         yield from _advice(row)
 
 
@@ -60,10 +61,10 @@ def about(topic_: Topic) -> Iterator[str]:
     if topic_.kind == "signature":
         yield from lines[1:]
         return
-    yield t(f"{topic_.name}: {topic_.title}")
+    yield _joined("{0}: {1}", topic_.name, t(topic_.title))
     if topic_.about:
         yield t(topic_.about)
-    yield t(f"source: {topic_.source}")
+    yield _joined("source: {0}", error_words.source(topic_.source))
     yield from lines
 
 
@@ -126,9 +127,18 @@ def _problems(files: tuple[LogFile, ...]) -> Iterator[str]:
 
 
 def _what(cause: Cause) -> str:
+    """What happened, with the code that the line names."""
+    what = errors.words(cause.signature).what
     code = "" if cause.signature.is_filled else cause.first.code
-    name = errors.code_name(cause.signature.lookup, code) if code else None
-    return f"{cause.signature.what}: {code}{f' ({name})' if name else ''}" if code else cause.signature.what
+    if not code:
+        return what
+    name = errors.code_name(cause.signature.lookup, code)
+    return _joined("{0}: {1}", what, _joined("{0} ({1})", code, name) if name else code)
+
+
+def _joined(form: str, *parts: str) -> str:
+    """The form in the language of the reader, around words that are in it already or stay as they are."""
+    return t(form).format(*parts)
 
 
 def _is_guess(row: Signature) -> bool:
@@ -175,13 +185,14 @@ def _more(cause: Cause, indent: str) -> Iterator[str]:
 
 
 def _advice(row: Signature) -> Iterator[str]:
-    yield t(f"{'possible reason' if _is_guess(row) else 'why'}: {row.why}")
-    if row.do:
+    words = errors.words(row)
+    yield _joined("possible reason: {0}" if _is_guess(row) else "why: {0}", words.why)
+    if words.do:
         yield t("worth a try:" if _is_guess(row) else "what to do:")
-        for step in row.do:
-            yield f"  - {t(step)}"
-    yield t(f"source: {row.source}")
-    yield t(f"page: {pages.address(row.id)}")
+        yield from (f"  - {step}" for step in words.do)
+    if row.source:
+        yield _joined("source: {0}", error_words.source(row.source))
+    yield _joined("page: {0}", pages.address(row.id))
 
 
 def _further(causes: tuple[Cause, ...]) -> Iterator[str]:
@@ -191,9 +202,10 @@ def _further(causes: tuple[Cause, ...]) -> Iterator[str]:
     yield t("also in the log:")
     for cause in causes[:_FURTHER]:
         where = f"{cause.first.file}:{cause.first.line}"
-        said = cause.first.text if cause.signature.role is Role.GENERIC else t(_what(cause))
+        said = cause.first.text if cause.signature.role is Role.GENERIC else _what(cause)
         shown = f"{cause.signature.id} {cause.signature.level}"
-        yield f"  {where}: {shown}, {t(_kind(cause.signature))}: {said}"
+        kind = _joined("{0}: {1}", t(_kind(cause.signature)), said)
+        yield f"  {where}: {_joined('{0}, {1}', shown, kind)}"
     if len(causes) > _FURTHER:
         yield t(f"  … and {len(causes) - _FURTHER} more; `--json` has them all")
 
@@ -236,10 +248,14 @@ def _quoted(cause: Cause) -> Iterator[str]:
     """Lines without a verdict: an exception with its places, anything else with its neighbours."""
     if cause.signature.role is not Role.GENERIC:
         yield from _line(cause.first, "  ")
-        yield t(f"    {_what(cause)}: {cause.signature.why}")
+        yield _reason(cause)
         yield from _around(cause.first)
         return
     for item in cause.occurrences[:_EXCEPTIONS]:
         yield from _line(item, "  ")
         yield from (f"    {t('your code' if frame.is_own else 'library')}: {frame}" for frame in item.frames)
-    yield t(f"    {_what(cause)}: {cause.signature.why}")
+    yield _reason(cause)
+
+
+def _reason(cause: Cause) -> str:
+    return "    " + _joined("{0}: {1}", _what(cause), errors.words(cause.signature).why)

@@ -8,10 +8,8 @@ from functools import cache
 from typing import Any
 
 from jumar.core.compat import dataclass
-from jumar.tables.errors import Certainty, Role, Signature
+from jumar.tables.errors import Certainty, Role, Signature, quoting
 from jumar.tables.load import table
-
-_ACT = "act on these words first: they name the path, value, setting or part; the steps below are those of the code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +71,7 @@ def led(signature: Signature, values: dict[str, str]) -> Signature:
     if not said or signature.id not in bare() or said in signature.what:
         return signature
     certainty = Certainty.STATED if values.get("words") else signature.certainty
-    why = f"these are the log's own words; the code alone says: {signature.what}; {signature.why}"
-    return replace(signature, what=said, why=why, do=(_ACT, *signature.do), certainty=certainty)
+    return replace(quoting(signature, said), certainty=certainty)
 
 
 def _fits(case: Case, line: str, nearby: str, values: dict[str, str]) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cache
 from typing import Any
 
-from jumar.core.compat import StrEnum, dataclass, zip
+from jumar.core.compat import StrEnum, dataclass
 from jumar.core.finding import Level, State
+from jumar.core.lang import t
 from jumar.tables import error_threads, third_party
+from jumar.tables.error_words import Form, Words, fields
 from jumar.tables.load import table
 
 
@@ -62,11 +64,13 @@ class Signature:
     """Is it one particular failure, known from a thread? It knows more than a row about the form of the line."""
     is_filled: bool = False
     """Do its words hold what the line says?"""
+    form: Form | None = field(default=None, compare=False)
+    """What they are made of."""
 
     @property
     def is_form(self) -> bool:
         """Are its words filled from the line?"""
-        return bool(_FIELD.search(self.what + self.why))
+        return bool(fields(self.what + self.why))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +99,6 @@ CODE = (
     r"|[Ss]tatus ?[:=]? ?|result ?= ?|ErrCode=|errcode: ?|errno:? ?|failure ?|failed ?[:,]? ?|failed with ?|model: ?)"
 )
 """What stands before the number of a failed call; rows write `(?&code)` for it."""
-_CLAUSE = re.compile(r"[,:] (?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)")
-"""Where a clause of a sentence ends; not inside of backticks."""
-_EMPTY = re.compile(r"^[ ,:]+| ?\(\)| ?``|[ ,:]+$| +(?=[ ,])")
-"""What is left of a place whose value is not on the line."""
-_FIELD = re.compile(r"\{(\w+)\}")
-_PLAIN = "the log says: {}"
-"""A headline none of whose values is on the line."""
 
 
 class Code(StrEnum):
@@ -208,30 +205,32 @@ def noted(signature: Signature, code: str) -> Signature:
 
 
 def filled(signature: Signature, values: dict[str, str]) -> Signature:
-    """The signature with `{name}` replaced by what the line says; steps without their values are left out."""
+    """The signature with `{name}` replaced by what the line says."""
     if not signature.is_form:
         return signature
-    do = tuple(_fill(step, values) for step in signature.do if all(values.get(name) for name in fields(step)))
-    what, why = (
-        _fill(signature.what, values) or _PLAIN.format(values.get("line", signature.id)),
-        _fill(signature.why, values),
-    )
-    return replace(signature, what=what, why=why, do=do, is_filled=True)
+    said = {"line": signature.id, **values}
+    return replace(worded(signature, Form(_words(signature), tuple(said.items()))), is_filled=True)
 
 
-def _fill(text: str, values: dict[str, str]) -> str:
-    """A clause all of whose values are missing is left out; of a missing value its brackets."""
-    kept = ""
-    for mark, clause in zip(["", *_CLAUSE.findall(text)], _CLAUSE.split(text), strict=True):
-        names = fields(clause)
-        if not names or any(values.get(name) for name in names):
-            kept += mark + _FIELD.sub(lambda found: values.get(found[1], ""), clause)
-    return _EMPTY.sub("", kept)
+def quoting(signature: Signature, quote: str) -> Signature:
+    """The signature behind the log's own words."""
+    form = signature.form or Form(_words(signature))
+    return worded(signature, form._replace(quote=quote))
 
 
-def fields(text: str) -> list[str]:
-    """The names of values that a text of a row has places for."""
-    return _FIELD.findall(text)
+def worded(signature: Signature, form: Form) -> Signature:
+    """The signature in the words of a form."""
+    what, why, do = form.said()
+    return replace(signature, what=what, why=why, do=do, form=form)
+
+
+def words(signature: Signature) -> Words:
+    """What it says, in the language of the reader."""
+    return (signature.form or Form(_words(signature))).said(t)
+
+
+def _words(signature: Signature) -> Words:
+    return Words(signature.what, signature.why, signature.do)
 
 
 def codes(kind: str) -> dict[str, str]:

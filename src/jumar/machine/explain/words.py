@@ -8,7 +8,7 @@ from jumar.tables.errors import reasons
 
 _LONGEST = 200
 """Characters kept of a value."""
-_NOISE = re.compile(r"\s+|[`\x00-\x1f]")
+_NOISE = re.compile(r"[\s`\x00-\x1f]+")
 _BOUNDARY = re.compile(r"(?:[:\]|>=;]|[.!?]|\A)[ \t]+|\t| {2,}|\A|[\[({]|(?<=[\s(\[=,:])[\"']")
 """Where a sentence can begin."""
 _BEGINS = re.compile(r"(?:[:|>=;\]]|[.!?])\s*$|[\[({]$|(?:^|[\s(\[=,:])[\"']$")
