@@ -13,7 +13,7 @@ import links
 import site_pages
 import terminal_svg
 from jumar import api
-from jumar.core import compat
+from jumar.core import compat, lang
 from jumar.tables import errors, pages
 
 ROOT = Path(__file__).parents[1]
@@ -64,6 +64,7 @@ def test_the_address_is_one() -> None:
     project = compat.tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["urls"]["Documentation"] == ENGLISH["site_url"] == pages.SITE
     assert CHINESE["site_url"] == f"{pages.SITE}zh/"
+    assert pages.address("PT101", lang.CHINESE) == f"{CHINESE['site_url']}explain/PT101/"
     assert ENGLISH["repo_url"] == project["urls"]["Source"]
     assert pages.SITE in (ROOT / "RELEASING.md").read_text(encoding="utf-8")
 
@@ -80,6 +81,27 @@ def test_findings_are_listed_with_what_they_say() -> None:
     row = r"\| \[DR104\]\(../explain/DR104.md\) \| shared-memory \| Loaders with workers pass batches .* there. \|"
     assert re.search(row, listed)
     assert "\n## " not in listed
+
+
+def test_chinese_pages_keep_the_anchors_of_the_english_ones() -> None:
+    page = "# Keys of `[migrate]`\n\n## Why\n\n```sh\n# Why\n```\n\n## Why\n\n### What `__future__` is\n"
+    anchors = r"{#keys-of-migrate} {#why} {#why\_1} {#what-\_\_future\_\_-is}"
+    assert " ".join(f"{{#{anchor}}}" for anchor in site_pages._anchors(page)) == anchors
+    with lang.chosen(lang.CHINESE):
+        assert "\n\n## 原因 {#why}\n\n```sh\n# Why\n```\n\n## 原因 {#why\\_1}\n" in site_pages.shown(page)
+    assert site_pages.shown(page) == page
+
+
+def test_pages_from_tables_are_framed_in_chinese() -> None:
+    with lang.chosen(lang.CHINESE):
+        made = site_pages.made()
+        names = ("errors.md", "explain/ACLNN_DTYPE.md", "explain/ACLNN_561103.md")
+        frames = [site_pages.shown(made[name]) for name in names]
+    titles = [title for frame in frames for title in re.findall(r"^#+ (.+?) \{#", frame, re.M)]
+    plain = {"ACLNN_DTYPE", "ACLNN_561103", "HCCL", "MindIE", "MindSpore", "ModelArts", "torch_npu", "vLLM"}
+    assert {title.replace("\\", "") for title in titles if not re.search("[一-鿿]", title)} == plain
+    assert "| 编号 | 发生了什么 |" in frames[0]
+    assert all("[全部已知错误](../errors.md)" in frame for frame in frames[1:])
 
 
 @pytest.mark.parametrize("id_", ["ACLNN_DTYPE", "ACLNN_561103"])

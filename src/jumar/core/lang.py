@@ -88,6 +88,11 @@ def translated(text: str, depth: int = _DEPTH) -> str | None:
     return text[:begin] + found + text[begin + len(core) :]
 
 
+def whole(text: str) -> str | None:
+    """The Chinese of an entry without places for values; None where the catalogue does not have it."""
+    return _catalogue().exact.get(text)
+
+
 class Template:
     """An entry with places for values."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from jumar.core.finding import Level
-from jumar.core.lang import t
+from jumar.core.lang import current, t
 from jumar.machine.explain.result import Cause, Explanation, LogFile, Occurrence
 from jumar.tables import errors, pages
 from jumar.tables.errors import Certainty, Role, Signature
@@ -181,7 +181,7 @@ def _advice(row: Signature) -> Iterator[str]:
         for step in row.do:
             yield f"  - {t(step)}"
     yield t(f"source: {row.source}")
-    yield t(f"page: {pages.address(row.id)}")
+    yield t(f"page: {pages.address(row.id, current())}")
 
 
 def _further(causes: tuple[Cause, ...]) -> Iterator[str]:
