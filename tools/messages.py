@@ -81,7 +81,7 @@ AREAS = {
         )
     ),
     "explain": Area(rows=(_rows("data/error*.toml", "what why do collect"),)),
-    **{f"docs/{folder}": Area(pages=folder, complete=True) for folder in ("rules", "findings")},
+    **{f"docs/{folder}": Area(pages=folder, complete=True) for folder in ("rules", "findings", "concepts")},
 }
 
 

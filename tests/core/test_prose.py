@@ -26,6 +26,8 @@ in 3 files. See [the guide](../a-b.md#there).
 - no item
 ```
 
+    code(with, an) - indent
+
 | state | meaning |
 | --- | --- |
 | `a \\| b` | works with 2.7.1 |

@@ -22,6 +22,7 @@ _ALONE = re.compile(r"\s*$|#|\||<!--")
 """A line that belongs to no paragraph: an empty one, a heading, a row of a table, a remark."""
 _ITEM = re.compile(r"\s*(?:[-*]|\d+\.) +")
 _MARKS = re.compile(rf"{_ITEM.pattern}|#+ +|\s*")
+_CODE_INDENT = " " * 4
 _CELL = re.compile(r"(?<!\\)(\|)")
 _TITLE = re.compile(r"[A-Z]{2}\d{3} [a-z0-9-]+")
 """The title of a rule or finding: its id and name, which every language shares."""
@@ -72,7 +73,7 @@ def _said(lines: list[str]) -> Iterator[Block]:
     text = whole.rstrip()
     marks = _MARKS.match(text)
     assert marks is not None
-    words = " ".join(text[marks.end() :].split())
+    words = "" if marks[0] == _CODE_INDENT else " ".join(text[marks.end() :].split())
     if text:
         yield Block(marks[0], text[marks.end() :], words if has_words(words) else "")
     if whole != text:
