@@ -81,7 +81,9 @@ AREAS = {
         )
     ),
     "explain": Area(rows=(_rows("data/error*.toml", "what why do collect"),)),
-    **{f"docs/{folder}": Area(pages=folder, complete=True) for folder in ("rules", "findings", "concepts")},
+    **{
+        f"docs/{folder}": Area(pages=folder, complete=True) for folder in ("rules", "findings", "concepts", "reference")
+    },
 }
 
 

@@ -24,12 +24,14 @@ _ITEM = re.compile(r"\s*(?:[-*]|\d+\.) +")
 _MARKS = re.compile(rf"{_ITEM.pattern}|#+ +|\s*")
 _CODE_INDENT = " " * 4
 _CELL = re.compile(r"(?<!\\)(\|)")
-_TITLE = re.compile(r"[A-Z]{2}\d{3} [a-z0-9-]+")
-"""The title of a rule or finding: its id and name, which every language shares."""
+_NAME = re.compile(r"[A-Z]{2}\d{3} [a-z0-9-]+|jumar(?: [a-z-]+)*|\[[^]]*\]\(https?:[^)]*\), [^“]*“.*”")
+"""What every language shares: the title of a rule or finding, a command, a quotation with its address."""
 _NO_WORDS = re.compile(r"`[^`]*`|\[[^\] ]*\]\([^)]*\)|\]\([^)]*\)|<[^>]*>|https?://\S+")
 _WORD = re.compile(r"(?<![\w./-])[A-Za-z]?[a-z]{2,}(?![\w/-]|\.\w)")
 _CODE = r"`[^`]*`|\]\([^)]*\)"
-_NUMBER = re.compile(rf"{_CODE}|((?<![\w.-])\d+(?:[.,:-]\d+)*(?!\w))")
+_DIGITS = r"(?<![\w.-])\d+(?:[.,:-]\d+)*(?!\w)"
+_VALUE = re.compile(rf"((?:(?:`[^`]*`|{_DIGITS}), ){{11,}}(?:`[^`]*`|{_DIGITS}))|{_CODE}|({_DIGITS})")
+"""A long list of names or versions, or a number."""
 _PLACE = re.compile(rf"{_CODE}|\{{(\d+)\}}")
 
 
@@ -82,7 +84,7 @@ def _said(lines: list[str]) -> Iterator[Block]:
 
 def has_words(text: str) -> bool:
     """Does it say something beside code, names of files and ids?"""
-    return not text.startswith("<!--") and not _TITLE.fullmatch(text) and bool(_WORD.search(_NO_WORDS.sub("", text)))
+    return not text.startswith("<!--") and not _NAME.fullmatch(text) and bool(_WORD.search(_NO_WORDS.sub("", text)))
 
 
 def said_by(page: str) -> Iterator[str]:
@@ -106,14 +108,14 @@ def chinese(words: str) -> str | None:
     found = _catalogue().get(numbered(words))
     if found is None:
         return lang.whole(words)
-    values = [match[1] for match in _NUMBER.finditer(words) if match[1]]
+    values = [value for match in _VALUE.finditer(words) if (value := match[1] or match[2])]
     return _PLACE.sub(lambda place: values[int(place[1])] if place[1] else place[0], found)
 
 
 def numbered(words: str) -> str:
-    """The text with `{0}`, `{1}` for its numbers, which change more often than what is said about them."""
+    """The text with `{0}`, `{1}` for numbers and long lists, which change more often than what is said about them."""
     counter = itertools.count()
-    return _NUMBER.sub(lambda number: f"{{{next(counter)}}}" if number[1] else number[0], words)
+    return _VALUE.sub(lambda value: f"{{{next(counter)}}}" if value[1] or value[2] else value[0], words)
 
 
 @functools.cache
