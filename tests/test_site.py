@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import links
+import messages
 import site_pages
 import terminal_svg
 from jumar import api
@@ -92,11 +93,23 @@ def test_chinese_pages_keep_the_anchors_of_the_english_ones() -> None:
     assert site_pages.shown(page) == page
 
 
+def test_every_page_is_in_chinese_by_a_twin_or_a_catalogue() -> None:
+    docs, twin = ROOT / "docs", messages.TWIN
+    folders = {area.pages for area in messages.AREAS.values() if area.complete and area.pages}
+    for path in (path for path in docs.rglob("*.md") if not path.name.endswith(twin)):
+        assert path.with_suffix(twin).is_file() or path.relative_to(docs).parts[0] in folders, path
+    terms = [re.findall(r"^\| (.+? \| .*?) \|", (docs / name).read_text("utf-8"), re.M)
+             for name in ("glossary.md", f"glossary{twin}")]  # fmt: skip
+    assert terms[0] == terms[1]
+
+
 def test_pages_from_tables_are_framed_in_chinese() -> None:
     with lang.chosen(lang.CHINESE):
-        made = site_pages.made()
-        names = ("errors.md", "explain/ACLNN_DTYPE.md", "explain/ACLNN_561103.md")
-        frames = [site_pages.shown(made[name]) for name in names]
+        made = [
+            site_pages._errors(),
+            *(site_pages.error(errors.signatures()[id_]) for id_ in ("ACLNN_DTYPE", "ACLNN_561103")),
+        ]
+        frames = [site_pages.shown(page) for page in made]
     titles = [title for frame in frames for title in re.findall(r"^#+ (.+?) \{#", frame, re.M)]
     plain = {"ACLNN_DTYPE", "ACLNN_561103", "HCCL", "MindIE", "MindSpore", "ModelArts", "torch_npu", "vLLM"}
     assert {title.replace("\\", "") for title in titles if not re.search("[一-鿿]", title)} == plain

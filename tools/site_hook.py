@@ -1,8 +1,8 @@
 """What MkDocs does for Jumar's site beside its own work: languages by twins, the README as home, pages from tables.
 
-A page `x.md` and its twin `x.zh-CN.md` have one address in the two languages; a page without a twin is put together
-from the catalogue of its folder; one that has neither is shown in English, with a note. Every rule, finding and known
-error has the address that `jumar.tables.pages.address` gives.
+A page `x.md` and its twin `x.zh-CN.md` have one address in the two languages; the Chinese of a page without a twin is
+put together from the catalogue of its folder. Every rule, finding and known error has the address that
+`jumar.tables.pages.address` gives.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 import site_pages  # noqa: E402  needs jumar, which is not installed where the site is built
-from jumar.core import lang, prose  # noqa: E402  the same
+from jumar.core import lang  # noqa: E402  the same
 
 with suppress(ImportError):  # cuts Chinese into words for the search
     import jieba
@@ -33,7 +33,6 @@ with suppress(ImportError):  # cuts Chinese into words for the search
 
 TWIN = ".zh-CN.md"
 HOME = "index.md"
-NOTE = '!!! note ""\n    本页还没有中文版，下面是英文原文。\n\n'
 _FENCE = re.compile(r"^(\s*)(`{3,})(\w+) +(.+)$")
 _LINK = re.compile(r"(\]\()([^)\s:#][^)\s:#]*)((?:#[^)\s]*)?\))")
 _SWITCH = re.compile(r"^\[(?:中文|English)\]\([^)]*\)\n+", re.M)
@@ -99,8 +98,9 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     text = _SWITCH.sub("", markdown, count=1)
     if page.file.src_uri.startswith("rules/"):
         text = text.replace("\n", "\n\n[All rules](../../reference/rules.md)\n", 1)
-    if config.theme["language"] == lang.CHINESE and _twin(page.file.src_uri) is None:
-        text = _chinese(text)
+    if _twin(page.file.src_uri) is None:
+        with lang.chosen(config.theme["language"]):
+            text = site_pages.shown(text)
     lines, fence = [], ""
     for line in text.splitlines():
         start = re.match(r"\s*(`{3,})", line)
@@ -112,11 +112,6 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         else:
             lines.append(_LINK.sub(lambda found: found[1] + _target(found[2], page, config) + found[3], line))
     return "\n".join(lines)
-
-
-def _chinese(text: str) -> str:
-    with lang.chosen(lang.CHINESE):
-        return site_pages.shown(text) if prose.shown(text) != text else text.replace("\n", f"\n\n{NOTE}", 1)
 
 
 def _target(link: str, page: Page, config: MkDocsConfig) -> str:
