@@ -121,7 +121,8 @@ def _of(area: Area) -> Iterator[str]:
 def _of_pages(folder: str) -> Iterator[str]:
     """What the pages of a folder say, except what is a message too and is translated only there."""
     own = _entries(f"docs/{folder}")
-    messages = {text for name in (*BY_HAND, *AREAS) if not name.startswith("docs/") for text in _entries(name)}
+    areas = [name for name in (*BY_HAND, *AREAS) if not name.startswith("docs/")]
+    messages = {text for name in areas for text in _entries(name) if " " in text}
     for path in sorted((DOCS / folder).rglob("*.md")):
         if path.name.endswith(TWIN) or path.with_suffix(TWIN).exists():
             continue

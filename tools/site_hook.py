@@ -24,7 +24,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 import site_pages  # noqa: E402  needs jumar, which is not installed where the site is built
-from jumar.core import lang  # noqa: E402  the same
+from jumar.core import lang, prose  # noqa: E402  the same
 
 with suppress(ImportError):  # cuts Chinese into words for the search
     import jieba
@@ -98,20 +98,31 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     text = _SWITCH.sub("", markdown, count=1)
     if page.file.src_uri.startswith("rules/"):
         text = text.replace("\n", "\n\n[All rules](../../reference/rules.md)\n", 1)
-    if _twin(page.file.src_uri) is None:
-        with lang.chosen(config.theme["language"]):
+    with lang.chosen(config.theme["language"]):
+        if _twin(page.file.src_uri) is None:
             text = site_pages.shown(text)
+        return _for_site(text, page, config)
+
+
+def _for_site(text: str, page: Page, config: MkDocsConfig) -> str:
+    """With titles above code, and links as the site needs them."""
     lines, fence = [], ""
     for line in text.splitlines():
         start = re.match(r"\s*(`{3,})", line)
         if start and (not fence or line.strip() == fence):
             fence = "" if fence else start[1]
-            lines.append(_FENCE.sub(r'\1\2\3 title="\4"', line) if fence else line)
+            lines.append(_FENCE.sub(_titled_fence, line) if fence else line)
         elif fence:
             lines.append(line)
         else:
             lines.append(_LINK.sub(lambda found: found[1] + _target(found[2], page, config) + found[3], line))
     return "\n".join(lines)
+
+
+def _titled_fence(fence: re.Match[str]) -> str:
+    """`python before unsafe` becomes a title above the code."""
+    word, *options = fence[4].split()
+    return f'{fence[1]}{fence[2]}{fence[3]} title="{" ".join([prose.shown(word), *options])}"'
 
 
 def _target(link: str, page: Page, config: MkDocsConfig) -> str:

@@ -104,10 +104,10 @@ def shown(page: str) -> str:
 
 
 def chinese(words: str) -> str | None:
-    """The Chinese for a text of a page: its own, or that of a message with the same words."""
+    """The Chinese for a text of a page: its own, or that of a message with the same words; one word has many meanings."""
     found = _catalogue().get(numbered(words))
     if found is None:
-        return lang.whole(words)
+        return lang.whole(words) if " " in words else None
     values = [value for match in _VALUE.finditer(words) if (value := match[1] or match[2])]
     return _PLACE.sub(lambda place: values[int(place[1])] if place[1] else place[0], found)
 
