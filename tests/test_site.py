@@ -10,10 +10,11 @@ import pytest
 import yaml
 
 import links
+import messages
 import site_pages
 import terminal_svg
 from jumar import api
-from jumar.core import compat
+from jumar.core import compat, lang
 from jumar.tables import errors, pages
 
 ROOT = Path(__file__).parents[1]
@@ -64,6 +65,7 @@ def test_the_address_is_one() -> None:
     project = compat.tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["urls"]["Documentation"] == ENGLISH["site_url"] == pages.SITE
     assert CHINESE["site_url"] == f"{pages.SITE}zh/"
+    assert pages.address("PT101", lang.CHINESE) == f"{CHINESE['site_url']}explain/PT101/"
     assert ENGLISH["repo_url"] == project["urls"]["Source"]
     assert pages.SITE in (ROOT / "RELEASING.md").read_text(encoding="utf-8")
 
@@ -77,9 +79,42 @@ def test_every_id_has_the_page_that_its_address_names() -> None:
 
 def test_findings_are_listed_with_what_they_say() -> None:
     listed = site_pages.made()["findings/doctor.md"]
-    row = r"\| \[DR104\]\(../explain/DR104.md\) \| shared-memory \| Loaders with workers pass batches .* there. \|"
+    row = r"\| \[DR104\]\(../explain/DR104.md\) \| `shared-memory` \| Loaders with workers pass batches .* there. \|"
     assert re.search(row, listed)
     assert "\n## " not in listed
+
+
+def test_chinese_pages_keep_the_anchors_of_the_english_ones() -> None:
+    page = "# Keys of `[migrate]`\n\n## Why\n\n```sh\n# Why\n```\n\n## Why\n\n### What `__future__` is\n"
+    anchors = r"{#keys-of-migrate} {#why} {#why\_1} {#what-\_\_future\_\_-is}"
+    assert " ".join(f"{{#{anchor}}}" for anchor in site_pages._anchors(page)) == anchors
+    with lang.chosen(lang.CHINESE):
+        assert "\n\n## 原因 {#why}\n\n```sh\n# Why\n```\n\n## 原因 {#why\\_1}\n" in site_pages.shown(page)
+    assert site_pages.shown(page) == page
+
+
+def test_every_page_is_in_chinese_by_a_twin_or_a_catalogue() -> None:
+    docs, twin = ROOT / "docs", messages.TWIN
+    folders = {area.pages for area in messages.AREAS.values() if area.complete and area.pages}
+    for path in (path for path in docs.rglob("*.md") if not path.name.endswith(twin)):
+        assert path.with_suffix(twin).is_file() or path.relative_to(docs).parts[0] in folders, path
+    terms = [re.findall(r"^\| (.+? \| .*?) \|", (docs / name).read_text("utf-8"), re.M)
+             for name in ("glossary.md", f"glossary{twin}")]  # fmt: skip
+    assert terms[0] == terms[1]
+
+
+def test_pages_from_tables_are_framed_in_chinese() -> None:
+    with lang.chosen(lang.CHINESE):
+        made = [
+            site_pages._errors(),
+            *(site_pages.error(errors.signatures()[id_]) for id_ in ("ACLNN_DTYPE", "ACLNN_561103")),
+        ]
+        frames = [site_pages.shown(page) for page in made]
+    titles = [title for frame in frames for title in re.findall(r"^#+ (.+?) \{#", frame, re.M)]
+    plain = {"ACLNN_DTYPE", "ACLNN_561103", "HCCL", "MindIE", "MindSpore", "ModelArts", "torch_npu", "vLLM"}
+    assert {title.replace("\\", "") for title in titles if not re.search("[一-鿿]", title)} == plain
+    assert "| 编号 | 发生了什么 |" in frames[0]
+    assert all("[全部已知错误](../errors.md)" in frame for frame in frames[1:])
 
 
 @pytest.mark.parametrize("id_", ["ACLNN_DTYPE", "ACLNN_561103"])

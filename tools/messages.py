@@ -13,6 +13,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import click
@@ -21,22 +22,27 @@ import message_errors
 import message_sources as sources
 from jumar.cli import tasks
 from jumar.cli.main import VERBS, jumar
-from jumar.core import lang, tables
+from jumar.core import lang, prose, tables
 from message_words import is_prose
 
 CATALOGUE = sources.SOURCES / "locale" / "zh_CN" / "LC_MESSAGES"
 HEAD = 'msgid ""\nmsgstr "Language: zh_CN\\nContent-Type: text/plain; charset=UTF-8\\n"\n'
-BY_HAND = ("forms", "pages")
-"""Entries that join others, words of click and of the HTML pages: no source is compared with them."""
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+TWIN = ".zh-CN.md"
+SITE = "docs/site"
+BY_HAND = ("forms", "pages", SITE)
+"""Entries that join others, words of click, of the HTML pages and of the site's own pages: no source is compared."""
 AVOID = ("模拟", "您", "文件夹", "适配")
 """Words that docs/glossary.md replaces: 仿真, 你, 目录, 改造."""
 
 
 class Area(NamedTuple):
-    """One `.po` file: the folders and tables that its texts come from; `complete` ones may miss nothing."""
+    """One `.po` file: the folders, tables and pages that its texts come from; `complete` ones may miss nothing."""
 
     folders: tuple[str, ...] = ()
     rows: tuple[tuple[str, frozenset[str]], ...] = ()
+    pages: str = ""
+    """A folder of `docs` whose pages have no Chinese twins."""
     complete: bool = False
     without: tuple[str, ...] = ()
     """Parts that speak English in every language: vendor programs and servers that they stand in for, what a user's
@@ -112,20 +118,34 @@ AREAS = {
         complete=True,
     ),
     "explain": Area(complete=True),
+    **{
+        f"docs/{folder}": Area(pages=folder, complete=True) for folder in ("rules", "findings", "concepts", "reference")
+    },
 }
 
 
 def texts() -> dict[str, list[str]]:
     """The templates of each area in the order of the sources; one that several areas have belongs to the first."""
-    known = {text for name in BY_HAND for text in _entries(name)}
+    known = {text for name in BY_HAND if name != SITE for text in _entries(name)}
+    of_pages = set(_entries(SITE))
     found: dict[str, list[str]] = {}
     for name, area in AREAS.items():
-        said = list(_help() if name == "help" else message_errors.texts() if name == "explain" else _of(area))
-        sentences = set(said)
-        said = [text for text in said if f"{text}." not in sentences]
-        found[name] = [text for text in dict.fromkeys(said) if text not in known]
-        known.update(found[name])
+        before = of_pages if area.pages else known
+        said = _of_pages(area.pages) if area.pages else _once(_said(name, area))
+        found[name] = [text for text in dict.fromkeys(said) if text not in before]
+        before.update(found[name])
     return found
+
+
+def _once(texts: Iterator[str]) -> list[str]:
+    """Without those that are there with a full stop too."""
+    said = list(texts)
+    sentences = set(said)
+    return [text for text in said if f"{text}." not in sentences]
+
+
+def _said(name: str, area: Area) -> Iterator[str]:
+    return _help() if name == "help" else message_errors.texts() if name == "explain" else _of(area)
 
 
 def _of(area: Area) -> Iterator[str]:
@@ -139,6 +159,19 @@ def _of(area: Area) -> Iterator[str]:
         for path in sorted(sources.SOURCES.glob(pattern)):
             content = tables.loads(path.read_bytes())
             yield from (text for text in sources.of_table(content, fields) if is_prose(text, program=False))
+
+
+def _of_pages(folder: str) -> Iterator[str]:
+    """What the pages of a folder say, except what is a message too and is translated only there."""
+    own = _entries(f"docs/{folder}")
+    areas = [name for name in (*BY_HAND, *AREAS) if not name.startswith("docs/")]
+    messages = {text for name in areas for text in _entries(name) if " " in text}
+    for path in sorted((DOCS / folder).rglob("*.md")):
+        if path.name.endswith(TWIN) or path.with_suffix(TWIN).exists():
+            continue
+        for text in prose.said_by(path.read_text(encoding="utf-8")):
+            if text not in messages or prose.numbered(text) in own:
+                yield prose.numbered(text)
 
 
 def _help() -> Iterator[str]:
@@ -184,7 +217,8 @@ def problems() -> Iterator[str]:
         yield from (f"{name}.po: no source says this any more: {text!r}" for text in have if text not in found[name])
     for name in (*BY_HAND, *AREAS):
         for english, chinese in _entries(name).items():
-            yield from (f"{name}.po: {why}: {english!r}" for why in _faults(english, chinese))
+            judge = _faults_of_block if name.startswith("docs/") else _faults
+            yield from (f"{name}.po: {why}: {english!r}" for why in judge(english, chinese))
 
 
 def _faults(english: str, chinese: str) -> Iterator[str]:
@@ -194,6 +228,14 @@ def _faults(english: str, chinese: str) -> Iterator[str]:
     if code:
         yield f"{', '.join(sorted(code))} is missing"
     yield from (f"says {word}, which the glossary avoids" for word in AVOID if word in chinese)
+
+
+def _faults_of_block(english: str, chinese: str) -> Iterator[str]:
+    """A block of a page also keeps its numbers and where its links lead."""
+    yield from _faults(english, chinese)
+    for what, pattern in (("number", r"\{\d+\}"), ("link", r"\]\(([^)]+)\)")):
+        if lost := set(re.findall(pattern, english)) ^ set(re.findall(pattern, chinese)):
+            yield f"another {what} than in English: {', '.join(sorted(lost))}"
 
 
 def update() -> None:

@@ -1,7 +1,8 @@
 """What MkDocs does for Jumar's site beside its own work: languages by twins, the README as home, pages from tables.
 
-A page `x.md` and its twin `x.zh-CN.md` have one address in the two languages; a page without a twin is shown
-in English, with a note. Every rule, finding and known error has the address that `jumar.tables.pages.address` gives.
+A page `x.md` and its twin `x.zh-CN.md` have one address in the two languages; the Chinese of a page without a twin is
+put together from the catalogue of its folder. Every rule, finding and known error has the address that
+`jumar.tables.pages.address` gives.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 import site_pages  # noqa: E402  needs jumar, which is not installed where the site is built
+from jumar.core import lang, prose  # noqa: E402  the same
 
 with suppress(ImportError):  # cuts Chinese into words for the search
     import jieba
@@ -31,7 +33,6 @@ with suppress(ImportError):  # cuts Chinese into words for the search
 
 TWIN = ".zh-CN.md"
 HOME = "index.md"
-NOTES = {"zh": '!!! note ""\n    本页还没有中文版，下面是英文原文。\n\n'}
 _FENCE = re.compile(r"^(\s*)(`{3,})(\w+) +(.+)$")
 _LINK = re.compile(r"(\]\()([^)\s:#][^)\s:#]*)((?:#[^)\s]*)?\))")
 _SWITCH = re.compile(r"^\[(?:中文|English)\]\([^)]*\)\n+", re.M)
@@ -61,7 +62,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             files.remove(file)
         elif file.src_uri in ids:
             _move(file, f"explain/{ids[file.src_uri]}/")
-    for place, text in site_pages.made().items():
+    with lang.chosen(config.theme["language"]):
+        made = site_pages.made()
+    for place, text in made.items():
         _put(files, File.generated(config, place, content=text))
     _put(files, File.generated(config, HOME, abs_src_path=str(ROOT / "README.md")))
     if chinese:
@@ -93,24 +96,33 @@ def _move(file: File, url: str) -> None:
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     text = _SWITCH.sub("", markdown, count=1)
+    if page.file.src_uri.startswith("rules/"):
+        text = text.replace("\n", "\n\n[All rules](../../reference/rules.md)\n", 1)
+    with lang.chosen(config.theme["language"]):
+        if _twin(page.file.src_uri) is None:
+            text = site_pages.shown(text)
+        return _for_site(text, page, config)
+
+
+def _for_site(text: str, page: Page, config: MkDocsConfig) -> str:
+    """With titles above code, and links as the site needs them."""
     lines, fence = [], ""
     for line in text.splitlines():
         start = re.match(r"\s*(`{3,})", line)
         if start and (not fence or line.strip() == fence):
             fence = "" if fence else start[1]
-            lines.append(_FENCE.sub(r'\1\2\3 title="\4"', line) if fence else line)
+            lines.append(_FENCE.sub(_titled_fence, line) if fence else line)
         elif fence:
             lines.append(line)
         else:
             lines.append(_LINK.sub(lambda found: found[1] + _target(found[2], page, config) + found[3], line))
-    text = "\n".join(lines)
-    if page.file.src_uri.startswith("rules/"):
-        text = text.replace("\n", "\n\n[All rules](../../reference/rules.md)\n", 1)
-    language = config.theme["language"]
-    if language in NOTES and _twin(page.file.src_uri) is None:
-        title, _, rest = text.partition("\n")
-        text = f"{title}\n\n{NOTES[language]}{rest}"
-    return text
+    return "\n".join(lines)
+
+
+def _titled_fence(fence: re.Match[str]) -> str:
+    """`python before unsafe` becomes a title above the code."""
+    word, *options = fence[4].split()
+    return f'{fence[1]}{fence[2]}{fence[3]} title="{" ".join([prose.shown(word), *options])}"'
 
 
 def _target(link: str, page: Page, config: MkDocsConfig) -> str:

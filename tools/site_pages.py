@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from jumar.core import lang, prose
+from jumar.core.lang import t
 from jumar.tables import errors, pages
 from jumar.tables.errors import Certainty, Signature
 
@@ -42,8 +45,30 @@ CATEGORIES = {
 }
 
 
+def shown(page: str) -> str:
+    """A page in the language of the site; its headings keep the anchors of the English ones."""
+    if lang.current() == lang.ENGLISH:
+        return page
+    anchors = _anchors(page)
+    parts = prose.blocks(prose.shown(page))
+    return "".join(
+        block.mark + block.text + (f" {{#{next(anchors)}}}" if block.mark.startswith("#") else "") for block in parts
+    )
+
+
+def _anchors(page: str) -> Iterator[str]:
+    """What MkDocs makes of the headings of a page, as Markdown."""
+    seen: Counter[str] = Counter()
+    for block in prose.blocks(page):
+        if block.mark.startswith("#"):
+            plain = re.sub(r"\]\([^)]*\)|[^\w\- ]", "", block.text.lower()).replace(" ", "-")
+            once = f"{plain}_{seen[plain]}" if seen[plain] else plain
+            yield once.replace("_", r"\_")
+            seen[plain] += 1
+
+
 def made() -> dict[str, str]:
-    """The text of each page by its place under docs."""
+    """The text of each page by its place under docs: what tables and findings say is in the language of the site."""
     found = {"errors.md": _errors()}
     found |= {f"explain/{row.id}.md": error(row) for row in errors.signatures().values()}
     for path in sorted((DOCS / "findings").glob("*.md")):
@@ -65,8 +90,9 @@ def _of_area(name: str, text: str) -> dict[str, str]:
     for section in sections:
         title, _, body = section.partition("\n")
         id_, word = title.split()
+        body = prose.shown(body)
         found[f"explain/{id_}.md"] = f"# {title}\n\n[All findings of this command](../findings/{name})\n{body}"
-        rows.append(f"| [{id_}](../explain/{id_}.md) | {word} | {_sentence(body)} |")
+        rows.append(f"| [{id_}](../explain/{id_}.md) | `{word}` | {_sentence(body)} |")
     listed = "\n".join(["| id | name | what it says |", "| --- | --- | --- |", *rows])
     return {f"findings/{name}": f"{head}{listed}\n", **found}
 
@@ -74,7 +100,7 @@ def _of_area(name: str, text: str) -> dict[str, str]:
 def _sentence(body: str) -> str:
     """The first sentence of a section, in one line."""
     words = " ".join(body.strip().partition("\n\n")[0].split())
-    return re.split(r"(?<=[.:]) (?=\S)", words)[0].rstrip(":").replace("|", "&#124;")
+    return re.split(r"(?<=[.:]) (?=\S)|(?<=[。：])", words)[0].rstrip(":：").replace("|", "&#124;")
 
 
 def _errors() -> str:
@@ -89,7 +115,7 @@ def _errors() -> str:
     for category in sorted({row.category for row in rows}, key=lambda name: CATEGORIES[name].lower()):
         parts.append(f"## {CATEGORIES[category]}\n\n| id | what happened |\n| --- | --- |")
         chosen = sorted((row for row in rows if row.category == category), key=lambda row: row.id)
-        parts.append("\n".join(f"| [{row.id}](explain/{row.id}.md) | {_plain(row.what)} |" for row in chosen) + "\n")
+        parts.append("\n".join(f"| [{row.id}](explain/{row.id}.md) | {_plain(t(row.what))} |" for row in chosen) + "\n")
     return "\n".join(parts)
 
 
@@ -101,15 +127,15 @@ def error(row: Signature) -> str:
 def _error(row: Signature) -> Iterator[str]:
     guess = row.certainty is Certainty.POSSIBLE
     yield f"# {_plain(row.id)}\n\n[All known errors](../errors.md)\n"
-    yield f"**{_capital(_plain(row.what))}**\n"
+    yield f"**{_capital(_plain(t(row.what)))}**\n"
     yield f"## In a log\n\n```text\n{row.example}\n```\n"
-    yield f"## {'A possible reason' if guess else 'Why'}\n\n{_capital(_plain(row.why))}\n"
+    yield f"## {'A possible reason' if guess else 'Why'}\n\n{_capital(_plain(t(row.why)))}\n"
     if row.do:
-        steps = "\n".join(f"- {_plain(step)}" for step in row.do)
+        steps = "\n".join(f"- {_plain(t(step))}" for step in row.do)
         yield f"## {'Worth a try' if guess else 'What to do'}\n\n{steps}\n"
     if row.is_form:
         yield "Names in braces are filled in from the line of the log.\n"
-    yield f"Source: {_plain(row.source)}"
+    yield f"## Source\n\n{_plain(row.source)}"
 
 
 def _capital(text: str) -> str:

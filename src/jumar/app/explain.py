@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
-from jumar.core.lang import t
+from jumar.core.lang import current, t
 
 if TYPE_CHECKING:
     from jumar.machine.explain.names import Topic
@@ -39,11 +39,13 @@ class Answer:
     @property
     def text(self) -> str:
         """The answer for people."""
+        from jumar.core import prose
         from jumar.report import explain
         from jumar.tables import pages
 
         if self.page is not None:
-            return f"{self.page.text.rstrip()}\n\n{t(f'page: {pages.address(self.page.id)}')}"
+            address = pages.address(self.page.id, current())
+            return f"{prose.shown(self.page.text).rstrip()}\n\n{t(f'page: {address}')}"
         if self.topic is not None:
             return "\n".join(explain.about(self.topic))
         assert self.log is not None

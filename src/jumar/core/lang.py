@@ -70,8 +70,9 @@ def t(text: str, **values: object) -> str:
         return text.format(**values) if values else text
     if values:
         form = _catalogue().exact.get(text, text)
-        said = {name: f"\0{t(value)}\0" if isinstance(value, str) else value for name, value in values.items()}
-        return _closed(form.format(**said))
+        return placed(
+            form, {name: t(value) if isinstance(value, str) else str(value) for name, value in values.items()}
+        )
     found = translated(str(text))
     if found is None and "\n" in text:
         return "\n".join(map(t, text.split("\n")))
@@ -102,6 +103,11 @@ def _listed(text: str, commas: re.Pattern[str], depth: int) -> str | None:
     if not any(said) or any(one is None and _is_prose(item) for one, item in zip(said, items)):
         return None
     return "、".join(item if one is None else one for one, item in zip(said, items))
+
+
+def whole(text: str) -> str | None:
+    """The Chinese of an entry without places for values; None where the catalogue does not have it."""
+    return _catalogue().exact.get(text)
 
 
 class Template:

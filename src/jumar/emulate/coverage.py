@@ -148,7 +148,7 @@ def _operator_part(version: str, operators: dict[str, list[str]]) -> Iterator[st
 
 def _known_part() -> str:
     rows = "\n".join(
-        f"| `{row.name}` | {', '.join(_columns(row))} | {row.why.replace('|', '&#124;')} |"
+        f"| `{row.name}` | `{', '.join(_columns(row))}` | {row.why.replace('|', '&#124;')} |"
         for row in known_operators.rows()
     )
     return (

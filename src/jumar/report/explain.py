@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from jumar.core.finding import Level
-from jumar.core.lang import t
+from jumar.core.lang import current, t
 from jumar.machine.explain.result import Cause, Explanation, LogFile, Occurrence
 from jumar.tables import error_words, errors, pages
 from jumar.tables.errors import Certainty, Role, Signature
@@ -192,7 +192,7 @@ def _advice(row: Signature) -> Iterator[str]:
         yield from (f"  - {step}" for step in words.do)
     if row.source:
         yield _joined("source: {0}", error_words.source(row.source))
-    yield _joined("page: {0}", pages.address(row.id))
+    yield _joined("page: {0}", pages.address(row.id, current()))
 
 
 def _further(causes: tuple[Cause, ...]) -> Iterator[str]:

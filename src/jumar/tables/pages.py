@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jumar.core.compat import Traversable, pairwise
+from jumar.core.lang import ENGLISH
 from jumar.tables.load import table
 
 SITE = "https://jumar-project.github.io/jumar/"
@@ -35,9 +36,9 @@ def pages() -> dict[str, Page]:
     return dict(sorted(found.items()))
 
 
-def address(id_: str) -> str:
+def address(id_: str, language: str = ENGLISH) -> str:
     """The page on the site of a rule, finding or known error; it stays the same for ever, as ids do."""
-    return f"{SITE}explain/{id_}/"
+    return f"{SITE}{'' if language == ENGLISH else f'{language}/'}explain/{id_}/"
 
 
 def renamed() -> dict[str, str]:
