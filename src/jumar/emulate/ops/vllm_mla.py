@@ -113,7 +113,8 @@ def mla_preprocess(
 
 def _parts(mixed: Tensor, latent: int, rope: int) -> tuple[Tensor, ...]:
     """The latent key, the part of it that is turned, and the latent query."""
-    return mixed.split([latent, rope, mixed.shape[-1] - latent - rope], -1)
+    parts: tuple[Tensor, ...] = mixed.split([latent, rope, mixed.shape[-1] - latent - rope], -1)
+    return parts
 
 
 def _absorbed(q: Tensor, wuk: Tensor, angles: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
