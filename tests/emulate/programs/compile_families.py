@@ -54,6 +54,18 @@ def pointwise_types() -> tuple[Any, ...]:
 
 
 @first
+def truth_values() -> tuple[Any, ...]:
+    """Compared in every width, over whole vectors and the rest behind them, across rows and along them."""
+    widths = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int8)
+
+    def run(x: Any) -> Any:
+        wide = [x.to(one) > 0 for one in widths]
+        return *wide, wide[0] & ~wide[4], torch.ones_like(x).bool().triu(1), wide[0].t().contiguous(), wide[1].any(1)
+
+    return run, (card(67, 83) * 3,)
+
+
+@first
 def reductions() -> tuple[Any, ...]:
     def run(x: Any) -> Any:
         return x.sum(0), x.mean((1, 2)), x.amax(-1), x.argmax(1), x.var(2), x.std(), (x > 0).any(0), x.prod(1)

@@ -4,6 +4,19 @@ import torch
 import torch.distributed as dist
 import torch_npu
 
+from jumar.emulate.companions import vllm_ascend
+
+FUSED = (
+    "dispatch_gmm_combine_decode(Tensor x, Tensor expert_ids, Tensor[] gmm1_permuted_weight,"
+    " Tensor[] gmm1_permuted_weight_scale, Tensor[] gmm2_weight, Tensor[] gmm2_weight_scale, Tensor expert_scales,"
+    " Tensor? expert_smooth_scales=None, Tensor? x_active_mask=None, str group_ep='', int ep_rank_size=0,"
+    " int ep_rank_id=0, int moe_expert_num=0, int shared_expert_num=1, int shared_expert_rank_num=0, int quant_mode=0,"
+    " int global_bs=0) -> (Tensor output, Tensor expert_token_nums)",
+    "dispatch_ffn_combine(Tensor x, Tensor[] weight1, Tensor[] weight2, Tensor expert_idx, Tensor[] scale1,"
+    " Tensor[] scale2, Tensor probs, str group, int max_output_size, Tensor! out, Tensor! expert_token_nums)"
+    " -> (Tensor out, Tensor expert_token_nums)",
+)
+
 
 def name_of(rank):
     return dist.distributed_c10d._get_default_group()._get_backend(torch.device("npu")).get_hccl_comm_name(rank)
@@ -112,10 +125,71 @@ def grouped(rank, size, group):
     assert y.shape == (sum(receive), 4)
 
 
+def vllm_experts(rank, size, group):
+    """The fused layers of vllm-ascend, whose compiled part is declared here, against the layers of one card."""
+    library = torch.library.Library(vllm_ascend.SPACE, "DEF")
+    for schema in FUSED:
+        library.define(schema)
+        library.impl(schema.partition("(")[0], lambda *_, **__: 1 / 0, "PrivateUse1")
+    vllm_ascend.after(torch)
+    op = torch.ops._C_ascend
+    per_rank, hidden, inner, rows = 2, 8, 6, 5
+    number = per_rank * size
+    torch.manual_seed(7)
+    up, down = torch.randn(number, hidden, 2 * inner), torch.randn(number, inner, hidden)
+    torch.manual_seed(200 + rank)
+    x = torch.randn(rows, hidden).half()
+    chosen = torch.stack([torch.randperm(number)[:3] for _ in range(rows)]).int()
+    weights = torch.rand(rows, 3)
+    given = x.npu(), chosen.npu(), weights.npu()
+    mine = slice(rank * per_rank, (rank + 1) * per_rank)
+
+    def whole(up, down):
+        gate, value = torch.einsum("th,tkhn->tkn", x.float(), up[chosen.long()]).chunk(2, -1)
+        out = torch.einsum("tkn,tknh->tkh", torch.nn.functional.silu(gate) * value, down[chosen.long()])
+        return (out * weights.unsqueeze(-1)).sum(1)
+
+    def decoded(up, down, scales):
+        place = {"group_ep": group, "ep_rank_size": size, "ep_rank_id": rank, "moe_expert_num": number}
+        x, chosen, weights = given
+        return op.dispatch_gmm_combine_decode(x, chosen, up, scales[0], down, scales[1], weights, **place)
+
+    def combined(up, down, scales, most=100):
+        x, chosen, weights = given
+        out, counts = torch.zeros_like(x), torch.zeros(1, per_rank, dtype=torch.int32).npu()
+        op.dispatch_ffn_combine(x, up, down, chosen, *scales, weights, group, most, out, counts)
+        return out, counts
+
+    halves = [[t[mine].half().npu()] for t in (up, down)]
+    dummies = [[torch.ones(1).npu()]] * 2
+    every = [torch.zeros_like(given[1]) for _ in range(size)]
+    dist.all_gather(every, given[1])
+    tokens = torch.bincount(torch.cat(every).flatten().cpu(), minlength=number)[mine].tolist()
+    for call in (decoded, combined):
+        out, counts = call(*halves, dummies)
+        torch.testing.assert_close(
+            out.cpu().float(), whole(up.half().float(), down.half().float()), rtol=1e-2, atol=0.1
+        )
+        assert counts.flatten().tolist() == tokens
+    assert not combined(*halves, dummies, 0)[0].any()
+
+    def eight(t):
+        scale = t.abs().amax(1) / 127
+        return (t / scale.unsqueeze(1)).round().to(torch.int8), scale
+
+    (up8, scale1), (down8, scale2) = eight(up), eight(down)
+    exact = whole(up8.float() * scale1.unsqueeze(1), down8.float() * scale2.unsqueeze(1))
+    lists = [[t.npu() for t in many[mine]] for many in (up8, down8)]
+    packed = [[t.view(torch.int32).long().npu() for t in many[mine]] for many in (scale1, scale2)]
+    plain = [[many[mine].npu()] for many in (scale1, scale2)]
+    for call, scales in ((decoded, plain), (combined, packed)):
+        torch.testing.assert_close(call(*lists, scales)[0].cpu().float(), exact, rtol=0.05, atol=0.3)
+
+
 def main(rank, size):
     start(rank, size)  # noqa: F821
     group = name_of(rank)
-    for check in (products, integer_products, experts, grouped):
+    for check in (products, integer_products, experts, grouped, vllm_experts):
         check(rank, size, group)
     try:
         torch_npu.npu_mm_reduce_scatter_base(torch.ones(3, 4).npu(), torch.ones(4, 4).npu(), group, size)

@@ -44,6 +44,12 @@ SCHEMAS = (
     " Tensor key_dequant_scale, *, Tensor? actual_seq_lengths_query=None, Tensor? actual_seq_lengths_key=None,"
     " Tensor? block_table=None, int query_quant_mode=0, int key_quant_mode=0, str layout_query='BSND',"
     " str layout_key='BSND', int sparse_count=2048, int sparse_mode=3) -> Tensor",
+    "mla_preprocess(Tensor hiddenState, Tensor wdqkv, Tensor? descale0, Tensor gamma1, Tensor? beta1, Tensor wuq,"
+    " Tensor? descale1, Tensor gamma2, Tensor cos, Tensor sin, Tensor wuk, Tensor kv_cache, Tensor kv_cache_rope,"
+    " Tensor slotmapping, Tensor? quant_scale0, Tensor? quant_offset0, Tensor? bias0, Tensor? quant_scale1,"
+    " Tensor? quant_offset1, Tensor? bias1, Tensor? ctkv_scale, Tensor? q_nope_scale, str? cache_mode,"
+    " str? quant_mode, bool? enable_inner_out, Tensor! q_out0, Tensor! kv_cache_out0, Tensor! q_out1,"
+    " Tensor! kv_cache_out1, Tensor! inner_out) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
     "dispatch_prefill(Tensor x) -> Tensor",
     "weak_ref_tensor(Tensor input) -> Tensor",
 )
@@ -191,6 +197,71 @@ scores.masked_fill_(torch.ones(3, 7, dtype=torch.bool).triu(5), float("-inf"))
 assert [row.sort().values.tolist() for row in chosen[0, :, 0].cpu()] == [
     row.sort().values.tolist() for row in scores[0].topk(5).indices.int()
 ]
+
+# the way into latent attention: plain, and in 8 bits with pages of tiles
+HIDDEN, RANK, LATENT, ROPE, NOPE, HEADS, PAGE = 48, 24, 32, 16, 8, 2, 4
+x, gamma1, beta1, gamma2 = torch.randn(3, HIDDEN), torch.randn(RANK), torch.randn(RANK), torch.randn(LATENT)
+down, up = torch.randn(LATENT + ROPE + RANK, HIDDEN), torch.randn(HEADS * (NOPE + ROPE), RANK)
+absorb, cos, sin = torch.randn(HEADS, NOPE, LATENT), torch.randn(3, ROPE), torch.randn(3, ROPE)
+slots = torch.tensor([6, 0, 3], dtype=torch.int32)
+
+
+def turn(t, cos, sin):
+    half = ROPE // 2
+    return t * cos + torch.cat([-t[..., half:], t[..., :half]], -1) * sin
+
+
+def into_latents(first, second, bias):
+    mixed = first(x)
+    query = F.rms_norm(mixed[:, LATENT + ROPE :], (RANK,), gamma1, 1e-6) + bias
+    q = second(query).view(3, HEADS, NOPE + ROPE)
+    return (
+        torch.einsum("thd,hdl->thl", q[..., :NOPE], absorb),
+        turn(q[..., NOPE:], cos.unsqueeze(1), sin.unsqueeze(1)),
+        F.rms_norm(mixed[:, :LATENT], (LATENT,), gamma2, 1e-6),
+        turn(mixed[:, LATENT : LATENT + ROPE], cos, sin),
+        query,
+    )
+
+
+def called(weights, descales, beta, numbers, cache_mode, quant_mode):
+    caches = [torch.zeros(2, PAGE, 1, n).npu() for n in (LATENT, ROPE)]
+    outs = [torch.zeros(3, HEADS, n).npu() for n in (LATENT, ROPE)]
+    inner = torch.zeros(3, RANK).npu()
+    card = [
+        None if t is None else t.npu()
+        for t in (x, weights[0], descales[0], gamma1, beta, weights[1], descales[1], gamma2, cos, sin, absorb)
+    ]
+    op.mla_preprocess(
+        *card, *caches, slots.npu(), *(None if t is None else t.npu() for t in numbers), None, None, cache_mode,
+        quant_mode, True, outs[0], caches[0], outs[1], caches[1], inner,
+    )  # fmt: skip
+    if cache_mode == "nzcache":
+        caches = [t.view(2, -1, PAGE, 16).transpose(1, 2) for t in caches]
+    return (*outs, *(t.reshape(2 * PAGE, -1)[slots.long().npu()] for t in caches), inner)
+
+
+none = (None,) * 6
+expected = into_latents(lambda t: t @ down.T, lambda t: t @ up.T, 0)
+for found, wanted in zip(called((down, up), (None, None), None, none, "krope_ctkv", "no_quant"), expected):
+    same(found, wanted, rtol=1e-3, atol=1e-3)
+down8, up8 = (torch.randint(-9, 9, t.shape).char() for t in (down, up))
+descales = [torch.rand(len(t)) * 0.01 for t in (down, up)]
+scales, shifts = torch.tensor([[0.02], [0.03]]), torch.tensor([[3], [-2]]).char()
+biases = [torch.randint(-99, 99, (len(t),)).int() for t in (down, up)]
+
+
+def stepped(t, at, weight):
+    steps = (t / scales[at] + shifts[at]).round().clamp(-128, 127)
+    return (steps @ weight.float().T + biases[at]) * descales[at]
+
+
+numbers = (scales[0], shifts[0], biases[0], scales[1], shifts[1], biases[1])
+expected = into_latents(lambda t: stepped(t, 0, down8), lambda t: stepped(t, 1, up8), beta1)
+tiles = [t.view(1, len(t), -1, 8).permute(0, 2, 1, 3) for t in (down8, up8)]
+for given, pages in (((down8, up8), "krope_ctkv"), (tiles, "nzcache")):
+    for found, wanted in zip(called(given, descales, beta1, numbers, pages, "per_tensor_quant_asymm"), expected):
+        same(found, wanted, rtol=1e-2, atol=1e-2)
 
 # the rest: refused by name, or left to the library
 try:

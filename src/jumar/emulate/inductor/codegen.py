@@ -13,7 +13,7 @@ from torch._inductor.codegen.cpp import CppScheduling
 from torch._inductor.codegen.wrapper import PythonWrapperCodegen, SubgraphPythonWrapperCodegen
 from torch._inductor.virtualized import V
 
-from jumar.emulate.inductor import refuse, user_kernels
+from jumar.emulate.inductor import bools, refuse, user_kernels
 
 _IMPORTS = """
 from jumar.emulate.inductor.launch import launch as launch_on_card
@@ -24,6 +24,8 @@ from jumar.emulate.inductor.user_kernels import load as launch_user_kernels
 class CardScheduling(CppScheduling):  # type: ignore[misc]
     """The fusion and the kernels of inductor's C++ backend."""
 
+    kernel_proxy_cls = bools.CardKernels
+
     def __init__(self, scheduler: Any) -> None:
         refuse.without_compiler()
         super().__init__(scheduler)
@@ -33,7 +35,7 @@ class _Calls:
     """How the code that inductor writes defines and calls a kernel of a card."""
 
     def define_kernel(self, kernel_name: str, kernel_body: str, *words: Any, **named: Any) -> Any:
-        body = user_kernels.launched(kernel_body)
+        body = bools.with_store(user_kernels.launched(kernel_body))
         return super().define_kernel(kernel_name, body, *words, **named)  # type: ignore[misc]
 
     def codegen_device_guard_exit(self) -> Any:

@@ -30,7 +30,7 @@ from jumar.emulate.ops.registry import not_emulated, operator
 from jumar.emulate.ops.rotary import turn
 
 _MASKS = {"undefined": 0, "mask_type_norm": 1, "mask_type_alibi": 2, "mask_type_spec": 3, "mask_type_mask_free": 4}
-_CACHES = {"krope_ctkv": 1, "int8_nzcache": 2, "nzcache": 3}
+CACHES = {"krope_ctkv": 1, "int8_nzcache": 2, "nzcache": 3}
 _EPSILON = 1e-5
 _LATENT, _ROPE, _NOPE = 512, 64, 128
 
@@ -85,7 +85,7 @@ def latent_attention_lse(
     workspace: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     kind = mode(_MASKS, mask_type, "undefined", "mask_type")
-    mode(_CACHES, cache_mode, "krope_ctkv", "cache_mode")
+    mode(CACHES, cache_mode, "krope_ctkv", "cache_mode")
     if kind not in (0, 1, 3):
         raise not_emulated("atb::npu_multi_head_latent_attention", f"with mask_type {mask_type}")
     keys = [int(n) for n in context_lens]
@@ -176,7 +176,7 @@ class Step(NamedTuple):
     bias: Tensor | None
 
 
-def _plain(weight: Tensor) -> Tensor:
+def unfolded(weight: Tensor) -> Tensor:
     """(columns, inner), also from the tiles (1, inner / 32, columns, 32) of a fractal format."""
     return weight if weight.dim() == 2 else weight.reshape(-1, *weight.shape[-2:]).transpose(0, 1).flatten(1)
 
@@ -191,12 +191,12 @@ def _product(x: Tensor, step: Step, per_token: bool) -> Tensor:
         raise RuntimeError("quant_mode per_tensor_quant_asymm needs quant_scale and quant_offset")
     else:
         steps = to_integers(y / wide(step.scale) + wide(step.offset), torch.int8)
-    out = product(steps, _plain(step.weight).mT)
+    out = product(steps, unfolded(step.weight).mT)
     out = out if step.bias is None or per_token else out + step.bias
     return out.float() * unpack_scale(step.descale) * token
 
 
-def _rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return x * cos + turn(x, "half") * sin
 
 
@@ -209,10 +209,10 @@ def _latents(
     latent, rope, query = mixed.split([_LATENT, _ROPE, mixed.shape[-1] - _LATENT - _ROPE], -1)
     q = wide(_product(query.to(kind), steps[1], per_token).to(kind)).unflatten(-1, (-1, _NOPE + _ROPE))
     cos, sin = (wide(t) for t in angles)
-    nope, turned = q[..., :_NOPE], _rotated(q[..., _NOPE:], cos.unsqueeze(1), sin.unsqueeze(1))
+    nope, turned = q[..., :_NOPE], rotated(q[..., _NOPE:], cos.unsqueeze(1), sin.unsqueeze(1))
     up = wide(wuk) if wuk.dim() == 3 else wide(wuk).transpose(1, 2).flatten(2)
     absorbed = torch.einsum("thd,hdl->thl", nope, up)
-    return absorbed, turned, rms_norm(latent, wide(gamma2), _EPSILON)[0], _rotated(rope, cos, sin)
+    return absorbed, turned, rms_norm(latent, wide(gamma2), _EPSILON)[0], rotated(rope, cos, sin)
 
 
 @operator("atb::npu_mla_preprocess.out")
@@ -249,7 +249,7 @@ def mla_preprocess_out(
     q_out1: Tensor,
     kv_cache_out1: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    eight = mode(_CACHES, cache_mode, "krope_ctkv", "cache_mode") == 2
+    eight = mode(CACHES, cache_mode, "krope_ctkv", "cache_mode") == 2
     known = {"per_tensor_quant_asymm": 0, "per_token_quant_symm": 1}
     per_token = mode(known, quant_mode, "per_token_quant_symm", "quant_mode") == 1
     first = Step(gamma0, beta0, wdqkv, descale0, quant_scale0, quant_offset0, bias0)
