@@ -24,6 +24,7 @@ import version_environment
 import wheel_files
 import wheels
 from jumar.core import compat
+from jumar.runtime import compiled
 
 ROOT = Path(__file__).parents[1]
 BUILDER = Path(f"{sys.prefix}-dist") / "bin" / "python"
@@ -119,11 +120,23 @@ def test_the_source_archive_has_every_program_of_its_build() -> None:
     assert programs and programs <= set(settings["tool"]["scikit-build"]["sdist"]["include"])
 
 
-def test_every_header_of_torch_npu_that_the_glue_asks_for_is_looked_at() -> None:
-    sources = prebuilt_pair.glue.spec().sources
-    asked = re.findall(rb'#\s*include\s*[<"]([^>"]*(?:npu|acl|hccl|third_party)[^>"]*)', b"\n".join(sources), re.I)
+@pytest.mark.parametrize("spec", [prebuilt_pair.glue.spec(), prebuilt_pair.dry.spec()], ids=lambda spec: spec.folder)
+def test_every_header_of_torch_npu_that_a_library_asks_for_is_looked_at(spec: compiled.Build) -> None:
+    sources = b"\n".join(spec.sources)
+    asked = re.findall(rb'#\s*include\s*[<"]([^>"]*(?:npu|acl|hccl|third_party)[^>"]*)', sources, re.I)
     stable = {"acl/acl.h"}  # the C interface of CANN
-    assert asked and {name.decode() for name in asked} - stable == prebuilt_pair._names(sources)
+    assert asked and {name.decode() for name in asked} - stable == prebuilt_pair._names(spec.sources)
+
+
+def test_a_library_is_kept_under_everything_that_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def digest(*words: str, torch: str = "/one", sources: tuple[bytes, ...] = (b"a.cpp",)) -> str:
+        monkeypatch.setattr(compiled, "package", lambda name: Path(torch, name))
+        command = lambda compiler, out: [compiler, *words, f"-I{torch}/torch/include", "-o", str(out)]  # noqa: E731
+        spec = compiled.Build("it", "it", "libit.so", "1", sources, command)
+        return prebuilt_pair._digest(spec, sys.executable)
+
+    assert digest("-O2", torch="/other") == digest("-O2"), "folders do not count"
+    assert len({digest("-O2"), digest("-O1"), digest("-O2", sources=(b"b.cpp",))}) == 3
 
 
 class _Ranges(http.server.BaseHTTPRequestHandler):
@@ -194,7 +207,7 @@ def test_two_builds_of_the_libraries_give_the_same_bytes(tmp_path: Path) -> None
         done = subprocess.run([*command, str(tmp_path / name)], stdout=subprocess.PIPE, text=True, check=True)
         made.append([next(Path(line).glob("*.so")).read_bytes() for line in done.stdout.splitlines()])
     assert made[0] == made[1]
-    assert len(made[0]) == 2
+    assert len(made[0]) == 3
     assert not any(str(place).encode() in library for place in (ROOT, tmp_path) for library in made[0])
 
 

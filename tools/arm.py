@@ -152,10 +152,8 @@ def main(argv: list[str] | None = None) -> int:
     version_environment.LIMIT = LIMIT
     try:
         build = Path(os.path.abspath(options.build))
-        wheels = sorted(build.glob("jumar-*.whl"))
-        if not wheels:
-            raise RuntimeError(f"no wheel in `{build}`\n\nhint: make native ARCH=aarch64")
-        machine = Machine(folder, arm_environment.root(folder), build / "build", wheels[0], options.published)
+        wheel = _wheel(build, options)
+        machine = Machine(folder, arm_environment.root(folder), build / "build", wheel, options.published)
         parts = []
         for name in options.only or (name for name in PARTS if name != "wheel" or options.published):
             parts.append(_part(name, machine))
@@ -176,7 +174,18 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", action="append", choices=list(PARTS), help="run only this part; repeatable")
     parser.add_argument("--check", action="store_true", help="only see whether this machine has what is needed")
     parser.add_argument("--write", action="store_true", help="also write docs/results/data/arm.json")
-    return parser.parse_args(argv)
+    options = parser.parse_args(argv)
+    if "wheel" in (options.only or ()) and not options.published:
+        parser.error("`--only wheel` needs `--published WHEEL`")
+    return options
+
+
+def _wheel(build: Path, options: argparse.Namespace) -> Path:
+    """The wheel of the build; the published one needs none beside it."""
+    found = sorted(build.glob("jumar-*.whl"))
+    if not found and options.only != ["wheel"]:
+        raise RuntimeError(f"no wheel in `{build}`\n\nhint: make native ARCH=aarch64")
+    return found[0] if found else Path(options.published)
 
 
 def _part(name: str, machine: Machine) -> Row:

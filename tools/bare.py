@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import version_environment
+from jumar.emulate.dry import build as dry
 from jumar.tables import tested
 
 ROOT = Path(__file__).parents[1]
@@ -61,7 +62,7 @@ def try_one(name: str, start: str, pair: tuple[str, str], options: argparse.Name
     python = version_environment.make(folder, start, *pair, options.wheel.resolve())
     failed = 0
     with tempfile.TemporaryDirectory() as scratch:
-        for check, problem in checks(python, Path(scratch)):
+        for check, problem in checks(python, Path(scratch), pair):
             print(f"Python {name}, torch {pair[0]}: {check}: {problem or 'passed'}", flush=True)
             failed += bool(problem)
     if not options.keep:
@@ -69,7 +70,7 @@ def try_one(name: str, start: str, pair: tuple[str, str], options: argparse.Name
     return failed
 
 
-def checks(python: Path, scratch: Path) -> Iterator[tuple[str, str]]:
+def checks(python: Path, scratch: Path, pair: tuple[str, str]) -> Iterator[tuple[str, str]]:
     """Each check with what went wrong, or nothing."""
     env = environment(python, scratch)
     yield "no compiler", "one is left" if any(shutil.which(word, path=env["PATH"]) for word in ("g++", "cc")) else ""
@@ -79,9 +80,12 @@ def checks(python: Path, scratch: Path) -> Iterator[tuple[str, str]]:
         "guide, cnn, gpt, half, fused": ["run", str(CHECKS / "single.py")],
         "two cards": ["launch", "--cards", "2", "--bind", "none", str(CHECKS / "ddp.py")],
         "record": ["compare", "record", "--floor", "0", "-o", "record", "--", str(python), str(CHECKS / "recorded.py")],
+        "dry run": ["run", "--dry", str(CHECKS / "recorded.py")],
         "migrate": ["migrate", str(scratch / "project")],
         "doctor": ["doctor"],
     }
+    if not dry.fits(pair[1]):
+        del commands["dry run"]
     for name, words in commands.items():
         done = version_environment.run([str(python), "-m", "jumar", *words], scratch, env)
         yield name, problem(name, done)

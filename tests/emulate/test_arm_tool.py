@@ -46,6 +46,22 @@ def test_a_missing_build_is_asked_for(
     assert capsys.readouterr().err.endswith(f"no wheel in `{tmp_path}`\n\nhint: make native ARCH=aarch64\n")
 
 
+def test_a_published_wheel_needs_no_build(
+    tool: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tool.arm_environment, "missing", list)
+    monkeypatch.setattr(tool.arm_environment, "root", lambda folder: folder)
+    monkeypatch.setattr(tool, "_about", dict)
+    seen: list[Path] = []
+    monkeypatch.setitem(tool.PARTS, "wheel", lambda machine: seen.append(machine.published) or iter(()))
+    places = ["--build", str(tmp_path), "--folder", str(tmp_path)]
+    assert tool.main(["--only", "wheel", "--published", "jumar.whl", *places]) == 0
+    assert seen == [Path("jumar.whl")]
+    with pytest.raises(SystemExit):
+        tool.main(["--only", "wheel", *places])
+    assert "needs `--published WHEEL`" in capsys.readouterr().err
+
+
 def test_the_arm_python_gets_its_own_name_and_its_words(
     tool: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from jumar.core.errors import UserError, cannot
 from jumar.emulate.dry import build, places, values
 from jumar.runtime import variables
+from jumar.tables import tested
 
 _LOOK = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_double)
@@ -46,7 +47,7 @@ def library() -> ctypes.PyDLL:
     try:
         found = ctypes.PyDLL(str(build.library()))
     except OSError as error:
-        raise cannot("load the kernels of the dry run", error, "torch 2.9 or later is needed") from error
+        raise cannot("load the kernels of the dry run", error, tested.pair_hint()) from error
     found.jumar_dry_names.restype = ctypes.c_char_p
     found.jumar_dry_mark.argtypes = (ctypes.c_int64, ctypes.c_int)
     for name in ("allocations", "sequence", "steps"):
