@@ -70,9 +70,7 @@ def t(text: str, **values: object) -> str:
         return text.format(**values) if values else text
     if values:
         form = _catalogue().exact.get(text, text)
-        return placed(
-            form, {name: t(value) if isinstance(value, str) else str(value) for name, value in values.items()}
-        )
+        return placed(form, {name: t(str(value)) for name, value in values.items()})
     found = translated(str(text))
     if found is None and "\n" in text:
         return "\n".join(map(t, text.split("\n")))
