@@ -79,7 +79,7 @@ def test_every_id_has_the_page_that_its_address_names() -> None:
 
 def test_findings_are_listed_with_what_they_say() -> None:
     listed = site_pages.made()["findings/doctor.md"]
-    row = r"\| \[DR104\]\(../explain/DR104.md\) \| `shared-memory` \| Loaders with workers pass batches .* there. \|"
+    row = r"\| DR104 \| \[shared-memory\]\(../explain/DR104.md\) \| Loaders with workers pass batches .* there. \|"
     assert re.search(row, listed)
     assert "\n## " not in listed
 

@@ -34,6 +34,8 @@ with suppress(ImportError):  # cuts Chinese into words for the search
 TWIN = ".zh-CN.md"
 HOME = "index.md"
 _FENCE = re.compile(r"^(\s*)(`{3,})(\w+) +(.+)$")
+_CODE = re.compile(r"`[^`]*`")
+"""Where GitHub needs a backslash before the bar of a table, MkDocs would show it."""
 _LINK = re.compile(r"(\]\()([^)\s:#][^)\s:#]*)((?:#[^)\s]*)?\))")
 _SWITCH = re.compile(r"^\[(?:中文|English)\]\([^)]*\)\n+", re.M)
 
@@ -115,7 +117,8 @@ def _for_site(text: str, page: Page, config: MkDocsConfig) -> str:
         elif fence:
             lines.append(line)
         else:
-            lines.append(_LINK.sub(lambda found: found[1] + _target(found[2], page, config) + found[3], line))
+            plain = _CODE.sub(lambda code: code[0].replace(r"\|", "|"), line)
+            lines.append(_LINK.sub(lambda found: found[1] + _target(found[2], page, config) + found[3], plain))
     return "\n".join(lines)
 
 

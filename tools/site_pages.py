@@ -92,7 +92,7 @@ def _of_area(name: str, text: str) -> dict[str, str]:
         id_, word = title.split()
         body = prose.shown(body)
         found[f"explain/{id_}.md"] = f"# {title}\n\n[All findings of this command](../findings/{name})\n{body}"
-        rows.append(f"| [{id_}](../explain/{id_}.md) | `{word}` | {_sentence(body)} |")
+        rows.append(f"| {id_} | [{word}](../explain/{id_}.md) | {_sentence(body)} |")
     listed = "\n".join(["| id | name | what it says |", "| --- | --- | --- |", *rows])
     return {f"findings/{name}": f"{head}{listed}\n", **found}
 

@@ -104,7 +104,7 @@ def shown(page: str) -> str:
 
 
 def chinese(words: str) -> str | None:
-    """The Chinese for a text of a page: its own, or a message's with the same words; one word has many meanings."""
+    """The Chinese for a text of a page: its own, or that of a message. One word may mean much, so it needs its own."""
     found = _catalogue().get(numbered(words))
     if found is None:
         return lang.whole(words) if " " in words else None
