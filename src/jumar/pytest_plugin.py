@@ -143,11 +143,9 @@ def ranks(item: pytest.Item) -> int:
 
 def said(text: str) -> str:
     """In the language of the reader."""
-    from jumar.core.lang import t
     from jumar.runtime import tell
 
-    with tell.reader():
-        return t(text)
+    return tell.said(text)
 
 
 def machine_of(config: pytest.Config) -> Machine | None:

@@ -13,11 +13,11 @@ from jumar.app import suite_ranks, suite_record
 from jumar.app.suite import Machine
 from jumar.core import write
 from jumar.core.errors import EXIT_FAILED, UserError
-from jumar.pytest_plugin import said
 from jumar.report import json as documents
 from jumar.report import suite as report_of_suite
 from jumar.runtime import refusals
 from jumar.runtime.refusals import Kind, Refusal
+from jumar.runtime.tell import said
 
 _USED = "npu_used"
 _PREFIX = "npu_"

@@ -27,6 +27,7 @@ _WORD = re.compile(r"(?:^|\s)[a-z]{2,}(?=[\s,;:.)]|$)")
 _COMMAND = re.compile(
     r"(?:jumar|pip|python3?|npu-smi|hccn_tool|export(?=\s\w+=)|source(?=\s\S*[/.])|docker|ssh|sudo|apt(?:-get)?|yum|bash|sh|cat|dmesg|echo|\./\S+)\s"
 )
+_TOKEN = re.compile(r"\S+|`[^`]*`")
 _NUMBERED = re.compile(r"(?<=\d\)), ")
 """Between items with a number behind them, which may have commas of their own."""
 _COMMA = re.compile(r", (?![^()]*\))")
@@ -134,6 +135,11 @@ class Template:
         """Does it end with words that may be of others, such as the system's?"""
         return self.letters >= _QUOTES and 2 * at + 3 == len(self.parts) and self.parts[2 * at].endswith(": ")
 
+    @functools.cached_property
+    def _counts(self) -> bool:
+        """Is it a number with its noun, such as "{0} files"? Then the value is one word."""
+        return len(self.parts) == 3 and not self.parts[0] and self.letters < _QUOTES
+
     def _breaks(self, at: int, value: str) -> bool:
         """Would a value without a translation make a sentence of two languages?"""
         if self._is_code(at) or self._is_quote(at):
@@ -148,6 +154,8 @@ class Template:
         values: dict[str, str] = {}
         hits = 0
         for at, value in enumerate(match.groups()):
+            if self._counts and not _TOKEN.fullmatch(value):
+                return None
             said = None if self._is_code(at) else translated(value, depth - 1)
             if said is None and self._breaks(at, value):
                 return None

@@ -12,7 +12,7 @@ from jumar.report import parts
 from jumar.report.card import Card
 from jumar.report.page import HUES, Page, Section, Stage, Step, Tone, Verdict
 from jumar.report.parts import Cell, Markup
-from jumar.report.words import t, translate
+from jumar.report.words import joined, shown, t, translate
 
 
 class Run(NamedTuple):
@@ -98,7 +98,7 @@ def steps(folder: str, now: Sequence[Run], further: Sequence[Step] = ()) -> list
             for step in run.card.steps[:MOST_STEPS]:
                 said = [*(one.command for one in found), *(one.command for one in missing.values())]
                 if not step.command or not any(one.startswith(step.command) for one in said):
-                    found[Step(f"{run.card.subject}: {step.why}", step.command)] = None
+                    found[Step(joined(run.card.subject, t(step.why)), step.command)] = None
         if stage in missing:
             found[missing[stage]] = None
         if stage is Stage.NUMBERS:
@@ -110,7 +110,7 @@ def begin(folder: str, now: Sequence[Run], part: Part) -> Step:
     """How to begin a stage: with the project that was analyzed, and into the folder of the runs."""
     project = next((run.card.subject for run in now if run.card.kind in ("migrate", "analyze")), folder)
     out = "" if os.path.normpath(folder) == os.curdir else os.path.join(folder, "")
-    return Step(f"{t(part.title)}: {t(part.question)}", part.command.format(project=project, out=out))
+    return Step(joined(t(part.title), t(part.question)), part.command.format(project=project, out=out))
 
 
 def stages(now: Sequence[Run]) -> list[tuple[Stage, Part, list[Run]]]:
@@ -208,19 +208,19 @@ def document(folder: str, runs: Sequence[Run], left: Sequence[Left], further: Se
 def lines(folder: str, runs: Sequence[Run], left: Sequence[Left], further: Sequence[Step] = ()) -> Iterator[str]:
     """The index at a terminal."""
     now = newest(runs)
-    yield translate(f"{_name(folder)}: {verdict(now).text}")
+    yield f"{_name(folder)}: {translate(verdict(now).text)}"
     for _, part, found in stages(now):
         title = pad(translate(part.title), 13)
         if not found:
             yield f"  {title} {translate('not run yet')}"
         for run in found:
-            said = f"{run.card.verdict.word}: {run.card.subject}: {run.card.verdict.text}"
-            yield f"  {title} {translate(said)}"
+            word, text = run.card.verdict.word, run.card.verdict.text
+            yield f"  {title} {translate('{word}: {subject}: {told}', word=word, subject=run.card.subject, told=text)}"
     for one in left:
         yield f"  left out: `{one.path}`: {one.reason}"
     todo = steps(folder, now, further)
     if todo:
         yield translate("next ({steps}):", steps=counted(len(todo), "step"))
     for number, step in enumerate(todo, 1):
-        yield f"{number:>3}. {translate(step.why)}"
+        yield f"{number:>3}. {shown(step.why)}"
         yield from (f"     {line}" for line in step.command.splitlines())

@@ -13,9 +13,14 @@ from jumar.runtime import variables
 
 def tell(text: str) -> None:
     """`jumar: …` on stderr, at once."""
+    sys.stderr.write(f"{said(f'jumar: {text}')}\n")
+    sys.stderr.flush()
+
+
+def said(text: str) -> str:
+    """The text in the language of the reader."""
     with reader():
-        sys.stderr.write(f"{lang.t(f'jumar: {text}')}\n")
-        sys.stderr.flush()
+        return lang.t(text)
 
 
 @contextmanager
