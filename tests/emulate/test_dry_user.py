@@ -76,6 +76,20 @@ def test_values_are_given_and_loops_that_wait_for_them_end(emulator: None, tmp_p
     assert "times at values that are not computed" in stuck.err and "--value FILE:LINE=NUMBER" in stuck.err
 
 
+def test_torchs_own_trackers_agree(emulator: None, tmp_path: Path) -> None:
+    """Memory by owner and in all, and the number of collectives."""
+    report = tmp_path / "dry.json"
+    program = str(Path(PROGRAM).with_name("dry_trackers.py"))
+    done = _dry(tmp_path, "--steps", "0", "--world", "2", "--report", str(report), program)
+    found, peak = json.loads(report.read_text(encoding="utf-8"))["ranks"][0], done.said["peak"]
+    owners = found["memory"]["owners"]
+    assert (owners["parameters"], owners["optimizer state"]) == (peak["Parameter"], peak["Optstate"])
+    assert found["memory"]["requested"] == pytest.approx(peak["Total"], rel=0.001)
+    assert {row["name"]: row["calls"] for row in found["collectives"]} == {
+        "allreduce": done.said["collectives"]["all_reduce"]
+    }
+
+
 def test_a_card_that_is_too_small_says_so_as_always(emulator: None, tmp_path: Path) -> None:
     done = _dry(tmp_path, "--memory", "1G", PROGRAM, "--width", "16384")
     assert done.code == 1
