@@ -14,7 +14,7 @@ from jumar.runtime import variables
 def begin() -> None:
     if multiprocessing.parent_process() is not None:
         return
-    from jumar.emulate.dry import load, peaks
+    from jumar.emulate.dry import load, peaks, trace
     from jumar.emulate.dry.watch import Watch
     from jumar.emulate.glue import load as glue
 
@@ -27,6 +27,8 @@ def begin() -> None:
     watch = Watch(variables.DRY_STEPS.read())
     watch.install()
     peaks.install()
+    if variables.DRY_TRACE.read():
+        trace.install()
     _attach()
     _finish_at_exit(watch, dry)
 
