@@ -38,7 +38,7 @@ def begin() -> None:
         on_import("torch", Hook(after=_record))
     if variables.PROFILE.text():
         on_import("torch", Hook(after=_profile))
-    if variables.DRY.text():
+    if variables.DRY.text() or variables.DRY_TRACE.text():
         on_import("torch", Hook(after=_dry))
 
 

@@ -95,36 +95,45 @@ def test_only_plans_that_can_be_proved_are_recommended() -> None:
     assert not every.left_out
 
 
-def test_proof_of_pytorch_extends_two_depths(tmp_path: Path) -> None:
-    """A stand-in for `jumar launch` says what ranks would have measured."""
-    program = tmp_path / "launch.py"
+def test_proof_of_pytorch_is_a_dry_run_of_the_whole_plan(tmp_path: Path) -> None:
+    """A stand-in for `jumar run --dry` says what the first rank would have measured."""
+    program = tmp_path / "dry.py"
     program.write_text(
-        "import json\nfrom pathlib import Path\ngiven = json.loads(Path('words.json').read_text())\n"
-        "for rank in range(2):\n    peaks = {'forward': 1, 'backward': (100 + 10 * given['layers'] + rank) << 20}\n"
-        "    Path(f'rank_{rank}.json').write_text(json.dumps({'peaks': peaks, 'volume': given['layers'] << 20}))\n"
+        "import json, sys\nfrom pathlib import Path\ngiven = json.loads(Path('words.json').read_text())\n"
+        "assert sys.argv[1:5] == ['--world', '64', '--rank', '0'], sys.argv\n"
+        "peaks = {'forward': 1, 'backward': (100 + 10 * given['layers']) << 20}\n"
+        "Path('rank_0.json').write_text(json.dumps({'peaks': peaks, 'volume': given['micro_batches'] << 20}))\n"
     )
-    search, found = _found(Plan(2, 1, 1), framework="torch")
-    deep = Search(search.net.with_(layers=12), search.job, search.hardware)
-    chosen = deep.evaluate(found.plan, deep.hardware.usable)
+    search, _ = _found(Plan(2, 1, 1), framework="torch")
+    deep = Search(search.net.with_(layers=12), Job(256), search.hardware)
+    chosen = deep.evaluate(Plan(16, 4, 1, 8), deep.hardware.usable)
     assert chosen is not None
-    proven = prove_torch.prove(deep, chosen, [sys.executable, str(program)])
-    assert [(row.layers, row.rank, row.compiled >> 20, row.extended) for row in proven.stages] == [
-        (2, 1, 121, False), (4, 1, 141, False), (12, 1, 221, True),
-    ]  # fmt: skip
+    whole = prove_torch.prove(deep, chosen, [sys.executable, str(program)])
+    assert [(row.layers, row.compiled >> 20, row.compiled_volume >> 20) for row in whole.stages] == [(12, 220, 3)]
+    assert (whole.shrunk, whole.by, whole.what) == (False, "dry run", "64 cards, 96 samples a step")
+    part = prove_torch.prove(deep, chosen, [sys.executable, str(program)], depth=4)
+    assert part.shrunk and part.stages[0].compiled >> 20 == 140
+    assert part.stages[0].predicted < whole.stages[0].predicted
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("plan", [Plan(2, 1, 1, shard=3), Plan(1, 2, 1, sequence=True)], ids=lambda plan: plan.name)
-def test_plan_for_pytorch_runs_on_emulated_cards(tmp_path: Path, plan: Plan) -> None:
-    search, found = _found(plan, batch=4, framework="torch")
-    starter = [sys.executable, "-m", "jumar", "launch"]
-    proven = prove_torch.prove(search, found, starter)
-    assert all(abs(row.error) < 0.2 for row in proven.stages)
+@pytest.mark.parametrize("plan", [
+    Plan(8, 1, 1, shard=3), Plan(1, 8, 1, sequence=True), Plan(1, 8, 1), Plan(2, 4, 1, shard=3, sequence=True),
+], ids=lambda plan: plan.name)  # fmt: skip
+def test_plan_for_pytorch_holds_in_a_dry_run(emulator: None, plan: Plan) -> None:
+    """At the width of a real network."""
+    net = models.preset("llama-7b").with_(framework="torch", attention="flash", layers=4)
+    search = Search(net, Job(plan.dp), hardware.find("910B3", {}))
+    found = search.evaluate(plan, search.hardware.usable)
+    assert found is not None
+    (row,) = prove_torch.prove(search, found, [sys.executable, "-m", "jumar", "run", "--dry", "--steps", "0"]).stages
+    assert abs(row.error) < 0.06
+    assert row.predicted_volume == pytest.approx(row.compiled_volume, rel=0.05)
 
 
 def test_a_program_that_fails_is_told(tmp_path: Path) -> None:
     program = tmp_path / "launch.py"
     program.write_text("raise RuntimeError('no such device')\n")
     search, found = _found(Plan(2, 1, 1), framework="torch")
-    with pytest.raises(UserError, match="did not run on emulated NPUs: RuntimeError: no such device"):
+    with pytest.raises(UserError, match="failed: RuntimeError: no such device"):
         prove_torch.prove(search, found, [sys.executable, str(program)])

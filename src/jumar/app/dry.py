@@ -45,7 +45,8 @@ def run(command: Command, asked: dry.DryRequest, tell: Callable[[str], None]) ->
             if asked.world > 1:
                 tell(f"jumar: dry run as rank {rank} of {asked.world}")
             environ = {**command.variables, **dry.environment(asked, rank, cards, Path(name))}
-            code = process.call(command.argv, env={**os.environ, **environ})
+            argv = (*command.argv, *dry.words(asked, rank, cards))
+            code = process.call(argv, env={**os.environ, **environ})
             ranks.append(_rank(Path(name) / f"rank-{rank}.json", code))
     return DryRun(" ".join(command.argv[1:]), asked.world, ranks, LIMITS)
 

@@ -253,7 +253,8 @@ def _prove(search: Search, answer: Answer, best: Found, result: Result, request:
 
     torch = search.net.framework == "torch"
     way = prove_torch.prove if torch else prove.prove
-    starter = [sys.executable, "-m", "jumar", *(["launch"] if torch else ["run", "--python", _interpreter(request)])]
+    starter = [sys.executable, "-m", "jumar", "run",
+               *(["--dry", "--steps", "0"] if torch else ["--python", _interpreter(request)])]  # fmt: skip
     net = search.net
     chosen = [found for found in answer.fitting or [best] if not provable.reason(net, found.plan)][: request.prove]
     if not chosen:

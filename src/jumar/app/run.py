@@ -48,6 +48,8 @@ class RunRequest:
     values: tuple[str, ...] = ()
     """`train.py:42=0.5`: what a line gets that looks at a value which is not computed."""
     exact: int | None = None
+    synthetic: bool = False
+    """Data loaders read one sample and repeat it."""
     fit: str | None = None
     """`batch-size=1..64`: an option of the program to try."""
 
@@ -91,22 +93,24 @@ def build(request: RunRequest) -> Run:
 
 
 def _only_dry(request: RunRequest) -> None:
-    for name in ("world", "ranks", "steps", "values", "exact", "fit"):
-        if getattr(request, name) not in (None, ()):
+    for name in ("world", "ranks", "steps", "values", "exact", "synthetic", "fit"):
+        if getattr(request, name) not in (None, (), False):
             raise UserError(f"`--{'value' if name == 'values' else name}` is for `--dry`", "`jumar run --dry …`")
 
 
 def _dry(request: RunRequest, machine: MachineRequest) -> Run:
     from jumar.emulate import command
+    from jumar.emulate.dry import launchers
     from jumar.emulate.dry import request as dry
 
-    torchrun = dry.without_torchrun(request.words)
-    world, ranks = dry.checked(request.world, request.ranks, torchrun.world)
-    built = command.build(torchrun.words, machine, os.environ)
+    launched = launchers.read(request.words)
+    world, ranks = dry.checked(request.world, request.ranks, launched.world)
+    built = command.build(launched.words, machine, os.environ)
     if not variables.EMULATE.read(built.variables):
         raise UserError("`--dry` is for emulated NPUs, but this run uses real ones", "set `JUMAR_EMULATE=1`")
     steps = dry.STEPS if request.steps is None else request.steps
-    asked = dry.DryRequest(world, ranks, steps, request.values, request.exact)
+    asked = dry.DryRequest(world, ranks, steps, request.values, request.exact, request.synthetic,
+                           launched.rank_option)  # fmt: skip
     return Run(built, machine, asked, request.fit)
 
 

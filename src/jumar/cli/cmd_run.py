@@ -62,6 +62,7 @@ class LikePython(click.Command):
               help="Dry: what a line gets that looks at a value which is not computed; default 0.")  # fmt: skip
 @click.option("--exact", type=click.IntRange(0), metavar="N",
               help="Dry: elements up to which known float values are computed; default 65536.")  # fmt: skip
+@click.option("--synthetic", is_flag=True, help="Dry: data loaders read one sample and repeat it.")
 @click.option("--fit", metavar="OPTION=A..B",
               help="Dry: find the largest value of a program's option that fits, as in batch-size=1..64.")  # fmt: skip
 @click.option("--report", "reports", type=click.Path(path_type=Path), multiple=True, metavar="FILE",

@@ -61,7 +61,9 @@ def _imports(net: Network, found: Found) -> list[str]:
         lines.append("from torch.distributed.tensor import Replicate, Shard")
         wanted = ["ColwiseParallel", "RowwiseParallel", "parallelize_module"]
         if plan.sequence:
-            wanted += ["PrepareModuleInput", "SequenceParallel"]
+            wanted.append("SequenceParallel")
+        if plan.sequence or _joined(net):
+            wanted.append("PrepareModuleInput")
         lines.append(f"from {PARALLEL} import {', '.join(sorted(wanted))}")
     if plan.dp > 1 and not plan.shard:
         if plan.tp > 1:
@@ -69,6 +71,11 @@ def _imports(net: Network, found: Found) -> list[str]:
         lines.append("from torch.nn.parallel import DistributedDataParallel")
     name = function if function == "make_model" else f"{function} as make_model"
     return [*lines, "", f"from {module} import {name}" + ("" if ours else "  # yours: its blocks are `model.layers`")]
+
+
+def _joined(net: Network) -> list[str]:
+    """Parts whose products read one input: as one distributed tensor, its gradient is added up once for all."""
+    return (["self_attn"] if net.heads else []) + (["mlp"] if len(COLUMNS[net.family]) > 1 else [])
 
 
 def _tensor(net: Network, sequence: bool) -> list[str]:
@@ -79,9 +86,10 @@ def _tensor(net: Network, sequence: bool) -> list[str]:
     lines = ["ways = {", *(f'    "{name}": ColwiseParallel({inside}),' for name in columns),
              *(f'    "{name}": RowwiseParallel({outside}),' for name in rows)]  # fmt: skip
     if sequence:
-        gather = "PrepareModuleInput(input_layouts=(Shard(1),), desired_input_layouts=(Replicate(),))"
-        lines += [*(f'    "{name}": SequenceParallel(),' for name in ("norm1", "norm2")),
-                  *(f'    "{name}": {gather},' for name in ("self_attn", "mlp"))]  # fmt: skip
+        lines += [f'    "{name}": SequenceParallel(),' for name in ("norm1", "norm2")]
+    came = "Shard(1)" if sequence else "Replicate()"
+    given = f"PrepareModuleInput(input_layouts=({came},), desired_input_layouts=(Replicate(),))"
+    lines += [f'    "{name}": {given},' for name in (("self_attn", "mlp") if sequence else _joined(net))]
     lines += ["}", "for block in blocks:", '    parallelize_module(block, mesh["tp"], ways)']
     if not net.heads or net.picture:
         return lines

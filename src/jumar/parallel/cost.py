@@ -11,7 +11,7 @@ from jumar.parallel.liveness import repeated
 from jumar.parallel.memory import Model
 from jumar.parallel.plan import Plan
 from jumar.parallel.setting import Setting, cards_of, holders, is_sharded
-from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape, Value
+from jumar.parallel.tape import AUTOCAST, JOINED, SEQUENCE, TENSOR, WHOLE, Tape, Value
 
 
 class Time(NamedTuple):
@@ -66,7 +66,7 @@ class Clock:
         )
 
     def _layer(self, part: int, at: Setting) -> tuple[float, float, float, float]:
-        tape, hardware = self.model.net.parts[part].tape, self.hardware
+        tape, hardware = self.model.net.parts[part].tape.without(AUTOCAST, JOINED), self.hardware
         divisors = {WHOLE: 1, TENSOR: at.tp, SEQUENCE: at.tp if at.sequence else 1}
         speed, bandwidth = hardware.flops(BYTES[self.model.net.computed]), hardware.bandwidth()
         sizes = [value.size * (1 if value.once else at.batch) / divisors[value.split] for value in tape.values]
@@ -173,6 +173,7 @@ class Clock:
             if plan.tp > 1:
                 redone = _again(tape, at.recompute) if again else []
                 tensor += n * sum(_added(tape.values[v], at) for v in (*tape.reduced, *redone, *tape.returned))
+                tensor += n * sum(tape.values[v].size // at.tp for v in tape.collected)
                 tensor += n * (tape.late if at.sequence else tape.late - tape.late * at.computed // at.gradient)
             ways = 6 if again and at.recompute == "full" else 4
             expert += n * tape.exchanged * ways if plan.ep > 1 else 0

@@ -10,11 +10,13 @@ from __future__ import annotations
 from jumar.core.compat import zip
 from jumar.parallel.liveness import Order, order
 from jumar.parallel.setting import NOTHING, Setting, Shape, Size, cards_of, holders, is_sharded
-from jumar.parallel.tape import SEQUENCE, TENSOR, WHOLE, Tape, Value
+from jumar.parallel.tape import AUTOCAST, JOINED, SEQUENCE, TENSOR, WHOLE, Tape, Value
 
 
 def shape(tape: Tape, at: Setting) -> Shape:
     """Walk the operators forward and backward once; batch and data-parallel cards of the setting do not matter."""
+    absent = (*(() if at.kind.autocast else (AUTOCAST,)), *(() if at.sequence and at.tp > 1 else (JOINED,)))
+    tape = tape.without(*absent)
     return _Walk(tape, at.kind, order(tape, at.recompute)).run()
 
 

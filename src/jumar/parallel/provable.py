@@ -9,9 +9,6 @@ from jumar.parallel.network import Network
 from jumar.parallel.plan import Plan
 from jumar.parallel.space import Group, PlanRequest
 
-PROCESSES = 8
-"""Emulated cards that a proof of PyTorch starts at most; data-parallel ones beyond them are left out."""
-
 
 def reason(net: Network, plan: Plan) -> str:
     """Why no command proves this plan; empty if one does."""
@@ -36,8 +33,6 @@ def _torch(net: Network, plan: Plan) -> str:
         return "experts are modelled, but the small network has none"
     if net.family == "conv":
         return f"`{net.name}` is not written as a PyTorch module; give your own as `file.py:make_model`"
-    if plan.tp > PROCESSES:
-        return f"tensor parallel {plan.tp} needs as many processes, and at most {PROCESSES} are started here"
     return ""
 
 

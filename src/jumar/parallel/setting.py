@@ -45,8 +45,12 @@ class Setting(NamedTuple):
 
     def width(self, value: Value) -> int:
         """How many times as large PyTorch's autocast makes a value than the computed dtype does."""
-        autocast = self.eager and not self.shard and self.computed < self.gradient
-        return self.gradient // self.computed if autocast and value.wide else 1
+        return self.gradient // self.computed if self.autocast and value.wide else 1
+
+    @property
+    def autocast(self) -> bool:
+        """Does PyTorch cast the inputs of products? FSDP2 casts weights instead."""
+        return self.eager and not self.shard and self.computed < self.gradient
 
     @property
     def kind(self) -> Setting:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 WHOLE, TENSOR, SEQUENCE = "", "t", "s"
 """A tensor is whole on every card, divided by tensor parallel, or divided when sequence parallel is on."""
 
 
+AUTOCAST, JOINED = "autocast", "joined"
+"""Operators that PyTorch has in some plans only: under autocast each product makes its own copy of a float32 input, and
+with sequence parallel products read an input that is gathered from the cards."""
 DENSE = "dense"
 """The name of layers without experts before those with them."""
 
@@ -61,6 +64,8 @@ class Tape:
     ops: list[Op] = field(default_factory=list)
     reduced: list[int] = field(default_factory=list)
     """Values that tensor parallel adds up over its cards after the forward pass of their operator."""
+    collected: list[int] = field(default_factory=list)
+    """Values of which tensor parallel gathers the parts after the forward pass of their operator."""
     late: int = 0
     """Bytes for one sample of the gradient that reaches an embedding: cast to float32 before the cards add it up."""
     exchanged: int = 0
@@ -99,8 +104,16 @@ class Tape:
 
         Gradients of products that read the same value are added on each card first.
         """
-        read = {value: None for op in self.ops if op.kind == "matmul" and op.split == TENSOR for value in op.inputs}
-        return list(read)
+        source: dict[int, int] = {}
+        for op in self.ops:
+            if op.kind in (AUTOCAST, JOINED):
+                source[op.output] = source.get(op.inputs[0], op.inputs[0])
+        read = [value for op in self.ops if op.kind == "matmul" and op.split == TENSOR for value in op.inputs]
+        return list(dict.fromkeys(source.get(value, value) for value in read))
+
+    def without(self, *kinds: str) -> Tape:
+        """The same in a plan that has no operators of these kinds."""
+        return replace(self, ops=[op._replace(view=True) if op.kind in kinds else op for op in self.ops])
 
     def elements(self) -> int:
         return sum(weight.elements for weight in self.weights)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jumar.parallel.architecture import BYTES, Architecture, Latent
-from jumar.parallel.tape import DENSE, SEQUENCE, TENSOR, WHOLE, Layer, Tape
+from jumar.parallel.tape import AUTOCAST, DENSE, JOINED, SEQUENCE, TENSOR, WHOLE, Layer, Tape
 
 FLOAT = 4
 MASK = 2048 * 2048
@@ -64,6 +64,7 @@ def linear(
     size = rows * outer * BYTES[net.computed]
     split = TENSOR if way == "out" else SEQUENCE if way == "in" else WHOLE
     weight = tape.weight(name, inner * outer, split=bool(way))
+    x = _narrowed(tape, net, x)
     y = tape.op("matmul", (x,), size, split, keeps=(x,), weights=(weight,), flops=2 * rows * inner * outer)
     if way == "in":
         tape.reduced.append(y)
@@ -73,6 +74,18 @@ def linear(
     return y
 
 
+def _joined(tape: Tape, net: Architecture, x: int) -> int:
+    """What PyTorch's products read of a value that sequence parallel has divided."""
+    value = tape.values[x]
+    return tape.op(JOINED, (x,), value.size, wide=value.wide) if net.framework == "torch" else x
+
+
+def _narrowed(tape: Tape, net: Architecture, x: int) -> int:
+    """What a product reads of a value that PyTorch's autocast has left in float32."""
+    value = tape.values[x]
+    return tape.op(AUTOCAST, (x,), value.size, value.split) if net.framework == "torch" and value.wide else x
+
+
 def norm(tape: Tape, net: Architecture, x: int, name: str, width: int = 0, split: str = SEQUENCE) -> int:
     width = width or net.hidden
     size = net.seq * width * BYTES[net.computed]
@@ -80,17 +93,19 @@ def norm(tape: Tape, net: Architecture, x: int, name: str, width: int = 0, split
     if net.norm != "rms":
         weights.append(tape.weight(f"{name}.beta", width, kept=False))
     statistics = tape.op("statistics", (), net.seq * FLOAT * (1 if net.norm == "rms" else 2), split, own=True)
-    return tape.op("norm", (x,), size, split, keeps=(x, statistics), weights=tuple(weights), wide=True)
+    # PyTorch makes an RMS norm of single operators: the product with the weight keeps what it reads.
+    own = net.framework == "torch" and net.norm == "rms"
+    return tape.op("norm", (x,), size, split, keeps=(x, statistics), weights=tuple(weights), wide=True, own=own)
 
 
 def block(net: Architecture) -> Tape:
     tape = Tape()
     size = net.seq * net.hidden * BYTES[net.computed]
     x = tape.value(size, SEQUENCE, wide=True)
-    normed = norm(tape, net, x, "norm1")
+    normed = _joined(tape, net, norm(tape, net, x, "norm1"))
     y = _latent(tape, net, normed, net.latent) if net.latent else _attention(tape, net, normed)
     x = tape.op("add", (x, y), size, SEQUENCE, wide=True)
-    normed = norm(tape, net, x, "norm2")
+    normed = _joined(tape, net, norm(tape, net, x, "norm2"))
     y = _experts(tape, net, normed) if net.experts else _feed_forward(tape, net, normed)
     if net.experts and net.shared_inner:
         shared = _feed_forward(tape, replace(net, inner=net.shared_inner), normed, "shared.")
@@ -242,7 +257,7 @@ def _end(net: Architecture) -> Tape:
     """Norm, head and cross entropy, all of the loss in float32."""
     tape = Tape()
     x = tape.value(net.seq * net.hidden * BYTES[net.computed], SEQUENCE, wide=True)
-    y = norm(tape, net, x, "norm")
+    y = _narrowed(tape, net, _joined(tape, net, norm(tape, net, x, "norm")))
     head = tape.weight("head", 0 if net.tied else net.hidden * net.vocab, split=True)
     flops = 2 * net.seq * net.hidden * net.vocab
     logits = net.seq * net.vocab * BYTES[net.computed]
@@ -254,6 +269,7 @@ def loss(tape: Tape, net: Architecture, y: int, tokens: int, split: str) -> Tape
     """Cross entropy over logits that tensor parallel has divided, or not."""
     made, rows, size = tape.values[y].size, tokens * FLOAT, tokens * net.vocab * FLOAT
     if net.framework == "torch":
+        tape.collected += [y] if split == TENSOR else []
         return _torch_loss(tape, y, made, size)
     if made != size:
         y = tape.op("cast", (y,), size, split)

@@ -99,6 +99,8 @@ def _assumed(found: dict[str, Any]) -> Iterator[str]:
         )
     for name, calls in found["computed"].items():
         yield f"  computed, because it has no shape function: {name}, {calls} times"
+    for name, batches in found.get("loaders", {}).items():
+        yield f"  data loader repeats one sample: {name}, {batches} times"
     for name, calls in sorted(found["assumed"].items()):
         yield f"  answered for absent ranks: {name}, {calls} times"
 

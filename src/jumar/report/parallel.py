@@ -61,7 +61,7 @@ def _measured(result: Result) -> list[str]:
 
 PROOFS = {
     "compiler": "proof: MindSpore's compiler in its dry run, peak without fragments and workspace",
-    "emulator": "proof: the plan's own program on emulated NPUs, peak of torch.npu.max_memory_allocated",
+    "dry run": "proof: the plan's own program as its first rank in a dry run, peak of torch.npu.max_memory_allocated",
 }
 
 
@@ -90,10 +90,11 @@ def _proof_table(found: list[Proven], word: str) -> list[str]:
 
 
 def _proof_notes(proven: Proven, usable: int) -> list[str]:
-    if proven.by == "emulator":
-        return [f"`{proven.plan}` ran with {proven.what}; the prediction here is for the same"]
     lines = []
-    if proven.shrunk:
+    if proven.by == "dry run":
+        layers = f", {sum(proven.layers)} layers" if proven.shrunk else ""
+        lines.append(f"`{proven.plan}` ran with {proven.what}{layers}; the prediction here is for the same")
+    elif proven.shrunk:
         lines.append(f"`{proven.plan}` was compiled with {sum(proven.layers)} layers, and so is its prediction here")
     for row in proven.stages:
         if row.compiled > usable:

@@ -123,6 +123,11 @@ DRY_EXACT = _row(
     "JUMAR_DRY_EXACT", _COUNT, int, 65536, "elements up to which a dry run computes (`jumar run --exact`)", INTERNAL)
 DRY_STEPS = _row(
     "JUMAR_DRY_STEPS", _COUNT, int, 0, "updates after which a dry run ends (`jumar run --dry --steps`)", INTERNAL)
+DRY_SYNTHETIC = _row(
+    "JUMAR_DRY_SYNTHETIC", _SWITCH, _on, False, "data loaders of a dry run repeat one sample (`--synthetic`)", INTERNAL)
+DRY_TRACE = _row(
+    "JUMAR_DRY_TRACE", _PATH, str, "",
+    "folder for the order of operators and collectives, of a dry run or of an emulated one", INTERNAL)
 DRY_VALUES = _row(
     "JUMAR_DRY_VALUES", _TEXT, str, "", "values by line of the program (`jumar run --dry --value`)", INTERNAL)
 DRY_WORLD = _row("JUMAR_DRY_WORLD", _COUNT, int, 0, "cards of the job that a dry run plays one rank of", INTERNAL)

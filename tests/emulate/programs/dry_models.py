@@ -1,4 +1,4 @@
-"""Trains three steps of a small network: `dry_models.py gpt|vit|cnn|moe [ddp|fsdp|tp] [recompute]`.
+"""Trains three steps of a small network: `dry_models.py gpt|vit|cnn|moe [ddp|fsdp|tp|zero] [recompute]`.
 
 The last line is the peak of the card's memory, as torch_npu counts it.
 """
@@ -15,7 +15,7 @@ from torch.utils.checkpoint import checkpoint
 
 KIND, WORDS = sys.argv[1], sys.argv[2:]
 WIDTH, HEADS, VOCABULARY, LENGTH, BATCH, CLASSES = 192, 6, 2048, 128, 4, 100
-SPREAD = next((word for word in WORDS if word in ("ddp", "fsdp", "tp")), None)
+SPREAD = next((word for word in WORDS if word in ("ddp", "fsdp", "tp", "zero")), None)
 
 
 class Block(nn.Module):
@@ -122,6 +122,26 @@ def spread(model):
     return model
 
 
+def stage3(model):
+    """DeepSpeed's engine with all of ZeRO; it is the optimizer, too."""
+    import deepspeed
+
+    config = {
+        "train_micro_batch_size_per_gpu": BATCH, "zero_optimization": {"stage": 3}, "bf16": {"enabled": True},
+        "zero_allow_untested_optimizer": True,
+    }  # fmt: skip
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+    return deepspeed.initialize(model=model, optimizer=optimizer, config=config)[0]
+
+
+def train_stage3(model):
+    for _ in range(3):
+        x, y = batch()
+        x = x if KIND in ("gpt", "moe") else x.bfloat16()
+        model.backward(functional.cross_entropy(model(x).flatten(0, -2).float(), y))
+        model.step()
+
+
 def batch():
     if KIND in ("gpt", "moe"):
         x = torch.randint(0, VOCABULARY, (BATCH, LENGTH))
@@ -135,7 +155,22 @@ def main():
         torch.npu.set_device(int(os.environ["LOCAL_RANK"]))
         dist.init_process_group("hccl")
     parts = {"gpt": lambda: Text(Block), "moe": lambda: Text(Experts), "vit": Picture, "cnn": Convolutions}
-    model = spread(parts[KIND]().npu())
+    if SPREAD == "zero":
+        train_stage3(stage3(parts[KIND]()))
+    else:
+        train(spread(parts[KIND]().npu()))
+    if SPREAD:
+        everybody = [None] * dist.get_world_size()
+        dist.all_gather_object(everybody, "here")
+        assert everybody == ["here"] * dist.get_world_size()
+    if not SPREAD or dist.get_rank() == 0:
+        print(json.dumps({"peak": torch.npu.max_memory_allocated(), "reserved": torch.npu.max_memory_reserved()}))
+    if SPREAD:
+        dist.barrier()
+        dist.destroy_process_group()
+
+
+def train(model):
     # Lists of operators do not mix distributed and plain tensors.
     optimizer = torch.optim.AdamW(model.parameters(), 1e-3, foreach=SPREAD != "tp")
     for _ in range(3):
@@ -147,15 +182,6 @@ def main():
         optimizer.step()
         optimizer.zero_grad()
         assert loss.item() >= 0
-    if SPREAD:
-        everybody = [None] * dist.get_world_size()
-        dist.all_gather_object(everybody, "here")
-        assert everybody == ["here"] * dist.get_world_size()
-    if not SPREAD or dist.get_rank() == 0:
-        print(json.dumps({"peak": torch.npu.max_memory_allocated(), "reserved": torch.npu.max_memory_reserved()}))
-    if SPREAD:
-        dist.barrier()
-        dist.destroy_process_group()
 
 
 main()

@@ -9,8 +9,6 @@
 namespace jumar::dry {
 namespace {
 
-constexpr size_t kExchanged = 512 << 10;  // as native/hccl/alone.h: bytes up to which values are exchanged
-
 class Collective final : public c10::OperatorKernel {
  public:
   explicit Collective(const c10::OperatorHandle& op)
@@ -40,7 +38,8 @@ class Collective final : public c10::OperatorKernel {
     here.op = ledger().number(name_);
     original_.callBoxed(op, keys, stack);
     here.op = outer;
-    const bool lost = name_.find("recv") != std::string::npos || !are_exchanged(read);
+    const bool received = name_.find("recv") != std::string::npos && !computes_all();
+    const bool lost = received || !are_exchanged(read);
     for (const at::Tensor& tensor : written)
       if (lost || covers_storage(tensor)) set_unknown(tensor, lost);
     note_place();
@@ -69,7 +68,7 @@ class Collective final : public c10::OperatorKernel {
 
   static bool are_exchanged(const std::vector<at::Tensor>& read) {
     for (const at::Tensor& tensor : read)
-      if (is_unknown(tensor) || tensor.nbytes() > kExchanged) return false;
+      if (is_unknown(tensor) || static_cast<int64_t>(tensor.nbytes()) > lines().exchanged) return false;
     return true;
   }
 

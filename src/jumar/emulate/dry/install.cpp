@@ -142,8 +142,3 @@ JUMAR_VISIBLE const char* jumar_dry_names(int which) {
   for (const std::string& name : which == 0 ? ledger().names : ledger().signatures) *text += name + "\n";
   return text->c_str();
 }
-JUMAR_VISIBLE void jumar_dry_totals(int64_t* out) {
-  out[0] = ledger().peak;
-  out[1] = ledger().reserved_peak;
-  out[2] = ledger().reserved_at_peak;
-}

@@ -164,7 +164,7 @@ void Kernel::on_card(const c10::OperatorHandle& op, c10::DispatchKeySet keys, to
     ledger().called(called + signature("", *stack, stack->size() - results));
   };
   if (found.unknown && answer(op, stack)) return note();
-  if (dynamic_ && !found.unknown) {
+  if (computes_all() || (dynamic_ && !found.unknown)) {
     compute(op, keys, stack, found);
     return note();
   }

@@ -43,15 +43,6 @@ void Ledger::attach() {
         return take(entry.addr_, entry.size_, entry.device_);
       case Entry::FREE_REQUESTED:
         return give(entry.addr_);
-      case Entry::SEGMENT_ALLOC:
-      case Entry::SEGMENT_MAP:
-        reserved += entry.size_;
-        reserved_peak = std::max(reserved, reserved_peak);
-        return;
-      case Entry::SEGMENT_FREE:
-      case Entry::SEGMENT_UNMAP:
-        reserved -= entry.size_;
-        return;
       default:
         return;
     }
@@ -67,7 +58,6 @@ void Ledger::take(int64_t address, int64_t size, int device) {
   allocated += size;
   if (allocated <= peak) return;
   peak = allocated;
-  reserved_at_peak = reserved;
   if (static_cast<double>(peak) < kNoticed * static_cast<double>(noticed)) return;
   noticed = peak;
   here.grown = static_cast<int64_t>(allocations.size()) - 1;

@@ -37,7 +37,7 @@ class Ledger {
   std::vector<std::string> names{""}, signatures{""};
   std::vector<uint32_t> steps;  // events at which steps ended
   uint32_t events = 0;
-  int64_t allocated = 0, peak = 0, reserved = 0, reserved_peak = 0, reserved_at_peak = 0;
+  int64_t allocated = 0, peak = 0;
 
  private:
   void take(int64_t address, int64_t size, int device);

@@ -29,11 +29,13 @@ class Callbacks(ctypes.Structure):
 class Lines(ctypes.Structure):
     """As `Lines` in values.h."""
 
-    _fields_ = (("floats", ctypes.c_int64), ("integers", ctypes.c_int64), ("host", ctypes.c_int64))
+    _fields_ = tuple((name, ctypes.c_int64) for name in ("floats", "integers", "host", "exchanged"))
 
 
-FLOATS, INTEGERS, HOST = 64 << 10, 4 << 20, 4 << 20
-"""Elements up to which tensors on the card are computed, and tensors of the host with float numbers."""
+INTEGERS, HOST, EXCHANGED = 4 << 20, 4 << 20, 512 << 10
+"""Elements up to which tensors on the card are computed, and tensors of the host with float numbers; bytes of a
+collective (native/hccl/alone.h)."""
+_ALL = (1 << 63) - 1
 
 COMPUTED: dict[str, int] = {}
 """Operators without a shape function, and how often they were computed instead."""
@@ -56,13 +58,14 @@ def library() -> ctypes.PyDLL:
 
 
 @functools.cache
-def install() -> None:
-    """After the glue, before the program has a tensor."""
+def install(*, compute: bool = False) -> None:
+    """After the glue, before the program has a tensor; `compute`: everything, the kernels only take notes."""
     from jumar.emulate.glue import load as glue
 
     asked = Callbacks(_LOOK(values.look), _PLACE(_place), _SHAPE(_shape), _COMPUTED(_computed))
     _KEPT.append(asked)
-    lines = Lines(variables.DRY_EXACT.read(), max(INTEGERS, variables.DRY_EXACT.read()), HOST)
+    exact = variables.DRY_EXACT.read()
+    lines = Lines(*[_ALL] * 4) if compute else Lines(exact, max(INTEGERS, exact), HOST, EXCHANGED)
     message = ctypes.create_string_buffer(_ROOM)
     code = library().jumar_dry_install(
         glue.text().encode(), ctypes.byref(asked), ctypes.byref(lines), message, ctypes.c_size_t(_ROOM)

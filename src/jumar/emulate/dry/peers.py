@@ -17,6 +17,8 @@ ROOT_INFO = bytes(4108)
 ASSUMED: dict[str, int] = {}
 """What was asked of absent ranks, and how often."""
 
+_STOPPED = 2
+"""`WatchdogStatus` in torch_npu's ProcessGroupHCCL.hpp."""
 _STORES: list[Any] = []
 _GROUPS: dict[str, list[int]] = {}
 
@@ -33,7 +35,7 @@ def install() -> None:
                 setattr(module, name, kind)
     for scheme in ("env", "tcp", "file", "parallel"):
         rendezvous._rendezvous_handlers[scheme] = _handler(kind)
-    _remember_groups(dist, distributed_c10d)
+    watch_alone()
     if not variables.DRY_WORLD.read():
         return
     for name, module in list(sys.modules.items()):  # torch_npu has a copy of torch's function that makes groups
@@ -42,6 +44,15 @@ def install() -> None:
     for name, function in _objects(dist).items():
         setattr(dist, name, function)
         setattr(distributed_c10d, name, function)
+
+
+def watch_alone() -> None:
+    """What a recorded run with all its ranks needs, too."""
+    import torch.distributed as dist
+    from torch.distributed import distributed_c10d
+
+    _remember_groups(dist, distributed_c10d)
+    _unwatch_groups(dist.Backend)
 
 
 def groups() -> dict[str, list[int]]:
@@ -63,6 +74,26 @@ def _remember_groups(dist: Any, inner: Any) -> None:
         return original(*args, **options)
 
     dist.destroy_process_group = inner.destroy_process_group = destroy
+
+
+def _unwatch_groups(kind: Any) -> None:
+    """Stop the watchdogs of HCCL groups.
+
+    Once a second they let go of collectives that nobody waits for, so it would be a matter of the host's speed when
+    the memory of those is free again. A dry run has nothing to watch: collectives are over when they are called.
+    """
+    plugin = kind._plugins.get("HCCL")
+    if plugin is None:
+        return
+
+    @functools.wraps(plugin.creator_fn)
+    def make(*args: Any, **options: Any) -> Any:
+        group = plugin.creator_fn(*args, **options)
+        if hasattr(group, "set_watchdog_status"):
+            group.set_watchdog_status(_STOPPED)
+        return group
+
+    kind._plugins["HCCL"] = plugin._replace(creator_fn=make)
 
 
 def _handler(kind: Any) -> Any:

@@ -12,8 +12,6 @@ from jumar.runtime import variables
 
 STEPS = 3
 """Updates of a run that is not told how many: the first makes the optimizer's state, the second is the usual one."""
-_FLAGS = {"--standalone", "-m", "--module", "--no-python", "--run-path", "--use-env", "--no_python", "--run_path"}
-"""Options of torchrun that take no value."""
 
 
 class DryRequest(NamedTuple):
@@ -24,17 +22,14 @@ class DryRequest(NamedTuple):
     steps: int = STEPS
     values: tuple[str, ...] = ()
     exact: int | None = None
-
-
-class Torchrun(NamedTuple):
-    """What torchrun would start."""
-
-    world: int
-    words: tuple[str, ...]
+    synthetic: bool = False
+    """Data loaders read one sample and repeat it."""
+    rank_option: str = ""
+    """`--local_rank`: how the launcher tells a program its card."""
 
 
 def checked(world: int | None, ranks: Sequence[int], started: int) -> tuple[int, tuple[int, ...]]:
-    """The size of the job and the ranks to play; `started`: what torchrun was told."""
+    """The size of the job and the ranks to play; `started`: what the launcher was told."""
     size = world or started or 1
     chosen = tuple(dict.fromkeys(ranks)) or (0,)
     for rank in chosen:
@@ -43,6 +38,11 @@ def checked(world: int | None, ranks: Sequence[int], started: int) -> tuple[int,
                 f"there is no rank {rank} of {size}", f"ranks are 0 to {size - 1}; `--world` is their number"
             )
     return size, chosen
+
+
+def words(request: DryRequest, rank: int, cards: int) -> tuple[str, ...]:
+    """What the launcher would add to the program's words."""
+    return (f"{request.rank_option}={rank % min(cards, request.world)}",) if request.rank_option else ()
 
 
 def environment(request: DryRequest, rank: int, cards: int, folder: Path) -> dict[str, str]:
@@ -65,41 +65,8 @@ def environment(request: DryRequest, rank: int, cards: int, folder: Path) -> dic
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": "29500",
     }
+    if request.synthetic:
+        values[variables.DRY_SYNTHETIC.name] = "1"
     if request.exact is not None:
         values[variables.DRY_EXACT.name] = str(request.exact)
     return values
-
-
-def without_torchrun(words: Sequence[str]) -> Torchrun:
-    """A dry run is one process: torchrun's own words are read, and its program is started."""
-    rest = list(words)
-    if rest[:1] and Path(rest[0]).name == "torchrun":
-        rest = rest[1:]
-    elif rest[:2] in (["-m", "torch.distributed.run"], ["-m", "torch.distributed.launch"]):
-        rest = rest[2:]
-    else:
-        return Torchrun(0, tuple(words))
-    nodes, each, module, at = 1, 1, False, 0
-    while at < len(rest) and rest[at].startswith("-"):
-        name, equals, value = rest[at].partition("=")
-        at += 1
-        module |= name in ("-m", "--module")
-        if name in _FLAGS:
-            continue
-        if not equals:
-            value, at = rest[at] if at < len(rest) else "", at + 1
-        plain = name.lstrip("-").replace("_", "-")
-        if plain == "nnodes":
-            nodes = _number(name, value.rpartition(":")[2])
-        elif plain == "nproc-per-node":
-            each = _number(name, value)
-    program = rest[at:]
-    if not program:
-        raise UserError("torchrun has nothing to run", "name the script after its options")
-    return Torchrun(nodes * each, ("-m", *program) if module else tuple(program))
-
-
-def _number(name: str, text: str) -> int:
-    if not text.isdecimal():
-        raise UserError(f"`{name} {text}`: a dry run needs a number", "write it, or use `--world`")
-    return int(text)

@@ -7,6 +7,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <limits>
 
 namespace jumar::dry {
 
@@ -15,9 +16,13 @@ struct Lines {
   int64_t floats = 64 << 10;
   int64_t integers = 4 << 20;
   int64_t host = 4 << 20;
+  int64_t exchanged = 512 << 10;  // bytes of a collective, as native/hccl/alone.h
 };
 
 Lines& lines();
+
+// Of an emulated run that is only recorded.
+inline bool computes_all() { return lines().host == std::numeric_limits<int64_t>::max(); }
 
 inline bool is_plain(const at::Tensor& tensor) {
   return tensor.defined() && tensor.layout() == at::kStrided && tensor.has_storage() && !tensor.is_quantized();

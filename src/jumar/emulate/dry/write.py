@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar.emulate import env
-from jumar.emulate.dry import ledger, load, peers, places, values
+from jumar.emulate.dry import ledger, load, peaks, peers, places, synthetic, values
 from jumar.runtime import variables
 
 _STARTED = time.monotonic()
@@ -25,8 +25,9 @@ def write(steps: int) -> None:
     folder = Path(variables.DRY.read())
     rank = int(os.environ.get("RANK") or 0)
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(found(steps, rank))
-    (folder / f"rank-{rank}.json").write_text(text, encoding="utf-8")
+    result, path = found(steps, rank), folder / f"rank-{rank}.json"
+    if result["memory"] or not path.exists():  # a launcher's process ends after its program's
+        path.write_text(json.dumps(result), encoding="utf-8")
 
 
 def found(steps: int, rank: int) -> dict[str, Any]:
@@ -45,6 +46,7 @@ def found(steps: int, rank: int) -> dict[str, Any]:
         "looks": _looks(),
         "computed": load.COMPUTED,
         "assumed": peers.ASSUMED,
+        "loaders": synthetic.LOADERS,
         "exact": variables.DRY_EXACT.read(),
         "seconds": time.monotonic() - _STARTED,
         "host_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
@@ -57,13 +59,14 @@ def _memory(kept: ledger.Ledger) -> dict[str, Any] | None:
     top = ledger.peak(kept)
     if top is None:
         return None
-    stats = torch.npu.memory_stats(kept.allocations[0].device)
+    device = kept.allocations[0].device
+    high, stats = peaks.highest(device), torch.npu.memory_stats(device)
     owners: Counter[str] = Counter()
     for row in top.holders:
         owners[row.owner] += row.bytes
     return {
-        "peak": stats.get("allocated_bytes.all.peak", top.bytes),
-        "reserved": stats.get("reserved_bytes.all.peak", 0),
+        "peak": high.allocated,
+        "reserved": high.reserved,
         "requested": top.bytes,
         "out_of_memory": stats.get("num_ooms", 0),
         "retries": stats.get("num_alloc_retries", 0),

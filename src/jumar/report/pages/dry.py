@@ -143,5 +143,7 @@ def _assumed(rank: dict[str, Any]) -> Iterator[str]:
         )  # fmt: skip
     for name, calls in rank["computed"].items():
         yield t("computed, because it has no shape function: `{name}`, {calls} times", name=name, calls=calls)
+    for name, batches in rank.get("loaders", {}).items():
+        yield t("data loader repeats one sample: {name}, {calls} times", name=name, calls=batches)
     for name, calls in rank["assumed"].items():
         yield t("answered for absent ranks: {name}, {calls} times", name=name, calls=calls)

@@ -166,7 +166,7 @@ def _proof(proof: dict[str, Any]) -> Section:
     title = (
         t("Proof of {plan} by MindSpore's compiler", plan=proof["plan"])
         if compiled
-        else t("Proof of {plan} by a run on emulated NPUs", plan=proof["plan"])
+        else t("Proof of {plan} by a dry run", plan=proof["plan"])
     )
     heads = [
         t("layers"),
