@@ -26,7 +26,7 @@ _COLUMNS = (
 
 def sections() -> list[dict[str, Any]]:
     """Those whose tools have been run."""
-    found = (("st", _tests), ("mint", _mint), ("parallel", _parallel), ("networks", _networks))
+    found = (("st", _tests), ("mint", _mint), ("parallel", _parallel))
     return [make(_read(name)) for name, make in found if (_DATA / f"mindspore_{name}.json").exists()]
 
 
@@ -127,43 +127,3 @@ def _parallel(record: dict[str, Any]) -> dict[str, Any]:
 
 def _verdict(text: str) -> Any:
     return _EQUAL if text == "equal" else text.splitlines()[0][:120] if text else ""
-
-
-_STATES = {
-    "equal": {"en": "within 0.5 %", "zh": "相差不超过 0.5 %"},
-    "apart": {"en": "apart", "zh": "不一致"},
-    "refused": {"en": "refused by name", "zh": "按名称拒绝"},
-    "failed": {"en": "failed", "zh": "失败"},
-}
-
-
-def _networks(record: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "title": {"en": "Networks of the public model collection", "zh": "公开模型库中的网络"},
-        "date": record["date"],
-        "command": "`python tools/mindspore_networks.py CLONE --python PY --record`",
-        "versions": f"MindSpore {record['mindspore']}",
-        "about": {
-            "en": "Networks of mindspore-ai/models, written for 1.x: their folders migrated by "
-            "`jumar migrate --write`, then three steps in graph mode from the same weights on the same random data.",
-            "zh": "mindspore-ai/models 中为 1.x 编写的网络：先用 `jumar migrate --write` 迁移其目录，"
-            "再在图模式下以相同权重和相同随机数据训练三步。",
-        },
-        "columns": [
-            {"en": "network", "zh": "网络"},
-            {"en": "lines changed in its folder", "zh": "目录中改动的行数"},
-            {"en": "losses, emulated Ascend", "zh": "损失，仿真 Ascend"},
-            {"en": "losses, CPU target", "zh": "损失，CPU 后端"},
-            {"en": "agreement", "zh": "一致程度"},
-        ],
-        "rows": [_network(row) for row in record["rows"]],
-    }
-
-
-def _network(row: dict[str, Any]) -> list[Any]:
-    losses = [" ".join(f"{one:.4g}" for one in row[target]) for target in ("ascend", "cpu")]
-    state: Any = _STATES[row["state"]]
-    why = row.get("why", "").splitlines()[0][:100] if row.get("why") else ""
-    if why:
-        state = {language: f"{text}: {why}" for language, text in state.items()}
-    return [row["name"], str(row["changed"]), *losses, state]
