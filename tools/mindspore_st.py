@@ -72,7 +72,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("clone", help="folder with MindSpore's `tests`")
     parser.add_argument("--python", required=True, help="interpreter with mindspore and pytest")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--timeout", type=float, default=90, help="seconds for a file without a new result")
+    parser.add_argument("--timeout", type=float, default=90, help="seconds of CPU without a new result")
     parser.add_argument("--memory", type=int, default=8, help="GiB that a process may take")
     parser.add_argument("--half", choices=("tuned", "held", "both"), default="both")
     parser.add_argument("--filter", default="", help="only files whose path fits this regular expression")
@@ -137,6 +137,7 @@ def _start(root: Path, files: dict[str, list[str]], out: Path, options: argparse
 def _variables(python: str, target: str) -> dict[str, str]:
     found = mindspore.check(python)
     own = {"JUMAR_MACHINE": f"mindspore-st-{os.getpid()}", "GLOG_v": "3", "OMP_NUM_THREADS": "1"}
+    own["DEVICE_TARGET"] = target  # what tests of 2.7 and later ask for
     if target == "CPU":
         return {**mindspore.on_cpu(os.environ, python), **own}
     values = env.environment(base=os.environ)

@@ -20,6 +20,7 @@ _MARKS = " or ".join(
 )
 _MOST_RESTARTS = 25
 _KEPT = 4000
+_PATIENCE = 5
 
 
 def main(job: str) -> None:
@@ -46,7 +47,7 @@ def _run_file(name: str, only: list[str], order: dict[str, Any]) -> list[dict[st
             log = Path(scratch) / "cases"
             pid = os.fork()
             if pid == 0:
-                _child(name, only, sorted(done), log, scratch, order["memory"])
+                _child(name, only, sorted(done), log, order["memory"])
             code = _wait(pid, log, order["limit"])
             running = _collect(log, done)
             if code == 0:
@@ -58,7 +59,7 @@ def _run_file(name: str, only: list[str], order: dict[str, Any]) -> list[dict[st
     return list(done.values())
 
 
-def _child(name: str, only: list[str], done: list[str], log: Path, scratch: str, memory: int) -> None:
+def _child(name: str, only: list[str], done: list[str], log: Path, memory: int) -> None:
     import pytest
 
     os.setsid()
@@ -70,7 +71,7 @@ def _child(name: str, only: list[str], done: list[str], log: Path, scratch: str,
     code = 1
     try:
         root = os.getcwd()
-        os.chdir(scratch)  # some tests write files beside themselves
+        os.chdir(Path(root, name).parent)  # tests find scripts beside themselves, and write there
         where = [f"{root}/{name}::{case}" for case in only] or [f"{root}/{name}"]
         options = ["-q", "-p", "no:cacheprovider", "--rootdir", root, "-W", "ignore", "-m", _MARKS]
         with open(log, "a", encoding="utf-8", buffering=1) as lines:
@@ -125,20 +126,34 @@ def _collect(log: Path, done: dict[str, dict[str, str]]) -> str:
 
 
 def _wait(pid: int, log: Path, limit: float) -> int | None:
-    """The wait status; None when no case ended for `limit` seconds."""
-    size, since = -1, time.monotonic()
+    """The wait status; None when no case ended for `limit` seconds of CPU, or five times as long on the clock."""
+    size, since, spent = -1, time.monotonic(), 0.0
     while True:
         found, code = os.waitpid(pid, os.WNOHANG)
         if found:
             return code
         now = log.stat().st_size if log.exists() else -1
         if now != size:
-            size, since = now, time.monotonic()
-        if time.monotonic() - since > limit:
+            size, since, spent = now, time.monotonic(), _cpu_seconds(pid)
+        late = time.monotonic() - since
+        if late > _PATIENCE * limit or (late > limit and _cpu_seconds(pid) - spent > limit):
             os.killpg(pid, signal.SIGKILL)  # a test may have started processes of its own
             os.waitpid(pid, 0)
             return None
-        time.sleep(0.05)
+        time.sleep(0.1)
+
+
+def _cpu_seconds(session: int) -> float:
+    """What a child and the processes that it started have used; those that have ended count with their parent."""
+    ticks = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session:
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _how_it_ended(code: int | None) -> str:

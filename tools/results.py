@@ -31,7 +31,7 @@ JUDGED = {
 def generated() -> dict[str, str]:
     """The text of every page by its path relative to docs/results."""
     pages = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(DATA.glob("*.toml"))}
-    pages["mindspore"]["section"].insert(1, results_mindspore.section())
+    pages["mindspore"]["section"][1:1] = results_mindspore.sections()
     pages["ecosystem"] = results_ecosystem.page()
     pages["versions"] = results_versions.page()
     pages["arm"] = results_arm.page()

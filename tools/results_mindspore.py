@@ -1,4 +1,4 @@
-"""What tools/mindspore_st.py found, for docs/results/mindspore.md: from docs/results/data/mindspore_st.json."""
+"""What the tools for MindSpore found, for docs/results/mindspore.md: from their files in docs/results/data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).parents[1] / "docs" / "results" / "data" / "mindspore_st.json"
+_DATA = Path(__file__).parents[1] / "docs" / "results" / "data"
 _HALVES = {
     "tuned": {"en": "looked at while operators were added", "zh": "补充算子时看过的一半"},
     "held": {"en": "only counted", "zh": "只计数的一半"},
@@ -24,8 +24,17 @@ _COLUMNS = (
 )
 
 
-def section() -> dict[str, Any]:
-    record = json.loads(FILE.read_text(encoding="utf-8"))
+def sections() -> list[dict[str, Any]]:
+    """Those whose tools have been run."""
+    found = (("st", _tests), ("mint", _mint), ("parallel", _parallel))
+    return [make(_read(name)) for name, make in found if (_DATA / f"mindspore_{name}.json").exists()]
+
+
+def _read(name: str) -> dict[str, Any]:
+    return dict(json.loads((_DATA / f"mindspore_{name}.json").read_text(encoding="utf-8")))
+
+
+def _tests(record: dict[str, Any]) -> dict[str, Any]:
     return {
         "title": {"en": "MindSpore's own tests", "zh": "MindSpore 自己的测试"},
         "date": record["date"],
@@ -33,11 +42,16 @@ def section() -> dict[str, Any]:
         "versions": f"MindSpore {record['mindspore']}",
         "about": {
             "en": "Cases of `tests/st` that are marked for Ascend, each file in a process of its own. The public "
-            "repository ends before 2.4.0: tests of calls that newer releases no longer have cannot run, nor those "
-            "that need data sets, `mpirun` or packages. A hash of its path puts a file into one of two halves and "
-            "into an order; the files run are the first of that order.",
-            "zh": "`tests/st` 中标记为 Ascend 的用例，每个文件一个进程。公开仓库止于 2.4.0 之前：新版本已删除的接口、"
-            "需要数据集、`mpirun` 或其他软件包的用例无法运行。文件按路径的哈希分成两半并排序；运行的是排在前面的文件。",
+            "repository mindspore-ai/mindspore ends before 2.4.0: tests of calls that newer releases no longer have "
+            "cannot run, nor those that need data sets, `mpirun` or packages. A hash of its path puts a file into one "
+            "of two halves and into an order; the files run are the first of that order. The two wrong cases of the "
+            "first half expect that resetting the peak of memory makes it 0, as in 2.3; since 2.7 it becomes what is "
+            "in use.",
+            "zh": "`tests/st` 中标记为 Ascend 的用例，每个文件一个进程。"
+            "公开仓库 mindspore-ai/mindspore 止于 2.4.0 之前：新版本已删除的接口、需要数据集、"
+            "`mpirun` 或其他软件包的用例无法运行。文件按路径的哈希分成两半并排序；"
+            "运行的是排在前面的文件。前一半中的两个错误用例期望重置内存峰值后为 0，这是 2.3 的行为；"
+            "自 2.7 起，重置后的峰值为当前用量。",
         },
         "columns": [column for column, _ in _COLUMNS],
         "rows": [_row(record, half) for half in _HALVES],
@@ -50,3 +64,66 @@ def _row(record: dict[str, Any], half: str) -> list[Any]:
     share = f"{100 * found['passed'] / counted:.1f} %" if counted else ""
     cells: list[Any] = [str(found[state]) if state else share for _, state in _COLUMNS]
     return [_HALVES[half], f"{record['files'][half]} / {record['of'][half]}", *cells[2:]]
+
+
+def _mint(record: dict[str, Any]) -> dict[str, Any]:
+    found, names = record["figures"], record["names"]
+    states = (
+        ({"en": "passed: values and gradients", "zh": "通过：数值和梯度"}, "passed"),
+        ({"en": "differs in MindSpore itself", "zh": "MindSpore 自身与 PyTorch 不同"}, "own rule"),
+        ({"en": "refused by name", "zh": "按名称拒绝"}, "refused"),
+        ({"en": "wrong", "zh": "结果错误"}, "wrong"),
+        ({"en": "other errors", "zh": "其他错误"}, "failed"),
+        ({"en": "takes none of the samples", "zh": "不接受任何样例"}, "not taken"),
+        ({"en": "PyTorch has no samples", "zh": "PyTorch 没有样例"}, "no sample"),
+    )
+    return {
+        "title": {"en": "`mint` as a whole", "zh": "整个 `mint`"},
+        "date": record["date"],
+        "command": "`python tools/mindspore_mint.py --python PY --record`",
+        "versions": f"MindSpore {record['mindspore']}",
+        "about": {
+            "en": "Every function, module and optimizer of `mindspore.mint` in PyNative mode, on the samples of "
+            "PyTorch's own databases, against PyTorch on the CPU. Collectives are not among them.",
+            "zh": "PyNative 模式下 `mindspore.mint` 的全部函数、模块和优化器，使用 PyTorch 自己的样例库，与 CPU 上的 "
+            "PyTorch 比较。不含集合通信。",
+        },
+        "columns": [{"en": "state", "zh": "状态"}, {"en": "names", "zh": "名称数"}, {"en": "which", "zh": "哪些"}],
+        "rows": [[text, str(found[state]), _named(names.get(state, []))] for text, state in states],
+    }
+
+
+def _named(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+_MODES = {
+    "data": {"en": "data parallel", "zh": "数据并行"},
+    "semi-auto": {"en": "semi-automatic, matrices by columns", "zh": "半自动，矩阵按列切分"},
+    "auto": {"en": "automatic (sharding propagation)", "zh": "自动（切分策略传播）"},
+    "optimizer shard": {"en": "optimizer shard", "zh": "优化器切分"},
+    "recompute": {"en": "semi-automatic with recomputation", "zh": "半自动，带重计算"},
+    "experts": {"en": "experts on different cards, all-to-all", "zh": "专家分布在不同卡上，all-to-all"},
+}
+_EQUAL = {"en": "the losses of one card", "zh": "与单卡损失相同"}
+
+
+def _parallel(record: dict[str, Any]) -> dict[str, Any]:
+    rows = record["rows"]
+    cards = sorted({cards for row in rows.values() for cards in row}, key=int)
+    return {
+        "title": {"en": "Parallel modes on emulated cards", "zh": "仿真多卡上的并行模式"},
+        "date": record["date"],
+        "command": "`python tools/mindspore_parallel.py --python PY --record`",
+        "versions": f"MindSpore {record['mindspore']}",
+        "about": {
+            "en": "A small network for three steps in graph mode, one process per card, compared to four digits.",
+            "zh": "图模式下小型网络训练三步，每卡一个进程，比较前四位数字。",
+        },
+        "columns": [{"en": "mode", "zh": "模式"}, *({"en": f"{n} cards", "zh": f"{n} 卡"} for n in cards)],
+        "rows": [[_MODES.get(mode, mode), *(_verdict(row.get(n, "")) for n in cards)] for mode, row in rows.items()],
+    }
+
+
+def _verdict(text: str) -> Any:
+    return _EQUAL if text == "equal" else text.splitlines()[0][:120] if text else ""

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,7 +34,10 @@ struct Dataset {
   std::string name;
 };
 
-using Message = std::vector<std::unique_ptr<Item>>;
+struct Message {
+  std::vector<std::unique_ptr<Item>> items;
+  std::string name;
+};
 
 struct Channel {
   std::string name;
@@ -43,6 +47,17 @@ struct Channel {
   std::deque<Message> waiting;
   bool stopped = false;
 };
+
+// By name: a graph knows nothing else of the channel that it sends to.
+struct Open {
+  std::mutex mutex;
+  std::map<std::string, Channel*> channels;
+};
+
+Open& open_channels() {
+  static Open open;
+  return open;
+}
 
 const Item* item_of(const void* given) { return static_cast<const Item*>(given); }
 
@@ -55,7 +70,7 @@ Message copied(const Dataset& dataset) {
     const char* data = static_cast<const char*>(item->data);
     copy->own.assign(data, data + item->size);
     copy->data = copy->own.data();
-    message.push_back(std::move(copy));
+    message.items.push_back(std::move(copy));
   }
   return message;
 }
@@ -83,6 +98,8 @@ void* acltdtCreateChannelWithCapacity(uint32_t, const char* name, size_t capacit
   auto channel = std::make_unique<Channel>();
   channel->name = name;
   channel->capacity = capacity;
+  std::lock_guard<std::mutex> guard(open_channels().mutex);
+  open_channels().channels[name] = channel.get();
   return channel.release();
 }
 
@@ -100,6 +117,10 @@ int32_t acltdtStopChannel(void* handle) {
 
 int32_t acltdtDestroyChannel(void* handle) {
   if (handle == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "%s: no channel", __func__);
+  Open& open = open_channels();
+  std::lock_guard<std::mutex> guard(open.mutex);
+  const auto found = open.channels.find(channel_of(handle)->name);
+  if (found != open.channels.end() && found->second == handle) open.channels.erase(found);
   delete channel_of(handle);
   return ACL_SUCCESS;
 }
@@ -124,6 +145,7 @@ int32_t acltdtSendTensor(const void* handle, const void* dataset, int32_t timeou
     return fail(ACL_ERROR_INVALID_PARAM, "%s: no channel or data set", __func__);
   Channel& channel = *channel_of(handle);
   Message message = copied(*static_cast<const Dataset*>(dataset));
+  message.name = channel.name;
   std::unique_lock<std::mutex> lock(channel.mutex);
   if (!await(channel, lock, timeout, [&] { return channel.waiting.size() < channel.capacity; }))
     return fail(ACL_ERROR_RT_QUEUE_FULL, "%s: channel `%s` is full", __func__, channel.name.c_str());
@@ -140,13 +162,27 @@ int32_t acltdtReceiveTensor(const void* handle, void* dataset, int32_t timeout) 
   if (!await(channel, lock, timeout, [&] { return !channel.waiting.empty(); }))
     return ACL_ERROR_RT_QUEUE_EMPTY;
   Dataset& into = *static_cast<Dataset*>(dataset);
-  into.received = std::move(channel.waiting.front());
-  into.name = channel.name;
+  into.received = std::move(channel.waiting.front().items);
+  into.name = channel.waiting.front().name;
   into.items.clear();
   for (const auto& item : into.received) into.items.push_back(item.get());
   channel.waiting.pop_front();
   channel.changed.notify_all();
   return ACL_SUCCESS;
+}
+
+// What a graph hands to its program, under a name of its own; 0 where nobody has opened the channel.
+__attribute__((visibility("default"))) int32_t jumarOutfeed(const char* to, const char* name, const void* dataset) {
+  Open& open = open_channels();
+  std::lock_guard<std::mutex> guard(open.mutex);
+  const auto found = open.channels.find(to);
+  if (found == open.channels.end()) return 0;
+  Message message = copied(*static_cast<const Dataset*>(dataset));
+  message.name = name;
+  std::lock_guard<std::mutex> inside(found->second->mutex);
+  found->second->waiting.push_back(std::move(message));
+  found->second->changed.notify_all();
+  return 1;
 }
 
 void* acltdtCreateDataset() { return new Dataset; }

@@ -113,8 +113,6 @@ OPERATOR(aclnnMaxPool2dWithIndices,
 OPERATOR(aclnnMaxPool2dWithIndicesBackward,
          max_pool_gradient(view(grad), view(self), reaching(pool_window(kernel, step, padding, gap), round_up), view(out)))
 OPERATOR(aclnnAvgPool2d,
-         if (round_up) throw NotEmulated("average pooling with ceil_mode is not emulated");
          average_pool(view(self), pool_window(kernel, step, padding, nullptr), count_padding, fixed, view(out)))
 OPERATOR(aclnnAvgPool2dBackward,
-         if (round_up) throw NotEmulated("average pooling with ceil_mode is not emulated");
          average_pool_gradient(view(grad), pool_window(kernel, step, padding, nullptr), count_padding, fixed, view(out)))

@@ -165,6 +165,7 @@ const std::vector<Entry> kNorms = {
     {"LayerNorm", layer_norm},
     {"LayerNormGrad", layer_norm_gradient},
     {"LpNorm", [](const Arguments& a) { power_norm(a.number("p", 2), a.in(0), a.list("axes"), a.out(0)); }},
+    {"LpNormV2", [](const Arguments& a) { power_norm(a.number("p", 2), a.in(0), a.list("axes"), a.out(0)); }},
 };
 
 }  // namespace jumar::aclop

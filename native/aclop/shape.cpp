@@ -22,6 +22,7 @@ Padding padding_of(const Arguments& a) {
   if (how == "constant") return Padding::kConstant;
   if (how == "reflect" || how == "REFLECT") return Padding::kReflect;
   if (how == "edge") return Padding::kEdge;
+  if (how == "circular") return Padding::kCircular;
   throw NotEmulated("padding mode " + how + " is not emulated");
 }
 

@@ -14,20 +14,21 @@ int64_t checked(int64_t index, int64_t size) {
 }
 
 // Where each element of `index` points to in packed values of shape `dims`: its own place, but for one axis.
-std::vector<int64_t> places_along(const Dims& dims, int64_t axis, const View& index) {
-  if (index.dims.size() != dims.size())
-    throw Unsupported("an index " + text(index.dims) + " does not fit " + text(dims));
+// A single number is a row of one.
+std::vector<int64_t> places_along(const Dims& given, int64_t axis, const View& index) {
+  const Dims dims = given.empty() ? Dims{1} : given, rows = index.dims.empty() ? Dims{1} : index.dims;
+  if (rows.size() != dims.size()) throw Unsupported("an index " + text(index.dims) + " does not fit " + text(given));
   const size_t which = at(axis_of(axis, dims.size()));
   const Dims steps = packed_strides(dims);
   auto places = load<int64_t>(index);
   Dims here(dims.size(), 0);
   for (int64_t& place : places) {
-    int64_t offset = checked(place, dims.empty() ? 1 : dims[which]) * (dims.empty() ? 0 : steps[which]);
+    int64_t offset = checked(place, dims[which]) * steps[which];
     for (size_t i = 0; i < dims.size(); ++i)
       if (i != which) offset += here[i] * steps[i];
     place = offset;
     for (size_t i = dims.size(); i-- > 0;) {
-      if (++here[i] < index.dims[i]) break;
+      if (++here[i] < rows[i]) break;
       here[i] = 0;
     }
   }

@@ -14,6 +14,11 @@ void store_if(const View* view, const Row& values) {
   if (view != nullptr) store(*view, values);
 }
 
+// Of one image (N, C, rest); a batch may be empty.
+size_t values_of_channel(const Dims& dims) {
+  return static_cast<size_t>(std::max<int64_t>(count(Dims(dims.begin() + 2, dims.end())), 1));
+}
+
 struct Moments {
   Row mean, variance;
 };
@@ -36,7 +41,7 @@ Moments channel_moments(const Row& values, size_t channels, size_t rest) {
 void batch_norm(const View& x, const BatchNorm& norm, const View& out, const View* mean, const View* inverse_deviation) {
   auto values = load<double>(x);
   const auto channels = static_cast<size_t>(x.dims.at(1));
-  const size_t rest = values.size() / (channels * static_cast<size_t>(x.dims[0]));
+  const size_t rest = values_of_channel(x.dims);
   const auto weight = load_or(norm.weight, channels, 1), bias = load_or(norm.bias, channels, 0);
   Moments used;
   if (norm.training) {
@@ -71,7 +76,7 @@ void batch_norm_gradient(const View& grad, const View& x, const BatchNorm& norm,
   auto grads = load<double>(grad, x.dims);
   const auto values = load<double>(x);
   const auto channels = static_cast<size_t>(x.dims.at(1));
-  const size_t rest = values.size() / (channels * static_cast<size_t>(x.dims[0]));
+  const size_t rest = values_of_channel(x.dims);
   const auto weight = load_or(norm.weight, channels, 1);
   Row means, inverse;
   if (norm.training) {

@@ -11,6 +11,7 @@ int64_t origin(Padding how, int64_t place, int64_t size) {
   switch (how) {
     case Padding::kConstant: return -1;
     case Padding::kEdge: return place < 0 ? 0 : size - 1;
+    case Padding::kCircular: return (place % size + size) % size;
     case Padding::kReflect: break;
   }
   if (size == 1) return 0;
@@ -78,7 +79,7 @@ void pad_gradient(Padding how, const View& grad, const Ends& ends, const View& o
 
 void flip(const View& x, const Dims& axes, const View& out) {
   std::vector<bool> turned(x.dims.size());
-  for (int64_t axis : axes) turned[static_cast<size_t>(axis_of(axis, x.dims.size()))] = true;
+  for (int64_t axis : turned.empty() ? Dims{} : axes) turned[static_cast<size_t>(axis_of(axis, x.dims.size()))] = true;
   move(x, out, 0, [&](size_t axis, int64_t place) { return turned[axis] ? x.dims[axis] - 1 - place : place; });
 }
 
@@ -89,7 +90,7 @@ void roll(const View& x, const Dims& shifts, const Dims& axes, const View& out) 
     return roll(flat, shifts, {0}, to);
   }
   Dims by(x.dims.size(), 0);
-  for (size_t i = 0; i < axes.size(); ++i) by[static_cast<size_t>(axis_of(axes[i], by.size()))] += shifts.at(i);
+  for (size_t i = 0; i < axes.size() && !by.empty(); ++i) by[static_cast<size_t>(axis_of(axes[i], by.size()))] += shifts.at(i);
   move(x, out, 0, [&](size_t axis, int64_t place) {
     const int64_t size = x.dims[axis];
     return ((place - by[axis]) % size + size) % size;

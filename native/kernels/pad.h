@@ -4,7 +4,7 @@
 
 namespace jumar::kernels {
 
-enum class Padding { kConstant, kReflect, kEdge };
+enum class Padding { kConstant, kReflect, kEdge, kCircular };
 
 using Ends = std::vector<std::pair<int64_t, int64_t>>;  // before and after, for each axis; negative ones cut
 // From the list that starts with the last axis: (before, after, before of the axis in front, …).

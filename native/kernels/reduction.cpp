@@ -9,7 +9,8 @@ namespace {
 // Which element of the output each element of the input goes to.
 std::vector<int64_t> targets(const Dims& dims, const Dims& axes) {
   std::vector<bool> reduced(dims.size(), axes.empty());
-  for (int64_t axis : axes) reduced[static_cast<size_t>(axis_of(axis, dims.size()))] = true;
+  for (int64_t axis : dims.empty() ? Dims{} : axes)  // a single number has an axis 0 for clients, and none here
+    reduced[static_cast<size_t>(axis_of(axis, dims.size()))] = true;
   Dims steps(dims.size(), 0);
   int64_t step = 1;
   for (size_t axis = dims.size(); axis-- > 0;)

@@ -13,9 +13,9 @@ struct Tap {
 using Taps = std::vector<std::vector<Tap>>;  // for each place of the result
 
 // Where a place of the result lies on the axis of the image.
-double position(const Resize& rule, int64_t place, int64_t size, int64_t results) {
+double position(const Resize& rule, double wanted, int64_t place, int64_t size, int64_t results) {
   if (rule.align_corners) return results > 1 ? static_cast<double>(place * (size - 1)) / static_cast<double>(results - 1) : 0;
-  const double scale = static_cast<double>(size) / static_cast<double>(results);
+  const double scale = wanted > 0 ? 1 / wanted : static_cast<double>(size) / static_cast<double>(results);
   return rule.half_pixels ? (static_cast<double>(place) + 0.5) * scale : static_cast<double>(place) * scale;
 }
 
@@ -26,26 +26,26 @@ std::vector<Tap> average(int64_t place, int64_t size, int64_t results) {
   return found;
 }
 
-std::vector<Tap> nearest(const Resize& rule, int64_t place, int64_t size, int64_t results) {
-  const double here = position(rule, place, size, results);
+std::vector<Tap> nearest(const Resize& rule, double scale, int64_t place, int64_t size, int64_t results) {
+  const double here = position(rule, scale, place, size, results);
   const double whole = rule.align_corners ? std::round(here) : std::floor(here);
   return {{std::clamp<int64_t>(static_cast<int64_t>(whole), 0, size - 1), 1}};
 }
 
-std::vector<Tap> linear(const Resize& rule, int64_t place, int64_t size, int64_t results) {
+std::vector<Tap> linear(const Resize& rule, double scale, int64_t place, int64_t size, int64_t results) {
   const bool shifted = rule.half_pixels && !rule.align_corners;
-  const double here = std::max(position(rule, place, size, results) - (shifted ? 0.5 : 0), 0.0);
+  const double here = std::max(position(rule, scale, place, size, results) - (shifted ? 0.5 : 0), 0.0);
   const int64_t low = std::min(static_cast<int64_t>(here), size - 1), high = std::min(low + 1, size - 1);
   const double share = std::min(here - static_cast<double>(low), 1.0);
   return {{low, 1 - share}, {high, share}};
 }
 
-Taps taps_of(const Resize& rule, int64_t size, int64_t results) {
+Taps taps_of(const Resize& rule, double scale, int64_t size, int64_t results) {
   Taps all;
   for (int64_t place = 0; place < results; ++place)
     all.push_back(rule.how == Resize::How::kAverage   ? average(place, size, results)
-                  : rule.how == Resize::How::kNearest ? nearest(rule, place, size, results)
-                                                      : linear(rule, place, size, results));
+                  : rule.how == Resize::How::kNearest ? nearest(rule, scale, place, size, results)
+                                                      : linear(rule, scale, place, size, results));
   return all;
 }
 
@@ -55,7 +55,7 @@ void each_share(const Resize& rule, const Dims& image, const Dims& result, F&& v
   const size_t rank = image.size();
   if (rank < 3 || result.size() != rank) throw NotEmulated("resizing " + text(image) + " to " + text(result) + " is not emulated");
   const int64_t height = image[rank - 2], width = image[rank - 1], rows = result[rank - 2], columns = result[rank - 1];
-  const Taps down = taps_of(rule, height, rows), across = taps_of(rule, width, columns);
+  const Taps down = taps_of(rule, rule.scale_y, height, rows), across = taps_of(rule, rule.scale_x, width, columns);
   const int64_t planes = count(image) / std::max<int64_t>(height * width, 1);
   for (int64_t plane = 0; plane < planes; ++plane)
     for (int64_t y = 0; y < rows; ++y)

@@ -7,6 +7,7 @@ namespace jumar::kernels {
 struct Resize {
   enum class How { kNearest, kLinear, kAverage } how;  // the average of the part that falls to each result
   bool align_corners = false, half_pixels = false;
+  double scale_y = 0, scale_x = 0;  // results for each value; 0 for what the sizes say
 };
 
 void resize(const View& x, const Resize& rule, const View& out);

@@ -9,6 +9,8 @@
 
 using namespace jumar;
 
+extern "C" int32_t jumarOutfeed(const char* to, const char* name, const void* dataset);
+
 int main() {
   CHECK(acltdtCreateChannelWithCapacity(0, nullptr, 2) == nullptr);
   void* channel = acltdtCreateChannelWithCapacity(0, "log", 2);
@@ -40,6 +42,10 @@ int main() {
     CHECK(data[0] == first && data[3] == 4);
   }
   CHECK(acltdtGetDataItem(received, 1) == nullptr);
+
+  CHECK(jumarOutfeed("nobody", "weight", sent) == 0 && jumarOutfeed("log", "weight", sent) == 1);
+  CHECK(acltdtReceiveTensor(channel, received, 0) == ACL_SUCCESS);
+  CHECK(std::strcmp(acltdtGetDatasetName(received), "weight") == 0 && acltdtGetDatasetSize(received) == 1);
 
   std::thread waits([&] { CHECK(acltdtReceiveTensor(channel, received, -1) == ACL_ERROR_RT_QUEUE_EMPTY); });
   CHECK(acltdtStopChannel(channel) == ACL_SUCCESS);

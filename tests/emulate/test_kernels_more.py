@@ -99,10 +99,33 @@ def test_resizing(card: Library) -> None:
     assert np.allclose(small, image.reshape(1, 1, 2, 2, 2, 2).mean((3, 5)))
 
 
+def test_resizing_by_a_factor_that_the_sizes_do_not_say(card: Library) -> None:
+    image = np.arange(4.0).reshape(1, 1, 1, 4)
+    scales = [c_double(1.0), c_double(1.7)]  # 4 · 1.7 = 6.8: six results, each 1/1.7 apart
+    wide = card.run("aclnnUpsampleBilinear2d", image, [1, 6], False, *scales, np.zeros((1, 1, 1, 6)))
+    assert np.allclose(wide[0, 0, 0], np.clip((np.arange(6) + 0.5) / 1.7 - 0.5, 0, 3))
+
+
+def test_a_single_number_has_an_axis(card: Library) -> None:
+    one = np.array(3.0)
+    assert card.run("aclnnLogSumExp", one, [0], True, np.zeros(())) == 3
+    assert card.run("aclnnFlip", one, [0], np.zeros(())) == 3
+    assert (card.run("aclnnGather", one, 0, np.array([0]), np.zeros(1)) == [3]).all()
+
+
+def test_average_pooling_counts_what_the_last_window_reaches(card: Library) -> None:
+    x = np.arange(5.0).reshape(1, 1, 1, 5)
+    found = card.run("aclnnAvgPool2d", x, [1, 2], [1, 2], [0, 0], True, True, 0, CUBE, np.zeros((1, 1, 1, 3)))
+    assert (found == [0.5, 2.5, 4]).all()
+
+
 def test_padding_modes(card: Library, x: Any) -> None:
     for name, mode in (("aclnnReflectionPad1d", "reflect"), ("aclnnReplicationPad1d", "edge")):
         expected = np.pad(x, ((0, 0), (2, 1)), mode)
         assert (card.run(name, x, [2, 1], np.zeros_like(expected)) == expected).all()
+    padded = np.zeros((4, 9))
+    assert card.by_type("PadV3", [x, np.array([0, 0, 2, 1])], [padded], mode="circular", paddings_contiguous=True) == 0
+    assert (padded == np.pad(x, ((0, 0), (2, 1)), "wrap")).all()
     assert (card.run("aclnnFlip", x, [0], np.zeros_like(x)) == x[::-1]).all()
     assert (card.run("aclnnRoll", x, [2], [1], np.zeros_like(x)) == np.roll(x, 2, 1)).all()
 

@@ -26,6 +26,8 @@ NETWORKS = program_text(__file__, "mindspore_networks")
 
 OPERATORS = program_text(__file__, "mindspore_operators")
 
+MODES = program_text(__file__, "mindspore_modes")
+
 SHARDED = program_text(__file__, "mindspore_sharded")
 
 PARALLEL = program_text(__file__, "mindspore_parallel")
@@ -110,6 +112,20 @@ def test_operators_of_large_models_are_those_of_the_cpu(start: Start, mode: str)
         expected = results["CPU"][name]
         largest = max(map(abs, expected))
         assert values == pytest.approx(expected, rel=2e-3, abs=2e-3 * largest), name  # float16 inside
+
+
+@pytest.mark.slow
+def test_shapes_branches_own_operators_and_dumps(start: Start) -> None:
+    results = {}
+    for target in ("Ascend", "CPU"):
+        done = start(MODES, "program.py", target, DNNL_MAX_CPU_ISA="AVX2")
+        results[target] = json.loads(done.stdout.splitlines()[-1])
+        if target == "Ascend":
+            assert done.stderr.count("jumar: MindSpore's profiler is not emulated") == 1
+    for name, values in results["CPU"].items():
+        assert results["Ascend"][name] == pytest.approx(values, rel=1e-5, abs=1e-6), name
+    assert results["Ascend"]["dump"] == pytest.approx([0, 0.1, 0.2])
+    assert len(results["Ascend"]["profiler"]) == 1
 
 
 @pytest.mark.slow

@@ -38,7 +38,12 @@ kernel("aclnnHardshrinkBackward", "aclnnSoftshrinkBackward")(
 )
 kernel("aclnnHardtanhBackward")(lambda grad, x, low, high: np.where((x > low) & (x < high), grad, 0))
 kernel("aclnnIsClose")(lambda x, other, relative, absolute, nan: np.isclose(x, other, relative, absolute, bool(nan)))
-kernel("aclnnReduceNansum")(lambda x, dims, keep, _: np.nansum(x, axis=tuple(dims) or None, keepdims=bool(keep)))
+
+
+@kernel("aclnnReduceNansum")
+def sum_of_numbers(x: Any, dims: Any, keep: int, _: int) -> Any:
+    axes = tuple(dims) if x.ndim else ()  # a single number has an axis 0 for clients
+    return np.nansum(x, axis=axes or None, keepdims=bool(keep))
 
 
 @kernel("aclnnInplaceElu")

@@ -31,6 +31,10 @@ class Inputs(list):  # type: ignore[type-arg]
         self._places[index].write(value)
         return value
 
+    def place(self, index: int) -> Any:
+        """Where it lies, and its type."""
+        return self._places[index]
+
     def get(self, index: int) -> Any:
         """None where it is not given."""
         return self[index] if index < len(self) else None

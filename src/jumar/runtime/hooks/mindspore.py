@@ -5,7 +5,8 @@ which on the platform reads a rank table and here meets at MindSpore's own sched
 refuses. On the emulated machine there is no queue from the host's data set into the graph (data sinking): batches are
 handed over one by one; there is no operator compiler, whose package MindSpore reports missing whenever a device is
 chosen; graph kernels (jit_level O1) and the graph engine (O2, GE) become kernels one by one (O0); and operators that
-the stand-ins leave to numpy are connected. On both, the number of data workers is at most that of this machine's cores.
+the stand-ins leave to numpy are connected; the profiler of the device records nothing. On both, the number of data
+workers is at most that of this machine's cores.
 
 Python 3.7 and the standard library only: loaded by site/sitecustomize.py in interpreters without Jumar.
 """
@@ -28,6 +29,7 @@ PORT = "JUMAR_MINDSPORE_PORT"
 _CPU = "CPU"
 _LEVELS = {"O1": "graph kernels (jit_level O1) are", "O2": "the graph engine (jit_level O2, backend GE) is"}
 _UNSUNK = "data sinking is not emulated: batches are passed one by one, and callbacks see every step"
+_UNPROFILED = "MindSpore's profiler is not emulated: the program runs, and no profile is written"
 _PATIENCE = 60.0
 _GRACE = 2.0
 
@@ -49,6 +51,7 @@ def changes(target: str) -> dict[str, Change]:
             "mindspore.context": _plain_context,
             "mindspore.common.jit_config": _plain_graphs,
             "mindspore.graph.jit_config": _plain_graphs,
+            "mindspore.profiler.platform.npu_profiler": _no_profile,
         }
     return {
         **both,
@@ -141,6 +144,16 @@ def _plain(level: str) -> str:
         _say(f"{_LEVELS[level]} not emulated: kernels run one by one, as with jit_level O0")
         return "O0"
     return level
+
+
+def _no_profile(module: Any) -> None:
+    """Without records of the device MindSpore's profiler ends the process at the first step."""
+
+    def __init__(self: Any) -> None:
+        self._is_env_not_valid = True  # what its other methods ask for first
+        _say(_UNPROFILED)
+
+    module.NpuProfiler.__init__ = __init__
 
 
 def _no_compiler(module: Any) -> None:

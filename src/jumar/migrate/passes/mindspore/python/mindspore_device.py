@@ -16,13 +16,15 @@ RULE = Rule(
     summary="the device chosen through set_context",
     keywords=("device_target", "device_id", "set_device"),
 )
+_ASCEND = ("GPU", "Davinci")
+"""What else a program may name; "Davinci" was the NPU's name in 1.x, and 2.10.0 rejects it."""
 FIX = "call `mindspore.set_device(device_target, device_id)` once, before anything runs"
 
 
 def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
     if calls.is_call(file, node, ("mindspore.set_device",)):
         given = file.argument(node, 0, "device_target")
-        if given is not None and _is_gpu(given):
+        if given is not None and _is_renamed(given):
             yield file.rewrite(RULE, given, "the device is an NPU", file.replace(given, _value(given, file)))
         return
     if not calls.is_call(file, node, calls.CONTEXT):
@@ -44,9 +46,12 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
         yield file.rewrite(RULE, node, message, *changed, *edits)
 
 
-def _is_gpu(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value == "GPU"
+def _is_renamed(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value in _ASCEND
 
 
 def _value(node: ast.expr, file: PyFile) -> str:
-    return file.text(node).replace("GPU", "Ascend") if _is_gpu(node) else file.text(node)
+    text = file.text(node)
+    for name in _ASCEND if _is_renamed(node) else ():
+        text = text.replace(name, "Ascend")
+    return text

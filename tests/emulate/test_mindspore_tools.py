@@ -1,0 +1,42 @@
+"""How the judges of MindSpore read what they found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "tools"))
+
+
+def _row(name: str, state: str, text: str = "", case: str = "") -> dict[str, str]:
+    return {"case": case or f"{name}//0", "name": name, "state": state, "text": text}
+
+
+def test_the_worst_sample_speaks_for_a_function(tools: None) -> None:
+    import mindspore_mint as mint
+
+    found = mint.judge(
+        [
+            _row("add", "passed"),
+            _row("add", "not taken", "TypeError"),
+            _row("exp", "passed"),
+            _row("exp", "wrong", "value 0: off by 1"),
+            _row("cdist", "error", "RuntimeError: OperatorFactory is not exist, op type: CdistGrad"),
+            _row("trace", "wrong", "gradient 0: off by 0.5 of 0.5"),
+        ]
+    )
+    assert {row.name: row.state for row in found} == {
+        "add": "passed", "cdist": "refused", "exp": "wrong", "trace": "own rule",
+    }  # fmt: skip
+    assert "passed 1, own rule 1, refused 1, wrong 1" in mint.summary(found)
+
+
+def test_a_value_that_differs_is_not_excused_by_a_rule_for_gradients(tools: None) -> None:
+    import mindspore_mint as mint
+
+    (row,) = mint.judge([_row("trace", "wrong", "value 0: off by 2 of 3")])
+    assert row.state == "wrong"
