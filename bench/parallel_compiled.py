@@ -134,7 +134,9 @@ def tell(row: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("python", nargs="?", help="an interpreter with MindSpore; without it only what is there is told")
+    parser.add_argument(
+        "python", nargs="?", help="an interpreter with MindSpore; without it only what is there is told"
+    )
     parser.add_argument("--draw", action="store_true", help="draw the settings anew, without results")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--count", type=int, default=COUNT)
@@ -142,8 +144,9 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="also try again what was refused")
     given = parser.parse_args()
     if given.draw:
-        save({"source": "bench/parallel_compiled.py, dry runs of MindSpore 2.10.0 (level 1), peak without fragments",
-              "date": time.strftime("%Y-%m-%d"), "seed": given.seed, "rows": draw(given.seed, given.count)})  # fmt: skip
+        source = "bench/parallel_compiled.py, dry runs of MindSpore 2.10.0 (level 1), peak without fragments"
+        rows = draw(given.seed, given.count)
+        save({"source": source, "date": time.strftime("%Y-%m-%d"), "seed": given.seed, "rows": rows})
     data = json.loads(FILE.read_text(encoding="utf-8"))
     for row in data["rows"]:
         if given.python and "compiled" not in row and (given.again or "refused" not in row):
