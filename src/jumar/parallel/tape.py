@@ -99,7 +99,7 @@ class Tape:
     def returned(self) -> list[int]:
         """Values whose gradients tensor parallel adds up: what products with their columns on the cards read.
 
-        Gradients of products that read the same value are added on each card first. Those of the narrow vectors of latent
+        Gradients of products that read the same value are added on each card first. Those of narrow vectors of latent
         attention are added up where they begin: MindSpore carries the summands through the products that make them.
         """
         makers = {op.output: op for op in self.ops}
