@@ -1,4 +1,4 @@
-"""How far memory as compiled was from memory as predicted: the error bar of a prediction, from held-out settings."""
+"""How far compiled memory was from predicted memory in settings drawn at random: the error bar of a prediction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jumar.tables.load import table
 
 
 class ErrorBar(NamedTuple):
-    """Predicted over compiled memory, minus one, in settings that nobody had looked at before."""
+    """Predicted over compiled memory, minus one, in settings that were drawn before they were compiled."""
 
     settings: int
     lowest: float
