@@ -28,8 +28,8 @@ ROOT = Path(__file__).parents[1]
 FILE = ROOT / "docs" / "results" / "data" / "parallel_compiled.json"
 ERROR = ROOT / "src" / "jumar" / "data" / "parallel_error.json"
 SEED, COUNT = 20261117, 40
-SEEN = 8
-"""Settings at the front that were in view when the model was mended; the others are held out."""
+SEEN = (*range(8), 12)
+"""Settings whose memory was in view when the model was mended; the others are held out."""
 LATENT = Latent(192, 96, 64, 32, 64)
 
 

@@ -188,6 +188,9 @@ class Clock:
             if plan.tp > 1:
                 redone = _again(tape, at.recompute) if again else []
                 tensor += n * sum(_added(tape.values[v], at) for v in (*tape.reduced, *redone, *tape.returned))
+                if at.sequence and not at.eager:
+                    ways = tape.whole // plan.tp * (2 if again and at.recompute == "full" else 1)
+                    tensor += n * (tape.whole + ways)
                 tensor += n * (tape.late if at.sequence else tape.late - tape.late * at.computed // at.gradient)
             ways = 6 if again and at.recompute == "full" else 4
             expert += n * tape.exchanged * ways if plan.ep > 1 else 0
@@ -195,6 +198,7 @@ class Clock:
             context += n * (plan.cp - 1) * tape.passed // plan.tp * ring
             passes = plan.micro_batches if at.eager and at.shard else 1
             data += passes * count * self._gradients(tape, at, again)
+        tensor += self._borders(plan, at, stage)
         if at.staged and stage in (0, plan.pp - 1):
             data += self.model.net.vocab * self.model.net.hidden // plan.tp * at.gradient
         tape = self.model.net.parts[self.model.block].tape
@@ -202,6 +206,14 @@ class Clock:
         ends = sum((piece > 0) + (piece < plan.pp * plan.chunks - 1) for piece in pieces)
         sent = ends * plan.micro_batches * at.batch * tape.values[tape.out].size // at.cp
         return Volume(int(tensor), data, sent, int(expert), int(context))
+
+    def _borders(self, plan: Plan, at: Setting, stage: int) -> int:
+        """MindSpore adds up the gradient that crosses a border of stages on the earlier one."""
+        if plan.tp == 1 or plan.pp == 1 or at.sequence or at.eager:
+            return 0
+        tape, last = self.model.net.parts[self.model.block].tape, plan.pp * plan.chunks - 1
+        moved = sum((piece < last) - (piece > 0) for piece in range(stage, last + 1, plan.pp))
+        return moved * plan.micro_batches * at.batch * tape.values[tape.out].size
 
     def _gradients(self, tape: Tape, at: Setting, block: bool) -> int:
         """Bytes of gradients, and of the slices of weights that are gathered, for one layer."""

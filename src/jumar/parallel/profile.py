@@ -131,7 +131,8 @@ class _Walk:
                 size = self.sizes[op.output]
                 self._grow(size)
                 aside = size if split and op.output in self.tape.reduced else NOTHING
-                aside += Size(op.ahead // self.divisors[op.split])
+                # Seen with dp alone: the compiler makes the gradient after the loss if nothing is divided.
+                aside += Size(op.ahead // self.divisors[op.split]) if split or self.at.pipeline else NOTHING
                 self._grow(aside)
                 self._shrink(aside)
             self._shrink(sum((self.sizes[value] for value in self.order.ends[number]), passing))

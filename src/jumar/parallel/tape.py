@@ -65,6 +65,8 @@ class Tape:
     """Bytes for one sample of the gradient that reaches an embedding: cast to float32 before the cards add it up."""
     exchanged: int = 0
     """Bytes for one sample that experts exchange in one direction."""
+    whole: int = 0
+    """Bytes for one sample that experts read whole, and sequence parallel gathers for them and scatters back."""
     passed: int = 0
     """Bytes for one sample of keys and values, which context parallel sends round its cards."""
     selective: set[int] = field(default_factory=set)

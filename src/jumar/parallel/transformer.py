@@ -207,6 +207,7 @@ def _experts(tape: Tape, net: Architecture, x: int) -> int:
     router = tape.weight("router", net.hidden * net.experts, cast=False)
     exact = tape.op("cast", (x,), net.seq * net.hidden * FLOAT) if c != FLOAT else x
     shares = net.seq * net.experts * FLOAT
+    tape.whole += size + (net.seq * net.hidden * FLOAT if c != FLOAT else 0)
     scores = tape.op("route", (exact,), shares, keeps=(exact,), weights=(router,),
                      flops=2 * net.seq * net.hidden * net.experts)  # fmt: skip
     tape.op("softmax", (scores,), shares, own=True)
