@@ -13,6 +13,7 @@ from typing import Any
 import results_arm
 import results_ecosystem
 import results_mindspore
+import results_parallel
 import results_versions
 
 DATA = Path(__file__).parents[1] / "docs" / "results" / "data"
@@ -32,6 +33,7 @@ def generated() -> dict[str, str]:
     """The text of every page by its path relative to docs/results."""
     pages = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(DATA.glob("*.toml"))}
     pages["mindspore"]["section"][1:1] = results_mindspore.sections()
+    pages["parallel"]["section"][3:3] = results_parallel.sections()
     pages["ecosystem"] = results_ecosystem.page()
     pages["versions"] = results_versions.page()
     pages["arm"] = results_arm.page()

@@ -125,6 +125,12 @@ HUB = {
     "siglip": ({"model_type": "siglip_vision_model", "hidden_size": 1152, "num_hidden_layers": 27,
                 "num_attention_heads": 16, "intermediate_size": 4304, "image_size": 384, "patch_size": 14,
                 "num_labels": 1, "hidden_act": "gelu_pytorch_tanh"}, 0.413, "learned"),
+    "gemma3": ({"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "hidden_size": 2560,
+                "num_hidden_layers": 34, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
+                "intermediate_size": 10240, "vocab_size": 262208}}, 3.88, "rope"),
+    "command-r": ({"model_type": "cohere", "hidden_size": 8192, "num_hidden_layers": 40, "num_attention_heads": 64,
+                   "num_key_value_heads": 64, "intermediate_size": 22528, "vocab_size": 256000,
+                   "hidden_act": "silu"}, 34.98, "rope"),
     "vision": ({"model_type": "llava", "text_config": {"model_type": "llama", "hidden_size": 4096,
                 "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 32064,
                 "max_position_embeddings": 4096, "tie_word_embeddings": False}}, 6.74, "rope"),
@@ -153,6 +159,8 @@ def test_configurations_of_the_hub_have_their_size(tmp_path: Path, name: str) ->
         ({"model_type": "t5"}, "`t5` has an encoder and a decoder"),
         ({"model_type": "swin"}, "`swin` has stages of different widths, which is not modelled"),
         ({"vocab_size": None, "patch_size": 16}, "has no `image_size`"),
+        ({"layer_types": ["linear_attention", "full_attention"]}, "has layers of linear attention"),
+        ({"amount_of_experts": 8}, "`amount_of_experts` is not known"),
     ],
 )
 def test_odd_configurations_are_told(tmp_path: Path, change: dict[str, object], message: str) -> None:
@@ -179,11 +187,37 @@ DEEPSEEK = {
     "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 129280,
     "num_nextn_predict_layers": 1,
 }  # fmt: skip
+ERNIE = {
+    "model_type": "ernie4_5_moe", "hidden_size": 2560, "num_hidden_layers": 28, "num_attention_heads": 20,
+    "num_key_value_heads": 4, "head_dim": 128, "intermediate_size": 12288, "moe_num_experts": 64, "moe_k": 6,
+    "moe_intermediate_size": 1536, "moe_num_shared_experts": 2, "moe_layer_start_index": 1, "vocab_size": 103424,
+    "tie_word_embeddings": True, "hidden_act": "silu",
+}  # fmt: skip
+HUNYUAN = {
+    "model_type": "hunyuan_v1_moe", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "attention_head_dim": 128, "intermediate_size": 3072, "num_experts": 64,
+    "moe_intermediate_size": [3072] * 32, "moe_topk": [8] * 32, "num_shared_expert": [1] * 32, "vocab_size": 128167,
+    "tie_word_embeddings": True, "hidden_act": "silu",
+}  # fmt: skip
+DBRX = {
+    "model_type": "dbrx", "d_model": 6144, "n_heads": 48, "n_layers": 40, "max_seq_len": 32768, "vocab_size": 100352,
+    "ffn_config": {"ffn_hidden_size": 10752, "moe_num_experts": 16, "moe_top_k": 4}, "attn_config": {"kv_n_heads": 8},
+}  # fmt: skip
+LLAMA4 = {
+    "model_type": "llama4", "text_config": {
+        "model_type": "llama4_text", "hidden_size": 5120, "num_hidden_layers": 48, "num_attention_heads": 40,
+        "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 8192, "intermediate_size_mlp": 16384,
+        "num_local_experts": 16, "num_experts_per_tok": 1, "vocab_size": 202048, "hidden_act": "silu",
+    },
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("config", "billions"), [(QWEN_MOE, 14.3), (QWEN3_MOE, 30.5), (DEEPSEEK, 671.0)], ids=["qwen2", "qwen3", "deepseek"]
-)
+    ("config", "billions"),
+    [(QWEN_MOE, 14.3), (QWEN3_MOE, 30.5), (DEEPSEEK, 671.0), (ERNIE, 21.8), (HUNYUAN, 80.4), (DBRX, 131.6),
+     (LLAMA4, 107.8)],
+    ids=["qwen2", "qwen3", "deepseek", "ernie", "hunyuan", "dbrx", "llama4"],
+)  # fmt: skip
 def test_mixtures_of_experts_have_the_published_size(tmp_path: Path, config: dict[str, Any], billions: float) -> None:
     """Sizes as their authors publish them, with shared experts, dense first layers and latent attention."""
     path = tmp_path / "config.json"

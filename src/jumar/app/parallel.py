@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
-from jumar.app.talk import Tell, silent
+from jumar.app.talk import Progress, Tell, silent
 from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 
@@ -23,8 +23,8 @@ KEEP = 20
 SPELLINGS = ("mindspore", "mindspore-old", "torch", "network")
 MODEL = ("name", "family", "source", "layers", "hidden", "inner", "heads", "kv_heads", "vocab", "seq", "computed",
          "kept", "attention")  # fmt: skip
-_FIXED = ("cards", "dp", "tp", "pp", "micro_batches", "shard", "recompute", "schedule", "sequence", "ep", "layers",
-          "equal_stages", "unproved")  # fmt: skip
+_FIXED = ("cards", "dp", "tp", "pp", "micro_batches", "shard", "recompute", "schedule", "sequence", "ep", "cp",
+          "offload", "layers", "equal_stages", "unproved")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +47,13 @@ class ParallelRequest:
     tp: int | None = None
     pp: int | None = None
     ep: int | None = None
+    cp: int | None = None
     micro_batches: int | None = None
     shard: int | None = None
     recompute: str | None = None
     schedule: str | None = None
     sequence: bool | None = None
+    offload: bool | None = None
     layers: tuple[int, ...] | None = None
     """Layers of each stage."""
     equal_stages: float | None = None
@@ -122,10 +124,10 @@ class ParallelResult:
         return self.text
 
 
-def parallel(request: ParallelRequest, tell: Tell = silent) -> ParallelResult:
+def parallel(request: ParallelRequest, tell: Tell = silent, progress: Progress | None = None) -> ParallelResult:
     """Search the plans, answer the usual questions, and prove what is to be proven."""
-    search, answer, best, wish = _searched(request)
-    result = _result(search, answer, best, wish, request.top)
+    search, answer, best, wish = _searched(request, progress)
+    result = _result(search, answer, best, wish, request)
     if request.prove:
         _prove(search, answer, best, result, request, tell)
     return ParallelResult(result, search, best)
@@ -154,7 +156,7 @@ def hardware(chip: str, constants: Mapping[str, float], memory: str | None = Non
     return known.find(chip, changes)
 
 
-def _searched(request: ParallelRequest) -> tuple[Search, Answer, Found, PlanRequest]:
+def _searched(request: ParallelRequest, progress: Progress | None = None) -> tuple[Search, Answer, Found, PlanRequest]:
     from jumar.parallel.plan import Job
     from jumar.parallel.search import Search
     from jumar.parallel.space import PlanRequest
@@ -164,7 +166,7 @@ def _searched(request: ParallelRequest) -> tuple[Search, Answer, Found, PlanRequ
     wish = PlanRequest(**{name: getattr(request, name) for name in _FIXED})
     job = Job(request.global_batch or (wish.dp or wish.cards), request.optimizer)
     search = Search(net, job, machine)
-    answer = search.run(wish, keep=max(KEEP, request.top, request.prove))
+    answer = search.run(wish, keep=max(KEEP, request.top, request.prove), progress=progress)
     best = answer.best or answer.leanest
     if best is None:
         raise UserError("no plan meets these options", "fix less")
@@ -209,28 +211,40 @@ def _mebibytes(word: str) -> float:
         raise UserError(f"not a size of memory: `{word}`", "such as `32G`") from None
 
 
-def _result(search: Search, answer: Answer, best: Found, wish: PlanRequest, top: int) -> Result:
-    from jumar.parallel import advice
+def _result(search: Search, answer: Answer, best: Found, wish: PlanRequest, request: ParallelRequest) -> Result:
+    from jumar.app import parallel_commands
+    from jumar.parallel import advice, error, knobs, provable
     from jumar.parallel import code as codes
     from jumar.parallel.result import Result
     from jumar.report import parallel_answers as told
 
     fewest = advice.fewest(search, replace(wish, micro_batches=None) if wish.pp is None else wish)
     base = advice.plainest(search, wish, best)
-    rows = advice.knobs(search, base)
-    answers = [told.fit(search, answer, best, KEEP), told.fewest(fewest, advice.LARGEST)]
+    rows = knobs.knobs(search, base)
+    beyond = None if answer.best else advice.beyond(search, wish)
+    answers = [told.fit(search, answer, best, beyond, KEEP), told.fewest(fewest, advice.LARGEST)]
     answers += [told.knobs(base, rows)] if rows else []
-    answers += [("why does stage 0 need more?", advice.stages(best))] if best.plan.pp > 1 else []
+    answers += [("why do the stages differ?", advice.stages(best))] if best.plan.pp > 1 else []
     answers += [("what if the batch doubles?", [advice.doubled(search, best)])]
     answers += [told.front(answer.front)] if len(answer.front) > 1 else []
     net, machine = search.net, search.hardware
     model = {name: getattr(net, name) for name in MODEL}
     model |= {"parameters": net.parameters, "global_batch": search.job.global_batch, "optimizer": search.job.optimizer}
+    shown = answer.fitting[: request.top] or [best]
+    launch = codes.launch(net, best, int(machine["cards_per_node"]))
+    steps = parallel_commands.commands(
+        replace(request, global_batch=search.job.global_batch),
+        best,
+        launch,
+        torch=net.framework == "torch",
+        traced=net.family == "traced",
+    )
     return Result(
         model, machine.chip, wish.cards, machine.usable, machine.constants, told.head(search, answer),
-        answer.fitting[:top] or [best], answer.front, answer.looked, answer.best is not None,
-        fewest[0] if fewest else None, answers, codes.launch(net, best, int(machine["cards_per_node"])),
-        [(name, _code(name, search, best)) for name in SPELLINGS[:3]],
+        shown, answer.front, answer.looked, answer.best is not None,
+        fewest[0] if fewest else None, answers, launch,
+        [] if answer.unproved else steps, [provable.reason(net, found.plan) for found in shown],
+        error.bar(net), [(name, _code(name, search, best)) for name in SPELLINGS[:3]],
     )  # fmt: skip
 
 

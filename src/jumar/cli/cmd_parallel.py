@@ -9,7 +9,7 @@ import click
 
 from jumar.cli import show
 from jumar.cli.options import Number, chip
-from jumar.cli.progress import Waiting
+from jumar.cli.progress import Progress, Waiting
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 from jumar.core.lang import t
 
@@ -44,11 +44,14 @@ COUNT = click.IntRange(min=1)
 @click.option("--tp", type=COUNT, metavar="N", help="Fix the tensor-parallel cards.")
 @click.option("--pp", type=COUNT, metavar="N", help="Fix the pipeline stages.")
 @click.option("--ep", type=COUNT, metavar="N", help="Fix the expert-parallel cards.")
+@click.option("--cp", type=COUNT, metavar="N", help="Fix the context-parallel cards; modelled, not generated.")
 @click.option("--micro-batches", type=COUNT, metavar="N", help="Fix the micro-batches of a step.")
 @click.option("--shard", type=click.IntRange(0, 3), metavar="LEVEL", help="Fix the optimizer shard: 0 none, 1 to 3.")
 @click.option("--recompute", type=click.Choice(["none", "selective", "full"]), help="Fix what is recomputed.")
 @click.option("--schedule", type=click.Choice(["1f1b", "gpipe", "interleaved"]), help="Fix the pipeline's schedule.")
 @click.option("--sequence/--no-sequence", default=None, help="Fix sequence parallel.")
+@click.option("--offload/--no-offload", default=None,
+              help="Fix whether activations go to the host; modelled, not generated.")  # fmt: skip
 @click.option("--layers", metavar="N,N…", help="Fix the layers of each stage.")
 @click.option("--equal-stages", type=Number(0, 100), metavar="PERCENT",
               help="Only plans whose stage times differ by at most this much.")  # fmt: skip
@@ -108,13 +111,18 @@ def command(model: tuple[str, ...], **options: Any) -> int:
         text, fits = parallel.code(request, kind)
         click.echo(text, nl=False)
         return EXIT_OK if fits else EXIT_FINDINGS
-    with Waiting("searching for a plan") as line:
+    with Waiting("searching for a plan") as line, Progress(what="searching for a plan") as bar:
 
         def tell(text: str, /) -> None:
             line.close()
+            bar.close()
             show.say(text, err=True)
 
-        result = parallel.parallel(request, tell)
+        def progress(done: int, total: int, /) -> None:
+            line.close()
+            bar(done, total)
+
+        result = parallel.parallel(request, tell, progress)
     return _show(result, html, as_json)
 
 

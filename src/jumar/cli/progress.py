@@ -16,7 +16,8 @@ DELAY = 1.0
 class Progress:
     """Call it with the number of files done and the number of all; rich is loaded only when the bar appears."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, what: str = "reading") -> None:
+        self.what = what
         self.wanted = not quiet and sys.stderr.isatty()
         self.started = time.monotonic()
         self.bar: Any = None
@@ -36,10 +37,10 @@ class Progress:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
-        columns = (TextColumn(t("reading")), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        columns = (TextColumn(t(self.what)), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self.bar = Bar(*columns, console=Console(stderr=True), transient=True)
         self.bar.start()
-        self.task = self.bar.add_task("reading", total=total)
+        self.task = self.bar.add_task(self.what, total=total)
 
     def __enter__(self) -> Progress:
         return self

@@ -6,22 +6,22 @@ import heapq
 from collections.abc import Sequence
 
 
-def split(layers: int, fixed: Sequence[float], each: float, most: Sequence[int]) -> tuple[int, ...] | None:
+def split(
+    layers: int, fixed: Sequence[float], each: float, most: Sequence[int], least: int = 1
+) -> tuple[int, ...] | None:
     """Counts per stage that add up to `layers` with the smallest slowest stage, or None if the caps leave no way.
 
-    Stage `s` takes `fixed[s] + count * each` seconds and holds at most `most[s]` layers. Layers are equal, so giving
+    Stage `s` takes `fixed[s] + count * each` seconds and holds `least` to `most[s]` layers. Layers are equal, so giving
     each to the stage that is done first is optimal: any better split would have a stage with fewer layers than it got
     here, and moving a layer there makes the slowest stage no slower than this one.
     """
-    if sum(most) < layers or len(fixed) > layers:
+    if sum(most) < layers or len(fixed) * least > layers or any(cap < least for cap in most):
         return None
-    counts = [1] * len(fixed)
-    if any(cap < 1 for cap in most):
-        return None
+    counts = [least] * len(fixed)
     # Among equals the last stage comes first: the first stage holds most activations.
-    heap = [(time + 2 * each, -stage) for stage, time in enumerate(fixed) if most[stage] > 1]
+    heap = [(time + (least + 1) * each, -stage) for stage, time in enumerate(fixed) if most[stage] > least]
     heapq.heapify(heap)
-    for _ in range(layers - len(fixed)):
+    for _ in range(layers - len(fixed) * least):
         if not heap:
             return None
         time, stage = heapq.heappop(heap)

@@ -43,6 +43,8 @@ def old(net: Network, job: Job, found: Found) -> str:
     wrapped = f"{wrapper}(net, {plan.micro_batches})" if wrapper else "net"
     settings = ['parallel_mode="semi_auto_parallel"', f"device_num={plan.cards}", "full_batch=True",
                 "gradients_mean=True"]  # fmt: skip
+    if plan.ep > 1:
+        settings.append("enable_alltoall=True")
     if plan.pp > 1:
         settings += [f"pipeline_stages={plan.pp}",
                      f'pipeline_config={{"pipeline_scheduler": "1f1b", "pipeline_interleave": {plan.chunks > 1}}}',

@@ -16,6 +16,8 @@ CLASSES = 1000
 """Of a vision model whose file names none: those of ImageNet."""
 LONGEST = 4096
 """Tokens of a sample when the file allows more and the user names none."""
+NESTED = ("attn_config", "ffn_config")
+"""Parts of a file whose keys count as its own."""
 GATED = ("silu", "swish", "swiglu", "geglu")
 HINT = "the file must describe a transformer as Hugging Face's config.json does"
 
@@ -31,6 +33,9 @@ def read(path: Path) -> Network:
     if isinstance(data.get("text_config"), dict):
         notes.append("only the text model (`text_config`) counts")
         data = {**data["text_config"], "model_type": data["text_config"].get("model_type", data.get("model_type", ""))}
+    for name in NESTED:
+        if isinstance(data.get(name), dict):
+            data = {**data, **{key: value for key, value in data[name].items() if key != "model_type"}}
     return _Config(path, data, notes).network().padded()
 
 
@@ -39,8 +44,12 @@ class _Config:
         self.path, self.data, self.notes = path, data, notes
         rows = table("parallel_configs.toml")
         self.keys: dict[str, list[str]] = rows["keys"]
+        self.depths = {data.get(key) for key in self.keys["layers"]}
+        """A list with a number for each layer counts as one number if all are the same."""
         self.kind = str(data.get("model_type") or "")
         reason = rows["refused"].get(self.kind) or (data.get("is_encoder_decoder") and "has an encoder and a decoder")
+        if "linear_attention" in (data.get("layer_types") or ()):
+            reason = "has layers of linear attention"
         if reason:
             raise UserError(f"`{path}`: `{self.kind or 'this model'}` {reason}, which is not modelled")
         self.type: dict[str, Any] = rows["types"].get(self.kind, {})
@@ -55,10 +64,11 @@ class _Config:
             raise UserError(f"`{self.path}`: {heads} heads do not divide a width of {hidden}")
         if heads % kv_heads:
             raise UserError(f"`{self.path}`: {kv_heads} key heads do not divide {heads} heads")
-        act = str(self.data.get("hidden_act") or self.data.get("activation_function") or "")
+        acts = ("hidden_act", "activation_function", "hidden_activation")
+        act = next((str(self.data[key]) for key in acts if self.data.get(key)), "")
         gated = self.type.get("gated", act in GATED)
-        experts = self.number("experts", 0)
-        dense = min(self.plain("first_k_dense_replace"), layers - 1) if experts else 0
+        experts = self.experts()
+        dense = min(self.number("dense_layers", 0), layers - 1) if experts else 0
         seq = picture.tokens if picture else self.length()
         return Network(
             name=self.kind or self.path.stem, family="vit" if picture else "llama" if gated else "gpt",
@@ -81,6 +91,8 @@ class _Config:
         """The first of the keys that the file has; a default of None asks for one."""
         for key in self.keys[name]:
             value = self.data.get(key)
+            if isinstance(value, list) and len(value) in self.depths and all(one == value[0] for one in value):
+                value = value[0]
             if value is None:
                 continue
             if isinstance(value, float) and value.is_integer():
@@ -93,6 +105,14 @@ class _Config:
         if default is None:
             raise UserError(f"`{self.path}` has no `{self.keys[name][0]}`", HINT)
         return default
+
+    def experts(self) -> int:
+        """Experts of a layer; a file that names them in words of its own is refused rather than read as dense."""
+        found = self.number("experts", 0)
+        unknown = [key for key, value in self.data.items() if key.endswith("experts") and _many(value)]
+        if not found and unknown:
+            raise UserError(f"`{self.path}`: `{unknown[0]}` is not known", f"known: {', '.join(self.keys['experts'])}")
+        return found
 
     def inner(self, hidden: int, experts: int) -> int:
         if experts and self.data.get("moe_intermediate_size"):
@@ -107,9 +127,9 @@ class _Config:
 
     def shared(self) -> int:
         """The width of all shared experts together."""
-        return self.plain("shared_expert_intermediate_size") or (
-            self.plain("n_shared_experts") * self.plain("moe_intermediate_size")
-        )
+        if self.type.get("shares_one"):
+            return self.number("inner")
+        return self.plain("shared_expert_intermediate_size") or self.number("shared", 0) * self.number("inner", 0)
 
     def tied(self, gated: bool) -> bool:
         return bool(self.data.get("tie_word_embeddings", self.type.get("tied", not gated and not self.type)))
@@ -155,3 +175,7 @@ class _Config:
         if self.plain("decoder_sparse_step") > 1 or data.get("mlp_only_layers"):
             said.append("layers without experts between others are counted with them")
         return said
+
+
+def _many(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 1

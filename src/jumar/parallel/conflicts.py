@@ -17,14 +17,19 @@ def check(space: Space, net: Network, request: PlanRequest) -> None:
 
 
 def _cards(space: Space, net: Network, request: PlanRequest) -> Iterator[tuple[str, str]]:
-    fixed = {key: getattr(request, key) for key in ("dp", "tp", "pp") if getattr(request, key)}
+    fixed = {key: getattr(request, key) for key in ("dp", "tp", "cp", "pp") if getattr(request, key)}
     product = prod(fixed.values())
-    if request.cards % product or (len(fixed) == 3 and product != request.cards):
+    if request.cards % product or ({"dp", "tp", "pp"} <= set(fixed) and product != request.cards):
         words = " x ".join(f"{key} {value}" for key, value in fixed.items())
         yield f"{words} cannot fill {request.cards} cards", "their product must divide the number of cards"
     if request.tp and not space.can_split(request.tp):
         yield _unsplittable(space, net, request.tp)
-    if request.shard and request.dp == 1:
+    if request.cp and not space.can_divide(request.cp):
+        yield (
+            f"context parallel {request.cp} cannot divide {net.seq} tokens",
+            "the number of tokens must be a multiple of twice as many; pictures are not divided",
+        )
+    if request.shard and request.dp == 1 and (request.cp or 1) == 1:
         yield "an optimizer shard needs data-parallel cards to share it", "leave out `--shard`, or raise `--dp`"
     if request.sequence and request.tp == 1:
         yield "sequence parallel divides over the tensor-parallel cards, and `--tp 1` has none", "raise `--tp`"
@@ -62,6 +67,11 @@ def _pipeline(space: Space, net: Network, request: PlanRequest) -> Iterator[tupl
         yield (
             f"{request.pp} stages need at least {request.pp} layers; `{net.name}` has {space.depth}",
             "use fewer stages",
+        )
+    if request.pp and request.micro_batches and request.micro_batches < request.pp:
+        yield (
+            f"{request.pp} stages need at least {request.pp} micro-batches, not {request.micro_batches}",
+            "raise `--micro-batches`, or use fewer stages",
         )
     if request.schedule == "interleaved" and request.pp and space.depth < 2 * request.pp:
         yield (

@@ -19,7 +19,7 @@ class Time(NamedTuple):
 
     compute: float
     tensor: float
-    """Collectives of tensor and expert parallel."""
+    """Collectives of tensor, context and expert parallel, and values on their way to the host and back."""
     bubble: float
     data: float
     """Gradient collectives that the backward pass does not hide."""
@@ -38,6 +38,7 @@ class Volume(NamedTuple):
     data: int
     pipeline: int
     expert: int
+    context: int = 0
 
 
 def all_reduce(size: float, cards: int, speed: float, latency: float) -> float:
@@ -62,14 +63,15 @@ class Clock:
         """Forward and backward seconds of one layer for one micro-batch, and those of its collectives."""
         recompute = at.recompute if self.model.recomputes(part) else "none"
         return self.layers(
-            part, Setting(at.batch, at.tp, 1, at.sequence, False, recompute, at.kept, at.computed, ep=at.ep)
+            part, Setting(at.batch, at.tp, 1, at.sequence, False, recompute, at.kept, at.computed, ep=at.ep, cp=at.cp)
         )
 
     def _layer(self, part: int, at: Setting) -> tuple[float, float, float, float]:
         tape, hardware = self.model.net.parts[part].tape.without(AUTOCAST, JOINED), self.hardware
         divisors = {WHOLE: 1, TENSOR: at.tp, SEQUENCE: at.tp if at.sequence else 1}
         speed, bandwidth = hardware.flops(BYTES[self.model.net.computed]), hardware.bandwidth()
-        sizes = [value.size * (1 if value.once else at.batch) / divisors[value.split] for value in tape.values]
+        batch = at.batch / at.cp
+        sizes = [value.size * (1 if value.once else batch) / divisors[value.split] for value in tape.values]
         matrix = vector = again = 0.0
         redone = repeated(tape, at.recompute)
         for number, op in enumerate(tape.ops):
@@ -78,7 +80,7 @@ class Clock:
             moved = sizes[op.output] + sum(sizes[value] for value in op.inputs)
             moved += sum(tape.weights[i].elements / cards_of(tape.weights[i], at) * at.computed for i in op.weights)
             if op.flops:
-                seconds = max(op.flops * at.batch / at.tp / speed, moved / bandwidth)
+                seconds = max(op.flops * batch / at.tp / speed, moved / bandwidth)
                 matrix += seconds
             else:
                 seconds = moved / bandwidth
@@ -87,13 +89,17 @@ class Clock:
                 again += seconds
         rate, latency = hardware.link(at.tp, 1)
         once, twice, back = (
-            sum(all_reduce(tape.values[value].size * at.batch, at.tp, rate, latency) for value in values)
+            sum(all_reduce(tape.values[value].size * batch, at.tp, rate, latency) for value in values)
             for values in (tape.reduced, _again(tape, at.recompute), tape.returned)
         )
         if at.ep > 1:
             rate, latency = hardware.link(at.ep, at.tp)
-            moved = 2 * one_pass(tape.exchanged * at.batch, at.ep, rate, latency)
+            moved = 2 * one_pass(tape.exchanged * batch, at.ep, rate, latency)
             once, back, twice = once + moved, back + moved, twice + (moved if at.recompute == "full" else 0)
+        if at.cp > 1:
+            rate, latency = hardware.link(at.cp, at.tp)
+            moved = one_pass(tape.passed * at.batch / at.tp, at.cp, rate, latency)
+            once, back, twice = once + moved, back + 2 * moved, twice + (moved if at.recompute == "full" else 0)
         forward = matrix + vector
         return forward, 2 * forward + again, once, back + twice
 
@@ -107,7 +113,15 @@ class Clock:
             n = count if block else part.count
             row = self.layer(number, at)
             compute, comm = compute + n * (row[0] + row[1]), comm + n * (row[2] + row[3])
+            if at.offload and self.model.recomputes(number):
+                comm += n * self._travels(number, at, row[0], row[1])
         return compute, comm
+
+    def _travels(self, part: int, at: Setting, forward: float, backward: float) -> float:
+        """What a layer saves goes to the host and comes back on a stream of its own, while the layers work."""
+        row = self.model.profile(part, at._replace(offload=False))
+        one_way = (row.saved - row.copies) / self.hardware.host()
+        return max(0.0, one_way - forward) + max(0.0, one_way - backward)
 
     def time(self, plan: Plan, layers: tuple[int, ...]) -> tuple[Time, list[float]]:
         """The parts of a step, and the seconds of each stage for one micro-batch."""
@@ -137,7 +151,7 @@ class Clock:
         """Experts are added up over the cards that hold the same ones, other weights over all data-parallel cards."""
         local, _, experts = self._fullest(plan, at, layers)
         spent = 0.0
-        for elements, cards, stride in ((local - experts, plan.dp, 1), (experts, plan.dp // plan.ep, plan.ep)):
+        for elements, cards, stride in ((local - experts, at.dp, 1), (experts, at.dp // plan.ep, plan.ep)):
             speed, latency = self.hardware.link(cards, plan.tp * stride)
             if not plan.shard:
                 spent += all_reduce(elements * at.gradient, cards, speed, latency)
@@ -150,9 +164,9 @@ class Clock:
     def _sends(self, plan: Plan, at: Setting, chunks: int) -> float:
         if plan.pp == 1:
             return 0.0
-        speed, latency = self.hardware.link(plan.pp, plan.dp * plan.tp)
+        speed, latency = self.hardware.link(plan.pp, at.dp * plan.tp)
         tape = self.model.net.parts[self.model.block].tape
-        return 2 * chunks * (plan.pp - 1) * (tape.values[tape.out].size * at.batch / speed + latency)
+        return 2 * chunks * (plan.pp - 1) * (tape.values[tape.out].size * at.batch / at.cp / speed + latency)
 
     def _optimizer(self, plan: Plan, at: Setting, layers: tuple[int, ...]) -> float:
         _, owned, _ = self._fullest(plan, at, layers)
@@ -161,7 +175,8 @@ class Clock:
     def volume(self, plan: Plan, layers: tuple[int, ...], stage: int) -> Volume:
         """Bytes that a card of the stage gives to collectives in one step."""
         at = self.model.setting(plan)
-        tensor = expert = data = 0
+        tensor = expert = context = 0.0
+        data = 0
         for number, part in enumerate(self.model.net.parts):
             block = number == self.model.block
             if not block and not (
@@ -169,27 +184,43 @@ class Clock:
             ):
                 continue
             count, tape, again = layers[stage] if block else part.count, part.tape, self.model.recomputes(number)
-            n = count * plan.micro_batches * at.batch
+            n = count * plan.micro_batches * at.batch / at.cp
             if plan.tp > 1:
                 redone = _again(tape, at.recompute) if again else []
                 tensor += n * sum(_added(tape.values[v], at) for v in (*tape.reduced, *redone, *tape.returned))
                 tensor += n * sum(tape.values[v].size // at.tp for v in tape.collected)
+                if at.sequence and not at.eager:
+                    ways = tape.whole // plan.tp * (2 if again and at.recompute == "full" else 1)
+                    tensor += n * (tape.whole + ways)
                 tensor += n * (tape.late if at.sequence else tape.late - tape.late * at.computed // at.gradient)
             ways = 6 if again and at.recompute == "full" else 4
             expert += n * tape.exchanged * ways if plan.ep > 1 else 0
+            ring = 4 if again and at.recompute == "full" else 3
+            context += n * (plan.cp - 1) * tape.passed // plan.tp * ring
             passes = plan.micro_batches if at.eager and at.shard else 1
             data += passes * count * self._gradients(tape, at, again)
+        tensor += self._borders(plan, at, stage)
         if at.staged and stage in (0, plan.pp - 1):
             data += self.model.net.vocab * self.model.net.hidden // plan.tp * at.gradient
         tape = self.model.net.parts[self.model.block].tape
         pieces = range(stage, plan.pp * plan.chunks, plan.pp)
         ends = sum((piece > 0) + (piece < plan.pp * plan.chunks - 1) for piece in pieces)
-        return Volume(tensor, data, ends * plan.micro_batches * at.batch * tape.values[tape.out].size, expert)
+        sent = ends * plan.micro_batches * at.batch * tape.values[tape.out].size // at.cp
+        return Volume(int(tensor), data, sent, int(expert), int(context))
+
+    def _borders(self, plan: Plan, at: Setting, stage: int) -> int:
+        """MindSpore adds up the gradient that crosses a border of stages on the earlier one."""
+        if plan.tp == 1 or plan.pp == 1 or at.sequence or at.eager:
+            return 0
+        tape, last = self.model.net.parts[self.model.block].tape, plan.pp * plan.chunks - 1
+        moved = sum((piece < last) - (piece > 0) for piece in range(stage, last + 1, plan.pp))
+        return moved * plan.micro_batches * at.batch * tape.values[tape.out].size
 
     def _gradients(self, tape: Tape, at: Setting, block: bool) -> int:
         """Bytes of gradients, and of the slices of weights that are gathered, for one layer."""
-        total, gathers = 0, 2 if block and at.level == 3 and at.eager else 1
+        total, again = 0, at.level == 3 and (block if at.eager else not at.pipeline)
         for weight in tape.weights:
+            gathers = 2 if again and (at.eager or weight.kept) else 1
             # MindSpore also adds up what every tensor-parallel card has whole.
             same = holders(weight, at) * (1 if weight.split or at.eager else at.tp)
             if same == 1:

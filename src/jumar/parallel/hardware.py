@@ -55,6 +55,10 @@ class Hardware:
     def bandwidth(self) -> float:
         return self["hbm"] * GIGA * self["vector_share"]
 
+    def host(self) -> float:
+        """Bytes in a second between a card and the host's memory, one way."""
+        return self["host"] * GIGA * self["link_share"]
+
     def link(self, cards: int, stride: int) -> tuple[float, float]:
         """Bytes in a second and latency of a group of cards that are `stride` ranks apart."""
         inside = cards * stride <= min(self["cards_per_node"], self["hccs_group"])

@@ -54,7 +54,7 @@ class Model:
         return Setting(
             batch=max(1, self.job.global_batch // plan.dp // plan.micro_batches),
             tp=plan.tp,
-            dp=plan.dp,
+            dp=plan.dp * plan.cp,
             sequence=plan.sequence,
             shard=plan.shard > 0,
             recompute=plan.recompute,
@@ -66,12 +66,25 @@ class Model:
             ep=plan.ep,
             level=plan.shard if eager or plan.recompute == "full" else min(plan.shard, 1),
             eager=eager,
+            cp=plan.cp,
+            offload=plan.offload,
         )
 
     def _profile(self, part: int, at: Setting) -> Profile:
         if not self.recomputes(part):
             at = at._replace(recompute="none", root=at.eager and at.shard)
-        return self.shape(part, at.kind).at(at)
+        row = self.shape(part, at.kind).at(at)
+        return self._elsewhere(part, at, row) if at.cp > 1 or at.offload else row
+
+    def _elsewhere(self, part: int, at: Setting, row: Profile) -> Profile:
+        """Context parallel receives the next keys and values, and their gradients on the way back; with offload a layer
+        leaves only copies of weights on the card, and the neighbour's values travel while it works."""
+        passed = self.net.parts[part].tape.passed * at.batch // at.cp // at.tp if at.cp > 1 else 0
+        travels = row.saved - row.copies if at.offload and self.recomputes(part) else 0
+        return row._replace(
+            forward=row.forward + passed + travels, backward=row.backward + 2 * passed + travels,
+            saved=row.saved - travels,
+        )  # fmt: skip
 
     def _shape(self, part: int, at: Setting) -> Shape:
         return shape((self.staged if at.staged else self.net).parts[part].tape, at)
@@ -97,7 +110,7 @@ class Model:
 
     def peak(self, plan: Plan, stage: int, count: int) -> Memory:
         first, last, flight = stage == 0, stage == plan.pp - 1, plan.flights[stage]
-        return self.stage(self.setting(plan), count, first, last, flight, plan.pp > 1)
+        return self.stage(self.setting(plan), count, first, last, flight, plan.micro_batches > flight, plan.pp > 1)
 
     def least(self, plan: Plan, depth: int) -> float:
         """No split of the repeated layers needs less than this on its fullest card.
@@ -109,7 +122,13 @@ class Model:
             return self.peak(plan, 0, depth).total
         at = self.setting(plan)
         row = self.profile(self.block, at)
-        own = row.weights + row.state * self.state_bytes + row.gathered + (2 * row.local + row.state) * at.gradient
+        own = (
+            row.weights
+            + row.state * self.state_bytes
+            + row.gathered
+            - row.unread
+            + (2 * row.local + row.state) * at.gradient
+        )
         return row.backward - row.saved + depth / sum(1 / (own + f * row.saved) for f in plan.flights)
 
     def _rows(self, at: Setting, count: int, first: bool, last: bool) -> list[tuple[Profile, int]]:
@@ -122,22 +141,27 @@ class Model:
                 rows.append((self.profile(number, at), part.count))
         return [row for row in rows if row[1]]
 
-    def _stage(self, at: Setting, count: int, first: bool, last: bool, flight: float, pipeline: bool) -> Memory:
+    def _stage(
+        self, at: Setting, count: int, first: bool, last: bool, flight: float, more: bool, pipeline: bool
+    ) -> Memory:
+        """`more`: forward passes of further micro-batches follow the first backward pass."""
         if pipeline and flight > 1:
             at = at._replace(moved=True)
         rows = self.rows(at, count, first, last)
-        weights = state = saved = copies = gradients = local = gathered = 0
-        for row, n in rows:
-            weights, state, local = weights + row.weights * n, state + row.state * n, local + row.local * n
-            saved, copies, gradients = saved + row.saved * n, copies + row.copies * n, gradients + row.gradients * n
-            gathered += row.gathered * n
+        weights, state, local, gradients = (
+            sum(getattr(row, name) * n for row, n in rows) for name in ("weights", "state", "local", "gradients")
+        )
+        # The head goes straight back, except where all micro-batches pass forward first.
+        waits = rows[:-1] if last and more and pipeline and len(rows) > 1 else rows
+        saved, copies = sum(row.saved * n for row, n in waits), sum(row.copies * n for row, n in waits)
         buffers, always = self._buffers(at, first, pipeline), 0
         if at.pipeline:
             # What is added up, and zeros that clear it: one set as the gradients are, one as the optimizer sees them.
             always = (2 * local + state) * at.gradient
-        size, grads, held, name = self._highest(rows, gradients, int((flight - 1) * saved))
+        best = self._highest(rows, gradients, int((flight - 1) * saved), _gathered(rows, at, more))
+        size, grads, held, name = best
         if at.eager:
-            size, grads, held, name = self._eager(at, rows, state, gradients, (size, grads, held, name))
+            size, grads, held, name = self._eager(at, rows, state, gradients, best)
             always += local * at.gradient if at.dp > 1 and not at.shard else 0
         if at.adds:
             grads = max(grads, gradients)
@@ -145,8 +169,7 @@ class Model:
             size, grads, held, name = 0, local * at.gradient, 0, "optimizer"
         inside = held + (int((flight - 1) * copies) if name != "optimizer" else 0)
         return Memory(
-            weights, grads + always, state * self.state_bytes, size - inside, inside + gathered, buffers, name,
-            int(flight),
+            weights, grads + always, state * self.state_bytes, size - inside, inside, buffers, name, int(flight),
         )  # fmt: skip
 
     def _eager(
@@ -154,30 +177,35 @@ class Model:
     ) -> tuple[int, int, int, str]:
         """PyTorch has two more moments: FSDP2 scatters what is in no layer last, and Adam needs room for a root."""
         outside = sum(row.local * n for row, n in rows if row.gathered)
-        moments = [best, (outside * at.gradient, gradients, 0, "backward")]
+        gathered = sum(row.gathered * n for row, n in rows)
+        moments = [best, (outside * at.gradient + gathered, gradients, gathered, "backward")]
         if self.state_bytes == ADAM:
             own = 0 if at.dp > 1 and not at.shard else state * at.gradient
-            moments.append((state * at.gradient, own, 0, "optimizer"))
+            moments.append((state * at.gradient + gathered, own, gathered, "optimizer"))
         return max(moments, key=lambda moment: moment[0] + moment[1])
 
-    def _highest(self, rows: list[tuple[Profile, int]], gradients: int, waiting: int) -> tuple[int, int, int, str]:
+    def _highest(
+        self, rows: list[tuple[Profile, int]], gradients: int, waiting: int, gathered: dict[str, int]
+    ) -> tuple[int, int, int, str]:
         """Activations with copies, gradients, and copies alone at the moment when they are most."""
-        best, most = (0, 0, 0, "optimizer"), 0
+        forward, backward, last = gathered["forward"], gathered["backward"], gathered["optimizer"]
+        best, most = (last, 0, last, "optimizer"), last
         if self.waits:
-            best, most = (0, gradients, 0, "optimizer"), gradients
+            best, most = (last, gradients, last, "optimizer"), gradients + last
         before = held = done = 0
         for row, n in rows:
             for index in (0, n - 1) if n > 1 else (0,):
                 size = waiting + before + index * row.saved
-                if size + row.forward > most:
-                    most = size + row.forward
-                    best = (most, 0, held + index * row.copies, "forward")
+                if size + row.forward + forward > most:
+                    most = size + row.forward + forward
+                    best = (most, 0, held + index * row.copies + forward, "forward")
                 after = gradients - done - (index + 1) * row.gradients
                 if not self.waits:
                     after = min(after, max(0, gradients // 2 - row.gradients))
-                if size + row.backward + after > most:
-                    most = size + row.backward + after
-                    best = (size + row.backward, after, held + (index + 1) * row.copies, "backward")
+                if size + row.backward + after + backward > most:
+                    most = size + row.backward + after + backward
+                    copies = held + (index + 1) * row.copies + backward
+                    best = (size + row.backward + backward, after, copies, "backward")
             before, held, done = before + n * row.saved, held + n * row.copies, done + n * row.gradients
         return best
 
@@ -187,9 +215,22 @@ class Model:
         fed = self.job.global_batch * net.input_bytes
         size = fed if first or not pipeline else 0
         if first and (at.dp > 1 or at.pipeline):
-            size += at.batch * net.input_bytes
+            size += at.batch * net.input_bytes // at.cp
         if net.family == "mlp":
             size += at.batch * net.input_bytes
         if net.attention == "plain" and net.heads and not net.picture:
             size += net.seq * net.seq * 4
         return size
+
+
+def _gathered(rows: list[tuple[Profile, int]], at: Setting, more: bool) -> dict[str, int]:
+    """Bytes of gathered weights at each moment of a step.
+
+    MindSpore frees them when no micro-batch reads them any more: the table of an embedding when the last one has passed
+    it, the others before the optimizer runs. FSDP2 holds what is in no layer for the whole step.
+    """
+    gathered = sum(row.gathered * n for row, n in rows)
+    if at.eager:
+        return dict.fromkeys(("forward", "backward", "optimizer"), gathered)
+    unread = 0 if more else sum(row.unread * n for row, n in rows)
+    return {"forward": gathered - unread, "backward": gathered - unread, "optimizer": 0}

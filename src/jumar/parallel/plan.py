@@ -11,7 +11,7 @@ SCHEDULES = ("1f1b", "gpipe", "interleaved")
 
 
 class Plan(NamedTuple):
-    """Data x tensor x pipeline cards; experts and the optimizer shard lie on the data-parallel ones."""
+    """Data x tensor x context x pipeline cards; experts and the optimizer shard lie on the data-parallel ones."""
 
     dp: int
     tp: int
@@ -25,10 +25,14 @@ class Plan(NamedTuple):
     """Pieces of a stage with the interleaved schedule."""
     sequence: bool = False
     ep: int = 1
+    cp: int = 1
+    """Context-parallel cards: each has a piece of every sequence, and all weights of its tensor-parallel part."""
+    offload: bool = False
+    """Does what a layer saves go to the host's memory until its backward pass?"""
 
     @property
     def cards(self) -> int:
-        return self.dp * self.tp * self.pp
+        return self.dp * self.tp * self.pp * self.cp
 
     @property
     def flights(self) -> tuple[float, ...]:
@@ -37,7 +41,8 @@ class Plan(NamedTuple):
 
     @property
     def name(self) -> str:
-        words = [f"{key}{value}" for key, value in (("dp", self.dp), ("tp", self.tp), ("pp", self.pp)) if value > 1]
+        sizes = (("dp", self.dp), ("tp", self.tp), ("cp", self.cp), ("pp", self.pp))
+        words = [f"{key}{value}" for key, value in sizes if value > 1]
         words = words or ["one card"]
         if self.pp > 1 or self.micro_batches > 1:
             words.append(f"mb{self.micro_batches}")
@@ -51,6 +56,8 @@ class Plan(NamedTuple):
             words.append("sequence")
         if self.recompute != "none":
             words.append("recompute" if self.recompute == "full" else self.recompute)
+        if self.offload:
+            words.append("offload")
         return " ".join(words)
 
 

@@ -28,8 +28,10 @@ class _Walk:
         self.local = [weight.elements // cards_of(weight, at) for weight in tape.weights]
         self.sharded = [is_sharded(weight, at) for weight in tape.weights]
         self.copy = [self._copy(index) for index in range(len(tape.weights))]
-        self.gathered = self.together = NOTHING
+        self.gathered = self.together = self.unread = NOTHING
         if at.pipeline or at.root:
+            sizes = zip(tape.weights, self.sharded, self.copy, strict=True)
+            self.unread = sum((size for weight, sharded, size in sizes if sharded and not weight.kept), NOTHING)
             self.gathered = self._take_gathered()
         elif at.eager:
             self.together = self._take_gathered()
@@ -60,7 +62,10 @@ class _Walk:
             state += self._owned(elements, index)
         local = Size(fixed=sum(self.local))
         experts = Size(fixed=sum(n for n, w in zip(self.local, self.tape.weights, strict=True) if w.expert))
-        return Shape(forward, saved, held, self._highest(), gradients, weights, state, local, experts, self.gathered)
+        return Shape(
+            forward, saved, held, self._highest(), gradients, weights, state, local, experts, self.gathered,
+            self.unread,
+        )  # fmt: skip
 
     def _take_gathered(self) -> Size:
         """All gathered weights of the layer as one; operators then find them there."""
@@ -128,7 +133,8 @@ class _Walk:
                 size = self.sizes[op.output]
                 self._grow(size)
                 aside = size if split and op.output in self.tape.reduced else NOTHING
-                aside += Size(op.ahead // self.divisors[op.split])
+                # Seen with dp alone: the compiler makes the gradient after the loss if nothing is divided.
+                aside += Size(op.ahead // self.divisors[op.split]) if split or self.at.pipeline else NOTHING
                 self._grow(aside)
                 self._shrink(aside)
             self._shrink(sum((self.sizes[value] for value in self.order.ends[number]), passing))

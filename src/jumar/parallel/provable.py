@@ -12,6 +12,10 @@ from jumar.parallel.space import Group, PlanRequest
 
 def reason(net: Network, plan: Plan) -> str:
     """Why no command proves this plan; empty if one does."""
+    if plan.cp > 1:
+        return "context parallel is modelled, but not generated"
+    if plan.offload:
+        return "activation offload is modelled, but not generated"
     return _torch(net, plan) if net.framework == "torch" else _mindspore(net, plan)
 
 

@@ -65,22 +65,27 @@ def shrink(search: Search, found: Found, depth: int | None) -> tuple[Search, Fou
     plan, limit = found.plan, search.hardware.usable
     if search.net.family == "traced":
         return search, found, False
-    wanted = depth or (SHRUNK * plan.pp if plan.pp > 1 and search.net.layers > SHRUNK * plan.pp else search.net.layers)
+    ahead = search.net.layers - search.depth if search.net.dense_layers else 0
+    few = ahead + SHRUNK * plan.pp * plan.chunks
+    wanted = depth or (few if plan.pp > 1 and search.net.layers > few else search.net.layers)
     if wanted >= search.net.layers:
         return search, found, False
-    if wanted < plan.pp:
-        raise UserError(f"{plan.pp} stages need at least {plan.pp} layers, not {wanted}", "raise `--prove-layers`")
+    least = ahead + plan.pp * plan.chunks
+    if wanted < least:
+        raise UserError(f"`{plan.name}` needs at least {least} layers, not {wanted}", "raise `--prove-layers`")
     small = Search(search.net.with_(layers=wanted), search.job, search.hardware)
-    layers = tuple(wanted // plan.pp + (stage >= plan.pp - wanted % plan.pp) for stage in range(plan.pp))
+    each, rest = divmod(wanted - ahead, plan.pp)
+    layers = tuple(each + (stage >= plan.pp - rest) for stage in range(plan.pp))
     other = small.evaluate(plan, limit, layers)
     assert other is not None
     return small, other, True
 
 
 def prove(
-    search: Search, found: Found, starter: Sequence[str], *, depth: int | None = None, limit: float = 600
-) -> Proven:
-    """Compile the plan for the first rank of each stage and compare."""
+    search: Search, found: Found, starter: Sequence[str], *, depth: int | None = None, limit: float = 600,
+    stages: Sequence[int] | None = None,
+) -> Proven:  # fmt: skip
+    """Compile the plan for the first rank of each stage, or of some, and compare."""
     reason = provable.reason(search.net, found.plan)
     if reason:
         raise UserError(f"cannot prove `{found.plan.name}`: {reason}", "choose another plan, or leave out `--prove`")
@@ -89,12 +94,11 @@ def prove(
     with tempfile.TemporaryDirectory(prefix="jumar-prove-") as name:
         folder = Path(name)
         (folder / code.SCRIPT).write_text(code.network(search.net, search.job, found), encoding="utf-8")
-        at_once = max(1, min(plan.pp, (os.cpu_count() or 1) // 2, (available() - SPARE) // EACH))
+        wanted = range(plan.pp) if stages is None else stages
+        at_once = max(1, min(len(wanted), (os.cpu_count() or 1) // 2, (available() - SPARE) // EACH))
         with ThreadPoolExecutor(at_once) as pool:
-            stages = list(
-                pool.map(lambda stage: _stage(search, found, stage, folder, starter, limit, at_once), range(plan.pp))
-            )
-    return Proven(plan.name, found.layers, shrunk, stages)
+            rows = list(pool.map(lambda stage: _stage(search, found, stage, folder, starter, limit, at_once), wanted))
+    return Proven(plan.name, found.layers, shrunk, rows)
 
 
 def _stage(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from jumar.parallel.error import ErrorBar
 from jumar.parallel.hardware import Constant
 from jumar.parallel.prove import Proven
 from jumar.parallel.search import Found
@@ -26,5 +27,11 @@ class Result:
     fewest: int | None
     answers: list[tuple[str, list[str]]]
     launch: str
+    commands: list[tuple[str, str]]
+    """What to do with the best plan, and the command; none where no command can prove it."""
+    not_generated: list[str]
+    """Why each shown plan cannot be generated and proved; empty where it can."""
+    error: ErrorBar | None
+    """How far compiled memory was from predicted memory."""
     codes: list[tuple[str, str]] = field(default_factory=list)
     proofs: list[Proven] = field(default_factory=list)

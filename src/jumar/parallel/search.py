@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -118,25 +118,29 @@ class Search:
         each = sum(self.clock.layer(self.model.block, at))
         fixed = [sum(self.clock.stage(at, 0, s == 0, s == plan.pp - 1)) for s in range(plan.pp)]
         caps = [self.depth] * plan.pp
-        layers = first = balance.split(self.depth, fixed, each, caps)
+        layers = first = balance.split(self.depth, fixed, each, caps, plan.chunks)
         while layers:
             full = [s for s, memory in enumerate(self.model.memory(plan, layers)) if memory.total > limit]
             if not full:
                 return layers
             for stage in full:
                 caps[stage] = self.cap(plan, stage, limit)
-            layers = balance.split(self.depth, fixed, each, caps)
+            layers = balance.split(self.depth, fixed, each, caps, plan.chunks)
         return first
 
-    def run(self, request: PlanRequest, *, keep: int = 20) -> Answer:
+    def run(
+        self, request: PlanRequest, *, keep: int = 20, progress: Callable[[int, int], None] | None = None
+    ) -> Answer:
         """Look at every plan, the fastest first; those that a bound rules out are counted, not computed."""
         conflicts.check(self.space, self.net, request)
         answer = Answer(None, None, [])
         closest = 1.0
         groups, answer.left_out = provable.choose(self.net, self.space.groups(request), request)
         ordered = sorted(((self.quickest(group), group) for group in groups), key=lambda row: row[0])
-        for time, group in ordered:
+        for number, (time, group) in enumerate(ordered):
             answer.looked += group.size
+            if progress:
+                progress(number, len(ordered))
             for plan in self._hopeful(group, time, answer, keep, request):
                 found = self.evaluate(plan, self.hardware.usable, request.layers)
                 if found is None:

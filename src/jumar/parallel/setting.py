@@ -18,6 +18,7 @@ class Setting(NamedTuple):
     """Samples that pass through at once on one card."""
     tp: int = 1
     dp: int = 1
+    """Cards with the same weights: data- times context-parallel ones."""
     sequence: bool = False
     shard: bool = False
     """Are weights and optimizer state divided over the data-parallel cards?"""
@@ -40,6 +41,10 @@ class Setting(NamedTuple):
     """Optimizer shard level: at 3 weights are gathered again in the backward pass; MindSpore does so with recompute."""
     eager: bool = False
     """PyTorch: gradients are reduced layer by layer, and autocast leaves norms and residuals in float32."""
+    cp: int = 1
+    """Context-parallel cards: each has so small a piece of a sample's values."""
+    offload: bool = False
+    """Does what a layer saves leave the card until its backward pass?"""
     root: bool = False
     """Of FSDP2: what is in no layer is gathered for the whole step, and scattered last."""
 
@@ -57,7 +62,7 @@ class Setting(NamedTuple):
         """The same for every batch, and for every number of copies of experts and of other weights above one."""
         level = self.level if self.shard else 0
         few = self.ep * min(2, self.dp // self.ep)
-        return self._replace(batch=1, dp=few, level=level, shard=self.shard and self.dp > 1)
+        return self._replace(batch=1, dp=few, level=level, shard=self.shard and self.dp > 1, cp=1, offload=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +100,8 @@ class Size:
         )
 
     def at(self, cards: Setting) -> int:
-        return self.sample * cards.batch + self.fixed + self.shared // cards.dp + self.spread // (cards.dp // cards.ep)
+        each = self.sample * cards.batch // cards.cp
+        return each + self.fixed + self.shared // cards.dp + self.spread // (cards.dp // cards.ep)
 
 
 NOTHING = Size()
@@ -124,6 +130,8 @@ class Profile(NamedTuple):
     """Of these, elements of experts."""
     gathered: int
     """Weights of a pipeline that are gathered once for all micro-batches of a step."""
+    unread: int
+    """Of these, weights that no backward pass reads, such as the table of an embedding."""
 
 
 class Shape(NamedTuple):
@@ -139,6 +147,7 @@ class Shape(NamedTuple):
     local: Size
     experts: Size
     gathered: Size
+    unread: Size
 
     def at(self, cards: Setting) -> Profile:
         forward, saved, copies, backward, *rest = self

@@ -11,6 +11,8 @@ from jumar.parallel.network import Network
 from jumar.parallel.plan import SCHEDULES, Plan
 
 T = TypeVar("T")
+SHORTEST = 1024
+"""Tokens of the shortest piece of a sequence that the search gives to a context-parallel card."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class PlanRequest:
     schedule: str | None = None
     sequence: bool | None = None
     ep: int | None = None
+    cp: int | None = None
+    offload: bool | None = None
     equal_stages: float | None = None
     """No stage may be faster than the slowest by more than this share."""
     layers: tuple[int, ...] | None = None
@@ -67,34 +71,58 @@ class Space:
             if request.cards % tp or not self.can_split(tp) or (tp > self.per_node and request.tp is None):
                 continue
             for pp in _choices(request.pp, divisors(request.cards // tp)):
-                dp, rest = divmod(request.cards, tp * pp)
-                if rest or pp > self.depth or (request.dp and request.dp != dp) or self.global_batch % dp:
-                    continue
-                yield from self._of(request, dp, tp, pp)
+                for cp in self._contexts(request):
+                    dp, rest = divmod(request.cards, tp * pp * cp)
+                    if rest or pp > self.depth or (request.dp and request.dp != dp) or self.global_batch % dp:
+                        continue
+                    yield from self._of(request, dp, tp, pp, cp)
 
-    def _of(self, request: PlanRequest, dp: int, tp: int, pp: int) -> Iterator[Group]:
+    def possible(self, plan: Plan) -> bool:
+        """Is it one of the plans that a search looks at?"""
+        request = PlanRequest(
+            plan.cards, plan.dp, plan.tp, plan.pp, plan.micro_batches, None, plan.recompute, plan.schedule,
+            plan.sequence, plan.ep, plan.cp, plan.offload,
+        )  # fmt: skip
+        return any(plan in group.plans() for group in self.groups(request))
+
+    def _contexts(self, request: PlanRequest) -> list[int]:
+        """Nothing generates context parallel: it is looked at when somebody asks for it."""
+        if request.cp is not None or not request.unproved or not self.net.heads or self.net.picture:
+            return [request.cp or 1]
+        return [1] + [2**n for n in range(1, 6) if self.can_divide(2**n) and self.net.seq >> n >= SHORTEST]
+
+    def can_divide(self, cp: int) -> bool:
+        """Each card has a piece from the front and one from the back of a sequence, for the causal mask."""
+        net = self.net
+        return cp == 1 or (bool(net.heads) and not net.picture and net.seq % (2 * cp) == 0)
+
+    def _of(self, request: PlanRequest, dp: int, tp: int, pp: int, cp: int) -> Iterator[Group]:
         net = self.net
         # The tokens of a picture, often an odd number, are not divided.
-        split, woven = tp > 1 and bool(net.heads) and not net.picture, self.depth >= 2 * pp
+        split = tp > 1 and bool(net.heads) and not net.picture and net.seq % (tp * cp) == 0
+        woven = self.depth >= 2 * pp
         names = _choices(request.schedule, self.schedules if pp > 1 else SCHEDULES[:1])
         schedules = [(name, 2 if name == "interleaved" and pp > 1 else 1) for name in names]
         schedules = [row for row in schedules if row[1] == 1 or woven]
         spread = [n for n in divisors(dp) if net.experts and net.experts % n == 0] or [1]
         if request.ep and request.ep not in spread:
             return
-        for m, recompute, sequence, ep in product(
+        for m, recompute, sequence, ep, offload in product(
             self._micro_batches(request, dp, pp), self._recompute(request),
             _choices(request.sequence, (False, True) if split else (False,)), _choices(request.ep, spread),
+            _choices(request.offload, (False, True) if request.unproved else (False,)),
         ):  # fmt: skip
-            shards = [self._shards(request, recompute), [0]][dp == 1]
-            plan = Plan(dp, tp, pp, m, recompute=recompute, sequence=sequence and tp > 1, ep=ep)
+            shards = [self._shards(request, recompute), [0]][dp * cp == 1]
+            plan = Plan(
+                dp, tp, pp, m, recompute=recompute, sequence=sequence and tp > 1, ep=ep, cp=cp, offload=offload
+            )  # fmt: skip
             if schedules:
                 yield Group(plan, tuple(shards), tuple(schedules))
 
     def _micro_batches(self, request: PlanRequest, dp: int, pp: int) -> list[int]:
         rows = self.global_batch // dp
         if request.micro_batches is not None:
-            return [] if rows % request.micro_batches else [request.micro_batches]
+            return [] if rows % request.micro_batches or request.micro_batches < pp else [request.micro_batches]
         return [m for m in divisors(rows) if m >= pp]
 
     def _recompute(self, request: PlanRequest) -> list[str]:
@@ -116,7 +144,7 @@ class Space:
             return False
         if net.heads and (net.heads % tp or net.kv_heads % tp):
             return False
-        return net.inner % tp == 0
+        return not any(width % tp for width in (net.inner, net.shared_inner, net.dense_inner))
 
 
 def _choices(fixed: T | None, free: Sequence[T]) -> list[T]:

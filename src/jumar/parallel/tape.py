@@ -70,6 +70,10 @@ class Tape:
     """Bytes for one sample of the gradient that reaches an embedding: cast to float32 before the cards add it up."""
     exchanged: int = 0
     """Bytes for one sample that experts exchange in one direction."""
+    whole: int = 0
+    """Bytes for one sample that experts read whole, and sequence parallel gathers for them and scatters back."""
+    passed: int = 0
+    """Bytes for one sample of keys and values, which context parallel sends round its cards."""
     selective: set[int] = field(default_factory=set)
     """Operators that selective recompute does again: those of the attention scores."""
 
@@ -102,14 +106,16 @@ class Tape:
     def returned(self) -> list[int]:
         """Values whose gradients tensor parallel adds up: what products with their columns on the cards read.
 
-        Gradients of products that read the same value are added on each card first.
+        Gradients of products that read the same value are added on each card first. Those of narrow vectors of latent
+        attention are added up where they begin: MindSpore carries the summands through the products that make them.
         """
         source: dict[int, int] = {}
         for op in self.ops:
             if op.kind in (AUTOCAST, JOINED):
                 source[op.output] = source.get(op.inputs[0], op.inputs[0])
+        makers = {op.output: op for op in self.ops}
         read = [value for op in self.ops if op.kind == "matmul" and op.split == TENSOR for value in op.inputs]
-        return list(dict.fromkeys(source.get(value, value) for value in read))
+        return list(dict.fromkeys(_source(source.get(value, value), makers) for value in read))
 
     def without(self, *kinds: str) -> Tape:
         """The same in a plan that has no operators of these kinds."""
@@ -117,6 +123,15 @@ class Tape:
 
     def elements(self) -> int:
         return sum(weight.elements for weight in self.weights)
+
+
+def _source(value: int, makers: dict[int, Op]) -> int:
+    """The value that a narrow vector is made of, all of it on every card; the value itself if it is not made so."""
+    start, at = value, value
+    while (op := makers.get(at)) and op.split == WHOLE and op.kind in ("norm", "slice", "matmul"):
+        at = op.inputs[0]
+        start = at if op.kind == "matmul" else start
+    return start
 
 
 @dataclass(frozen=True)

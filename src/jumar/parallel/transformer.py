@@ -126,6 +126,7 @@ def _attention(tape: Tape, net: Architecture, x: int) -> int:
         q, k = _rotate(tape, q, s * queries * c), _rotate(tape, k, s * groups * c)
     if net.heads != net.kv_heads and net.framework == "mindspore":
         k, v = (tape.op("tile", (y,), s * queries * c, TENSOR) for y in (k, v))
+    tape.passed += 2 * s * groups * c
     if net.attention == "flash":
         y = _flash(tape, net, q, k, v)
     else:
@@ -151,6 +152,7 @@ def _latent(tape: Tape, net: Architecture, x: int, latent: Latent) -> int:
     key = tape.op("slice", (wide,), s * heads * latent.plain * c, TENSOR)
     k = tape.op("concat", (key, place), s * heads * latent.head * c, TENSOR)
     v = tape.op("slice", (wide,), s * heads * latent.value * c, TENSOR)
+    tape.passed += s * heads * (latent.head + latent.value) * c
     like = replace(net, head_dim=latent.head)
     y = _flash(tape, like, q, k, v, latent.value) if net.attention == "flash" else _plain(tape, like, q, k, v)
     y = tape.op("transpose", (y,), s * heads * latent.value * c, TENSOR)
@@ -220,6 +222,7 @@ def _experts(tape: Tape, net: Architecture, x: int) -> int:
     router = tape.weight("router", net.hidden * net.experts, cast=False)
     exact = tape.op("cast", (x,), net.seq * net.hidden * FLOAT) if c != FLOAT else x
     shares = net.seq * net.experts * FLOAT
+    tape.whole += size + (net.seq * net.hidden * FLOAT if c != FLOAT else 0)
     scores = tape.op("route", (exact,), shares, keeps=(exact,), weights=(router,),
                      flops=2 * net.seq * net.hidden * net.experts)  # fmt: skip
     tape.op("softmax", (scores,), shares, own=True)

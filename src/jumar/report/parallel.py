@@ -43,14 +43,40 @@ def text(result: Result) -> list[str]:
         rows.append((
             item.plan.name, f"{item.time.total * 1e3:.0f} ms", gib(stage.total), gib(result.usable),
             t("yes" if item.fits else "no"),
-            *(gib(getattr(stage, kind)) for kind in KINDS),
+            *tenths([getattr(stage, kind) for kind in KINDS]),
         ))  # fmt: skip
-    lines += [*grid(rows, right=range(1, 11)), f"GiB on the fullest card; {TIMES}", *_measured(result), ""]
+    lines += [*grid(rows, right=range(1, 11)), f"GiB on the fullest card; {TIMES}", *_error(result)]
+    lines += [*_measured(result), *_not_generated(result), ""]
     for title, sentences in result.answers:
         lines.append(title)
         lines += [f"  {sentence}" for sentence in sentences]
-    lines += ["", "start it", f"  {result.launch}"]
+    for title, command in result.commands:
+        lines += ["", title, f"  {command}"]
     return [line.rstrip() for line in lines]
+
+
+def tenths(sizes: Sequence[int]) -> list[str]:
+    """Sizes in GiB with one digit that add up to their sum with one digit: the largest remainders are rounded up."""
+    exact = [10 * size / GIB for size in sizes]
+    whole = [int(value) for value in exact]
+    missing = round(10 * sum(sizes) / GIB) - sum(whole)
+    up = sorted(range(len(sizes)), key=lambda n: whole[n] - exact[n])[:missing]
+    return [f"{(value + (n in up)) / 10:.1f}" for n, value in enumerate(whole)]
+
+
+def _error(result: Result) -> list[str]:
+    """The error bar: what MindSpore's compiler said to predictions of this kind."""
+    bar = result.error
+    if bar is None:
+        return []
+    span = f"{100 * bar.lowest:+.1f} to {100 * bar.highest:+.1f} %"
+    return [f"memory: {span} off what MindSpore's compiler allocates, in {bar.settings} settings drawn at random"]
+
+
+def _not_generated(result: Result) -> list[str]:
+    """Plans of the table that are shown and not recommended."""
+    pairs = zip(result.shown, result.not_generated, strict=True)
+    return [f"`{item.plan.name}`: not generated, not recommended: {reason}" for item, reason in pairs if reason]
 
 
 def _measured(result: Result) -> list[str]:
@@ -109,8 +135,14 @@ def data(result: Result) -> dict[str, Any]:
         "model": result.model, "chip": result.chip, "cards": result.cards, "usable_bytes": result.usable,
         "constants": {key: value._asdict() for key, value in sorted(result.constants.items())},
         "times_are": "modelled", "fits": result.fits, "plans_looked_at": result.looked, "fewest_cards": result.fewest,
-        "plans": [_plan(item) for item in result.shown], "front": [_plan(item) for item in result.front],
+        "plans": [
+            {**_plan(item), "not_generated": reason}
+            for item, reason in zip(result.shown, result.not_generated, strict=True)
+        ],
+        "front": [_plan(item) for item in result.front],
         "answers": dict(result.answers), "launch": result.launch,
+        "commands": [{"title": title, "command": command} for title, command in result.commands],
+        "error": result.error._asdict() if result.error else None,
         "code": [{"title": title, "text": text} for title, text in result.codes],
         "proofs": [
             {"plan": proven.plan, "layers": list(proven.layers), "shrunk": proven.shrunk, "by": proven.by,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from jumar.parallel.advice import Knob
+    from jumar.parallel.knobs import Knob
     from jumar.parallel.search import Answer, Found, Search
 
 GIB = 1 << 30
@@ -31,15 +31,17 @@ def head(search: Search, answer: Answer) -> list[str]:
         lines.append(f"{count} plans are left out, `--unproved` includes them: {reason}")
     shown = answer.best or answer.leanest
     if shown and answer.unproved:
-        lines.append(f"`{shown.plan.name}` cannot be proved: {answer.unproved}")
+        lines.append(f"no plan is recommended: `{shown.plan.name}` cannot be generated and proved: {answer.unproved}")
     return [*lines, *net.notes]
 
 
-def fit(search: Search, answer: Answer, best: Found, kept: int) -> tuple[str, list[str]]:
-    """Does it fit? The search keeps so many plans at most."""
+def fit(search: Search, answer: Answer, best: Found, beyond: Found | None, kept: int) -> tuple[str, list[str]]:
+    """Does it fit? The search keeps so many plans at most; `beyond` is a plan that fits, but is not generated."""
     if answer.best is None:
         over = (best.peak - search.hardware.usable) / GIB
         told = f"no: the leanest plan, `{best.plan.name}`, is {over:.1f} GiB over"
+        if beyond:
+            told += f"; `{beyond.plan.name}` would fit with {beyond.peak / GIB:.1f} GiB, but is not generated"
     else:
         more = " or more" if len(answer.fitting) >= kept else ""
         told = f"yes: {len(answer.fitting)}{more} plans fit"

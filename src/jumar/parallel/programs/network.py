@@ -164,6 +164,7 @@ def build(given):
         ms.set_auto_parallel_context(
             parallel_mode="semi_auto_parallel",
             full_batch=True,
+            enable_alltoall=True,  # AutoParallel's default; without it tokens travel by AllGather and ReduceScatter
             enable_parallel_optimizer=bool(given["optimizer_shard"]),
             pipeline_stages=given["pp"],
             **({"pipeline_config": schedule} if given["pp"] > 1 else {}),

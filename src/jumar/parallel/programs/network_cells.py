@@ -291,7 +291,7 @@ class Experts(nn.Cell):
         self.softmax = ops.Softmax(-1).shard((whole,))
         self.best = ops.TopK(sorted=True).shard((whole,))
         self.route = TopKRouter().shard((whole,))
-        self.first = Tensor(np.zeros((dp, 1, self.width)), self.kind)
+        self.first = Tensor(np.zeros((dp, 1, self.width), np.float16), self.kind)
         self.pad = ops.Concat(1).shard((whole, whole))
         self.dispatch = ops.Gather(batch_dims=1).shard((whole, whole))
         self.send = ops.Transpose().shard((turned,))
@@ -315,7 +315,7 @@ class Experts(nn.Cell):
             self.act, self.mul = SiLU().shard((columns,)), ops.Mul().shard((columns, columns))
         else:
             self.act = (ops.GeLU() if given["activation"] == "gelu" else ops.ReLU()).shard((columns,))
-        self.lead = Tensor(np.zeros((dp, self.experts, 1, self.width)), self.kind)
+        self.lead = Tensor(np.zeros((dp, self.experts, 1, self.width), np.float16), self.kind)
         self.pad_back = ops.Concat(2).shard(((dp, 1, 1, 1), (dp, 1, 1, 1)))
         self.combine = ops.Gather(batch_dims=1).shard((whole, whole))
         self.shares, self.share = ops.Cast().shard((whole,)), ops.Mul().shard(((dp, 1, 1, 1), (dp, 1, 1, 1)))

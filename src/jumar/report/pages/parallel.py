@@ -15,11 +15,11 @@ KINDS = ("parallel",)
 GIB, MIB = 1 << 30, 1 << 20
 MEMORY = {
     "weights": ("blue", "parameters"),
-    "gradients": ("amber", "gradients, until the optimizer runs"),
+    "gradients": ("amber", "gradients, also accumulated ones, until the optimizer runs"),
     "optimizer": ("green", "optimizer state"),
     "activations": ("red", "what the backward pass needs, and the current layer"),
     "copies": ("violet", "cast or gathered copies of weights"),
-    "buffers": ("grey", "accumulated gradients, inputs, constants"),
+    "buffers": ("grey", "inputs and constants"),
 }
 
 
@@ -40,7 +40,7 @@ def page(document: dict[str, Any]) -> Page:
             (t("plans examined"), f"{document['plans_looked_at']:,}"),
         ],
         sections=list(_sections(document, best)),
-        steps=[Step(t("start it"), document["launch"])] if document["fits"] else [],
+        steps=[Step(t(row["title"]), row["command"]) for row in document["commands"]] if document["fits"] else [],
         points=[_fullest(best, document)],
         foot=t("Times are modelled; no hardware has confirmed them."),
     )

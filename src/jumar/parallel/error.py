@@ -1,0 +1,24 @@
+"""How far compiled memory was from predicted memory in settings drawn at random: the error bar of a prediction."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from jumar.parallel.network import Network
+from jumar.tables.load import table
+
+
+class ErrorBar(NamedTuple):
+    """Predicted over compiled memory, minus one, in settings that were drawn before they were compiled."""
+
+    settings: int
+    lowest: float
+    highest: float
+
+
+def bar(net: Network) -> ErrorBar | None:
+    """Of networks like this one; None where nothing was compiled: PyTorch is measured, not compiled."""
+    if net.framework != "mindspore" or not net.heads or net.traced:
+        return None
+    row = table("parallel_error.json")["networks"].get("experts" if net.experts else "dense")
+    return ErrorBar(**row) if row else None
