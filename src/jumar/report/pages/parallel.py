@@ -40,10 +40,16 @@ def page(document: dict[str, Any]) -> Page:
             (t("plans examined"), f"{document['plans_looked_at']:,}"),
         ],
         sections=list(_sections(document, best)),
-        steps=[Step(t(row["title"]), row["command"]) for row in document["commands"]] if document["fits"] else [],
+        steps=list(_steps(document)) if document["fits"] else [],
         points=[_fullest(best, document)],
         foot=t("Times are modelled; no hardware has confirmed them."),
     )
+
+
+def _steps(document: dict[str, Any]) -> Iterator[Step]:
+    """A document of an earlier version has the launch line alone."""
+    for row in document.get("commands", [{"title": "start it", "command": document["launch"]}]):
+        yield Step(t(row["title"]), row["command"])
 
 
 def _verdict(document: dict[str, Any]) -> Verdict:
