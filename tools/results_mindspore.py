@@ -44,13 +44,13 @@ def _tests(record: dict[str, Any]) -> dict[str, Any]:
             "en": "Cases of `tests/st` that are marked for Ascend, each file in a process of its own. The public "
             "repository mindspore-ai/mindspore ends before 2.4.0: tests of calls that newer releases no longer have "
             "cannot run, nor those that need data sets, `mpirun` or packages. A hash of its path puts a file into one "
-            "of two halves and into an order; the files run are the first of that order. The two wrong cases of the "
-            "first half expect that resetting the peak of memory makes it 0, as in 2.3; since 2.7 it becomes what is "
-            "in use.",
+            "of two halves and into an order; the files run are the first of that order. Two cases of the first half "
+            "that were read expect that resetting the peak of memory makes it 0, as in 2.3; since 2.7 it becomes what "
+            "is in use.",
             "zh": "`tests/st` 中标记为 Ascend 的用例，每个文件一个进程。"
             "公开仓库 mindspore-ai/mindspore 止于 2.4.0 之前：新版本已删除的接口、需要数据集、"
             "`mpirun` 或其他软件包的用例无法运行。文件按路径的哈希分成两半并排序；"
-            "运行的是排在前面的文件。前一半中的两个错误用例期望重置内存峰值后为 0，这是 2.3 的行为；"
+            "运行的是排在前面的文件。前一半中读过的两个错误用例期望重置内存峰值后为 0，这是 2.3 的行为；"
             "自 2.7 起，重置后的峰值为当前用量。",
         },
         "columns": [column for column, _ in _COLUMNS],
