@@ -80,7 +80,16 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Done]:
     return {name: _run(sys.executable, top / name, command) for name, command in COMMANDS.items()}
 
 
-@pytest.mark.parametrize("version", [version for version in tested.supported() if version != OWN])
+@pytest.mark.parametrize(
+    "version",
+    [
+        pytest.param(
+            version, marks=() if version in (tested.supported()[0], tested.supported()[-1]) else pytest.mark.slow
+        )
+        for version in tested.supported()
+        if version != OWN
+    ],
+)
 def test_the_commands_do_the_same(version: str, own: dict[str, Done], tmp_path: Path) -> None:
     python, reason = other_pythons.environment(version)
     if not python:

@@ -246,6 +246,7 @@ def test_stop_ends_a_job_whose_watchdog_was_killed_too(jumar: Jumar, project: Pa
     assert not watchdog.members(mark)
 
 
+@pytest.mark.slow
 def test_stop_ends_a_job_at_any_moment(jumar: Jumar, project: Path) -> None:
     """Also before its runner listens, and again while it is being ended."""
     (project / "code" / "train.py").write_text(

@@ -100,6 +100,7 @@ def test_the_dump_command_writes_for_the_vendors_tool(records: Path, jumar: Juma
     assert again.code == 2 and "is not empty" in again.err
 
 
+@pytest.mark.slow
 def test_the_vendors_tool_finds_the_mistake_in_our_dumps(records: Path, jumar: Jumar, tmp_path: Path) -> None:
     tool = Path(sys.executable).with_name("msprobe")
     if not tool.exists():
@@ -117,8 +118,9 @@ def test_the_vendors_tool_finds_the_mistake_in_our_dumps(records: Path, jumar: J
     assert next(row for row in rows if abs(float(row["Max diff"])) > 1e-4)["NPU Name"] == "Aten.gelu.1.forward.output.0"
 
 
-def test_overflow_says_that_there_is_none(records: Path, jumar: Jumar) -> None:
-    done = jumar("compare", "overflow", records / "npu")
+def test_overflow_says_that_there_is_none(records: Path, jumar: Jumar, tmp_path: Path) -> None:
+    done = jumar("compare", "overflow", records / "npu", "--html", tmp_path / "overflow.html")
+    assert "no operator makes inf or nan" in (tmp_path / "overflow.html").read_text(encoding="utf-8")
     assert (done.code, done.out) == (0, "no operator makes inf or nan in the recorded steps of 1 rank\n")
 
 
@@ -198,7 +200,9 @@ def test_the_ladder_climbs_and_stops(tmp_path: Path) -> None:
     base = tmp_path / "base"
     done = _program("record", "-o", base, "--steps", 2, "--stop", 3, "--", "python", EXAMPLE, **plain)
     assert done.returncode == 0, done.stderr
-    good = _program("ladder", "--base", base, "--steps", 3, "--", "python", EXAMPLE, **plain)
+    page = tmp_path / "ladder.html"
+    good = _program("ladder", "--base", base, "--steps", 3, "--html", page, "--", "python", EXAMPLE, **plain)
+    assert "bfloat16" in page.read_text(encoding="utf-8")
     assert good.returncode == 0, good.stdout + good.stderr
     words = [line.split()[:2] for line in good.stdout.splitlines()]
     assert [state for state, _ in words] == ["passed", "passed", "told", *["passed"] * 5]

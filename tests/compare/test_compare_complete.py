@@ -134,6 +134,7 @@ def test_noise_runs_that_cost_much_are_left_out(tmp_path: Path, monkeypatch: pyt
     assert not list((tmp_path / "a").glob("floor-*"))
 
 
+@pytest.mark.slow
 def test_noise_runs_that_fail_unasked_take_nothing_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "SOON", 1e9)
     said: list[str] = []

@@ -108,7 +108,8 @@ def test_data_parallel_losses_are_those_of_gloo(ranks: Ranks, size: int) -> None
         assert zero == pytest.approx(said[5], rel=1e-4)
 
 
-@pytest.mark.parametrize("size", [2, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [2, 8])
 def test_sharded_and_tensor_parallel_losses_are_those_of_gloo(ranks: Ranks, size: int) -> None:
     for said in _said(ranks, size, _MODEL + _SHARDED):
         sharded, restored, tensor_parallel = said[:3]

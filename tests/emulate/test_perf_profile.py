@@ -47,6 +47,7 @@ def test_profile_of_an_emulated_run(profiled: tuple[Path, str]) -> None:
     assert report.ranks[0].memory is not None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     importlib.util.find_spec("msprof_analyze") is None, reason="the vendor's msprof-analyze is not installed"
 )

@@ -165,6 +165,7 @@ def test_import_that_does_not_end_is_late(text: str, tmp_path: Path, monkeypatch
     assert {path: one.end for path, one in found.items()} == {"train.py": End.LATE, "zeta.py": End.OK}
 
 
+@pytest.mark.slow
 def test_command_line_gives_the_verdict(
     emulator: None, jumar: Jumar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

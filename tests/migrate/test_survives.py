@@ -15,7 +15,7 @@ from jumar.migrate.settings import Settings, Style
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 PACKAGES = [Path(folder) for folder in site.getsitepackages()]
-PARTS = 8
+PARTS = 16
 SAMPLE = 1
 """Parts of `make test`; `make slow` takes the others."""
 SKIP = ("test", "tests", "lib2to3", "idlelib", "site-packages")

@@ -62,7 +62,9 @@ def test_difference(jumar: Callable[..., Any], place: Path, tmp_path: Path) -> N
     assert done.code == 0
     assert re.search(r"^Addcmul +\S+ us +\S+ us +-\d+\.\d% +40 -> 2$", done.out, re.M)
     assert "no longer advised:" in done.out and "PF102 unfused-optimizer: AdamW" in done.out
-    document = json.loads(jumar("perf", "diff", place, after, "--json").out)
+    page = tmp_path / "diff.html"
+    document = json.loads(jumar("perf", "diff", place, after, "--json", "--html", page).out)
+    assert "AdamW" in page.read_text(encoding="utf-8")
     assert document["split_us"][1]["total"] < document["split_us"][0]["total"]
 
 

@@ -80,6 +80,7 @@ def test_both_languages_have_the_same_blocks() -> None:
         assert _blocks(language) == _blocks(language, GUIDE.with_name("ci.zh-CN.md"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 def test_the_suite_of_the_guide_passes(tmp_path: Path) -> None:
     pytest.importorskip("torch_npu")

@@ -130,6 +130,7 @@ def _fields(value: object, name: str = "") -> set[str]:
     return {name}
 
 
+@pytest.mark.slow
 @needs_torch_npu
 def test_fallbacks_fail_in_workers_of_xdist_too(run: Run) -> None:
     words = ["-n2", "--npu=910B3:2", "--npu-fail-on=fallback", "--npu-report=report.json", "-k", "fall or uses"]
