@@ -18,6 +18,12 @@ def main(rank, size):
         x = npu(rank + 1.0)
         dist.all_reduce(x, op)
         say(x.item())
+    for kind in (torch.int8, torch.int32, torch.int64):
+        x = torch.tensor([rank + 1, -rank], dtype=kind).npu()
+        dist.all_reduce(x, dist.ReduceOp.AVG)
+        out = torch.zeros(1, dtype=kind).npu()
+        dist.reduce_scatter_tensor(out, torch.arange(-size, 0, dtype=kind).npu() * rank, dist.ReduceOp.AVG)
+        say([x.tolist(), out.item(), str(out.dtype)])
     x = npu(float(rank), 7.0)
     dist.broadcast(x, 2)
     say(x.tolist())
@@ -69,6 +75,8 @@ def test_collectives_give_what_their_definition_says(ranks: Ranks) -> None:
             4.0,
             1.0,
             2.5,
+            # The quotients are cut off: -6 / 4 is -1.
+            *([[2, -1], -(3 * (4 - rank) // 2), f"torch.{kind}"] for kind in ("int8", "int32", "int64")),
             [2.0, 7.0],
             10.0 if rank == 1 else None,
             [[float(other)] * 3 for other in range(4)],

@@ -65,12 +65,26 @@ def integer_products(rank, size, group):
     ).cpu()
     parts = [(a.float() @ b.float() * scale * tokens.unsqueeze(1)).half().float() for a, b in everyone]
     torch.testing.assert_close(found.float(), sum(parts), rtol=4e-3, atol=4e-2)
+    scattered_integers(rank, size, group, everyone, scale, 1000 * tokens.unsqueeze(1))
     anti = (torch.rand(6) + 0.1).half()
     half = x.half()
     found = torch_npu.npu_mm_all_reduce_base(half.npu(), w.npu(), group, antiquant_scale=anti.npu()).cpu()
     mine = [torch.zeros_like(found).npu() for _ in range(size)]
     dist.all_gather(mine, (half.float() @ (w.float() * anti.float())).half().npu())
     torch.testing.assert_close(found.float(), sum(t.cpu().float() for t in mine), rtol=4e-3, atol=4e-2)
+
+
+def scattered_integers(rank, size, group, everyone, scale, tokens):
+    """The chip rounds the product of each rank before it adds; the sum of the unrounded ones is another."""
+    x, w = everyone[rank]
+    scales = {"x1_scale": tokens.npu(), "x2_scale": scale.unsqueeze(0).npu()}
+    found = torch_npu.npu_mm_reduce_scatter_base(
+        x.npu(), w.npu(), group, size, **scales, output_dtype=torch.bfloat16, comm_mode="aiv"
+    ).cpu()
+    parts = [a.float() @ b.float() * scale * tokens for a, b in everyone]
+    total = sum(part.bfloat16().float() for part in parts).bfloat16()
+    assert torch.equal(found, total.chunk(size)[rank])
+    assert not torch.equal(total, sum(parts).bfloat16())
 
 
 def experts(rank, size, group):
