@@ -15,7 +15,7 @@ MIB = 1 << 20
 
 def _found(**changes: Any) -> dict[str, Any]:
     memory = {
-        "peak": 900 * MIB, "reserved": 1200 * MIB, "requested": 890 * MIB, "out_of_memory": 0, "retries": 0, "step": 1,
+        "peak": 900 * MIB, "reserved": 1200 * MIB, "requested": 890 * MIB, "retries": 0, "step": 1,
         "phase": "backward", "site": "train.py:12", "operator": "aten::mm",
         "owners": {"activations": 500 * MIB, "parameters": 200 * MIB, "optimizer state": 190 * MIB},
         "holders": [
@@ -36,7 +36,7 @@ def _found(**changes: Any) -> dict[str, Any]:
     ]
     return {"rank": 3, "world": 16, "soc": "Ascend910B3", "capacity": 64 << 30, "steps": 3, "memory": memory,
             "operators": operators, "collectives": collectives, "looks": looks, "computed": {"npu::x": 2},
-            "assumed": {"all_gather_object": 1}, "exact": 65536, "seconds": 1.0, "host_bytes": 1,
+            "assumed": {"all_gather_object": 1}, "exact": 65536, "out_of_memory": 0, "seconds": 1.0, "host_bytes": 1,
             **changes}  # fmt: skip
 
 

@@ -38,7 +38,8 @@ def _rank(rank: RankRun, world: int) -> Iterator[str]:
     found, memory = rank.found, rank.found["memory"]
     yield f"dry run of rank {found['rank']} of {world}, {found['steps']} steps, {found['soc']}"
     if memory is None:
-        yield "  no memory of a card was used"
+        nothing = f"  nothing was allocated: the first request does not fit in {size(found['capacity'])}"
+        yield "  no memory of a card was used" if rank.fits else nothing
         return
     verdict = "fits" if rank.fits else "does not fit"
     yield (

@@ -63,8 +63,8 @@ class RankRun(NamedTuple):
     @property
     def fits(self) -> bool:
         memory = self.found["memory"]
-        return not memory or (
-            not memory["out_of_memory"] and memory["reserved"] + self.buffers <= self.found["capacity"]
+        return not self.found["out_of_memory"] and (
+            not memory or memory["reserved"] + self.buffers <= self.found["capacity"]
         )
 
 

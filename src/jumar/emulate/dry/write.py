@@ -40,6 +40,7 @@ def found(steps: int, rank: int) -> dict[str, Any]:
         "soc": variables.SOC.read(),
         "capacity": env.memory_mib(os.environ) << 20,
         "steps": steps,
+        "out_of_memory": _refused(),
         "memory": _memory(kept),
         "operators": _operators(calls),
         "collectives": _collectives(kept, calls),
@@ -51,6 +52,14 @@ def found(steps: int, rank: int) -> dict[str, Any]:
         "seconds": time.monotonic() - _STARTED,
         "host_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
+
+
+def _refused() -> int:
+    """Requests that no card had room for, the first one of a program included."""
+    import torch
+
+    cards = range(torch.npu.device_count()) if torch.npu.is_initialized() else ()
+    return sum(torch.npu.memory_stats(card).get("num_ooms", 0) for card in cards)
 
 
 def _memory(kept: ledger.Ledger) -> dict[str, Any] | None:
@@ -68,7 +77,6 @@ def _memory(kept: ledger.Ledger) -> dict[str, Any] | None:
         "peak": high.allocated,
         "reserved": high.reserved,
         "requested": top.bytes,
-        "out_of_memory": stats.get("num_ooms", 0),
         "retries": stats.get("num_alloc_retries", 0),
         "step": top.step,
         "phase": _PHASES[top.phase],

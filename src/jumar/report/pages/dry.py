@@ -57,6 +57,8 @@ def _said(rank: dict[str, Any]) -> str:
 
 def _verdict(ranks: list[dict[str, Any]]) -> Verdict:
     worst = _fullest(ranks)
+    if worst is None and not all(rank["fits"] for rank in ranks):
+        return Verdict.bad(t("nothing was allocated: the first request does not fit"), t("does not fit"))
     if any(rank["exit"] and not rank["memory"] for rank in ranks) or worst is None:
         return Verdict.unknown(t("no memory of a card was used"))
     if not all(rank["fits"] for rank in ranks):
