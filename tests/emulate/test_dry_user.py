@@ -31,6 +31,19 @@ def _dry(folder: Path, *words: str) -> Done:
     return Done(done.returncode, json.loads(lines[-1]) if lines else {}, done.stderr)
 
 
+def test_products_of_the_guides_program_are_counted(emulator: None, tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "dry-run.md").read_text(encoding="utf-8")
+    (tmp_path / "train.py").write_text(guide.partition("```python\n")[2].partition("```")[0])
+    done = _dry(tmp_path, "--report", "dry.json", "train.py")
+    assert done.code == 0, done.err
+    (rank,) = json.loads((tmp_path / "dry.json").read_text(encoding="utf-8"))["ranks"]
+    layers, rows, width = 8, 512, 4096
+    assert rank["step"]["operations"] == (3 * layers - 1) * 2 * rows * width**2, (
+        "the first layer's input has no gradient"
+    )
+    assert 0.02 < rank["step"]["mfu"] < 1
+
+
 def test_synthetic_reads_one_sample(emulator: None, tmp_path: Path) -> None:
     whole = _dry(tmp_path, PROGRAM)
     short = _dry(tmp_path, "--synthetic", PROGRAM)

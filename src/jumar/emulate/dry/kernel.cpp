@@ -157,12 +157,9 @@ void Kernel::on_host(const c10::OperatorHandle& op, c10::DispatchKeySet keys, to
 void Kernel::on_card(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const Look found = look(*stack);
   if (!found.plain) return original_.callBoxed(op, keys, stack);
-  std::string called = signature(name_, *stack, stack->size() - written_.size());
+  const std::string called = signature(name_, *stack, stack->size() - written_.size());
   const auto results = op.schema().returns().size();
-  const auto note = [&] {
-    called += "\t";
-    ledger().called(called + signature("", *stack, stack->size() - results));
-  };
+  const auto note = [&] { ledger().called(called + signature("", *stack, stack->size() - results)); };
   if (found.unknown && answer(op, stack)) return note();
   if (computes_all() || (dynamic_ && !found.unknown)) {
     compute(op, keys, stack, found);

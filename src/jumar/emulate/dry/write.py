@@ -94,7 +94,7 @@ def _operators(calls: list[str]) -> list[dict[str, Any]]:
         name, *parts = signature.split("\t")
         if name.startswith("c10d::"):
             continue
-        inputs, outputs = ([_tensor(item) for item in part.split(";") if item] for part in parts[:2])
+        inputs, outputs = ([_tensor(item) for item in part.split(";") if item] for part in parts)
         rows.append({"name": name, "inputs": inputs, "outputs": outputs, "calls": count})
     return rows
 
