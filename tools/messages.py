@@ -12,6 +12,7 @@ import argparse
 import inspect
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -216,9 +217,17 @@ def problems() -> Iterator[str]:
             yield from (f"{name}.po: not translated: {text!r}" for text in found[name] if text not in have)
         yield from (f"{name}.po: no source says this any more: {text!r}" for text in have if text not in found[name])
     for name in (*BY_HAND, *AREAS):
+        yield from (f"{name}.po: twice: {text!r}" for text in _twice(name))
         for english, chinese in _entries(name).items():
             judge = _faults_of_block if name.startswith("docs/") else _faults
             yield from (f"{name}.po: {why}: {english!r}" for why in judge(english, chinese))
+
+
+def _twice(area: str) -> list[str]:
+    """Entries that a merge of two branches has left more than once."""
+    path = CATALOGUE / f"{area}.po"
+    found = Counter(re.findall(r'^msgid "(.+)"$', path.read_text(encoding="utf-8"), re.M) if path.exists() else ())
+    return [text for text, count in found.items() if count > 1]
 
 
 def _faults(english: str, chinese: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from jumar.core.lang import t
 from jumar.core.words import counted
 from jumar.report.pages import selftest as pages
 
@@ -17,7 +18,7 @@ def lines(test: SelfTest) -> Iterator[str]:
     for verdict, (_, meaning) in pages.CLASSES.items():
         rows = [row for row in test.differences if row.verdict == verdict]
         if rows:
-            yield f"{verdict} ({meaning}):"
+            yield t("{verdict} ({meaning}):", verdict=verdict, meaning=meaning)
             for row in rows:
                 yield f"  {row.id}: {row.kind}: {row.what}"
                 yield f"      {row.why}"
