@@ -81,6 +81,7 @@ def checks(python: Path, scratch: Path, pair: tuple[str, str]) -> Iterator[tuple
         "two cards": ["launch", "--cards", "2", "--bind", "none", str(CHECKS / "ddp.py")],
         "record": ["compare", "record", "--floor", "0", "-o", "record", "--", str(python), str(CHECKS / "recorded.py")],
         "dry run": ["run", "--dry", str(CHECKS / "recorded.py")],
+        "self-test": ["selftest", "--emulated", "--skip", "speed,commands", "-o", "selftest.zip"],
         "migrate": ["migrate", str(scratch / "project")],
         "doctor": ["doctor"],
     }
