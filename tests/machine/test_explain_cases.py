@@ -320,3 +320,9 @@ def test_a_refusal_of_the_emulator_is_not_blamed_on_the_card(line: str, words: s
     row = _first(f"{line}\n{code}").signature
     assert row.id == "EMULATOR_REFUSED"
     assert row.what.startswith(f"Jumar's emulator refuses this: {words}")
+
+
+def test_what_the_emulator_replaces_and_tells_is_no_error() -> None:
+    assert not _ids(
+        "jumar: graph kernels (jit_level O1) are not emulated: kernels run one by one, as with jit_level O0"
+    )
