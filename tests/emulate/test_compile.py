@@ -57,3 +57,9 @@ def test_compiled_kernels_wait_for_the_collectives_of_their_stream(ranks: Ranks)
     for plain, compiled, difference in ranks(2, program_text(__file__, "compile_ranks"), limit=900).said:
         assert compiled == pytest.approx(plain, rel=1e-3)
         assert difference < 1e-5
+
+
+@pytest.mark.slow
+def test_graphs_of_compiled_attention_get_the_lengths_of_each_call(run: Run) -> None:
+    said = run(program_text(__file__, "compile_updates"), **_ALONE).stdout.splitlines()
+    assert said == [f"{length} True" for length in (7, 48, 20, 21, 33, 7)]
