@@ -104,6 +104,15 @@ _MODES = {
     "optimizer shard": {"en": "optimizer shard", "zh": "优化器切分"},
     "recompute": {"en": "semi-automatic with recomputation", "zh": "半自动，带重计算"},
     "experts": {"en": "experts on different cards, all-to-all", "zh": "专家分布在不同卡上，all-to-all"},
+    "pipeline": {"en": "pipeline, four micro-batches, up to four stages", "zh": "流水线，四个微批次，最多四个阶段"},
+    "interleaved pipeline": {
+        "en": "interleaved pipeline, two stages with two parts each",
+        "zh": "交错流水线，两个阶段，每个阶段两段",
+    },
+    "pipeline with optimizer shard": {
+        "en": "pipeline of two stages with optimizer shard",
+        "zh": "两个阶段的流水线，带优化器切分",
+    },
 }
 _EQUAL = {"en": "the losses of one card", "zh": "与单卡损失相同"}
 

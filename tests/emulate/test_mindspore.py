@@ -141,6 +141,17 @@ def test_two_emulated_npus_train_as_one(start: Start, tmp_path: Path) -> None:
         assert single in (tmp_path / "logs" / f"worker_{rank}.log").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
+def test_pipelines_on_two_cards_have_the_losses_of_one(python: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(_TOOLS))
+    import mindspore_parallel as modes
+
+    names = ["pipeline", "interleaved pipeline", "pipeline with optimizer shard"]
+    alone = modes.run(python, 1, names)[0]
+    assert all(losses[2] < losses[0] for losses in alone.values())
+    assert modes.compare(alone, modes.run(python, 2, names)) == dict.fromkeys(names, "equal")
+
+
 def test_dry_run_tells_memory_and_collectives(start: Start, tmp_path: Path) -> None:
     variables = {"MS_SIMULATION_LEVEL": "1", "RANK_SIZE": "8", "RANK_ID": "0", "MS_DEV_SAVE_GRAPHS": "2"}
     done = start(SHARDED, **variables, MS_DEV_SAVE_GRAPHS_PATH=str(tmp_path / "graphs"))

@@ -40,3 +40,22 @@ def test_a_value_that_differs_is_not_excused_by_a_rule_for_gradients(tools: None
 
     (row,) = mint.judge([_row("trace", "wrong", "value 0: off by 2 of 3")])
     assert row.state == "wrong"
+
+
+def test_losses_of_a_release_are_compared_with_its_own_cpu_target(tools: None) -> None:
+    import mindspore_versions as versions
+
+    assert versions.differs({"lenet": [2.0, 1.0], "dropout": [0.2]}, {"lenet": [2.0, 1.00001]}, 1e-4) == ""
+    found = {"lenet": [2.0, 1.1], "gpt": [float("nan")]}
+    said = versions.differs(found, {"lenet": [2.0, 1.0], "gpt": [1.0], "resnet": [1.0]}, 1e-2)
+    assert said == "lenet is off by 0.1, gpt is off by nan, resnet is missing"
+
+
+def test_a_pipeline_is_judged_by_its_last_stage(tools: None) -> None:
+    import mindspore_parallel as modes
+
+    alone = {"pipeline": [2.0, 1.0], "data": [2.0, 1.0]}
+    ranks = [{"pipeline": [0.0, 0.0], "data": [1.0, 0.5]}, {"pipeline": [2.0, 1.0], "data": [3.0, 1.5]}]
+    assert modes.compare(alone, ranks) == {"pipeline": "equal", "data": "equal"}
+    ranks[1]["pipeline"] = [2.0, 1.1]
+    assert modes.compare(alone, ranks)["pipeline"].startswith("off by 0.1")
