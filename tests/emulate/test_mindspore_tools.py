@@ -40,3 +40,39 @@ def test_a_value_that_differs_is_not_excused_by_a_rule_for_gradients(tools: None
 
     (row,) = mint.judge([_row("trace", "wrong", "value 0: off by 2 of 3")])
     assert row.state == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "cause"),
+    [
+        ("E   jumar: `aclnnSort`: data type 16 of aclDataType is not emulated\n", "refused", "data type 16"),
+        (
+            "E       AssertionError: 3\njumar: the graph engine (jit_level O2) is not emulated: kernels run alone\n",
+            "wrong",
+            "3",
+        ),
+        (
+            'E  TypeError: Failed calling add with "add(Tensor)".\nE       The valid calling should be:\n',
+            "not runnable",
+            "add: this release takes other arguments",
+        ),
+        (
+            "profiler = Profiler(output_path=p)\nprofiler.analyse()\nE       assert 0 == 1\n",
+            "refused",
+            "MindSpore's profiler",
+        ),
+        (
+            "E   AttributeError: Module: 'Namespace:mindspore.ops' object has no attribute 'extend'\n",
+            "not runnable",
+            "extend: not in this release",
+        ),
+    ],
+)
+def test_notices_are_no_refusals_and_other_releases_are_no_errors(
+    tools: None, text: str, state: str, cause: str
+) -> None:
+    import mindspore_st as st
+
+    rules = st.read_rules(st._RULES)
+    (case,) = st.judge({"tests/st/test_a.py": [{"name": "test_a", "state": "failed", "text": text}]}, {}, rules)
+    assert case.state == state and cause in case.cause
