@@ -59,3 +59,39 @@ def test_a_pipeline_is_judged_by_its_last_stage(tools: None) -> None:
     assert modes.compare(alone, ranks) == {"pipeline": "equal", "data": "equal"}
     ranks[1]["pipeline"] = [2.0, 1.1]
     assert modes.compare(alone, ranks)["pipeline"].startswith("off by 0.1")
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "cause"),
+    [
+        ("E   jumar: `aclnnSort`: data type 16 of aclDataType is not emulated\n", "refused", "data type 16"),
+        (
+            "E       AssertionError: 3\njumar: the graph engine (jit_level O2) is not emulated: kernels run alone\n",
+            "wrong",
+            "3",
+        ),
+        (
+            'E  TypeError: Failed calling add with "add(Tensor)".\nE       The valid calling should be:\n',
+            "not runnable",
+            "add: this release takes other arguments",
+        ),
+        (
+            "profiler = Profiler(output_path=p)\nprofiler.analyse()\nE       assert 0 == 1\n",
+            "refused",
+            "MindSpore's profiler",
+        ),
+        (
+            "E   AttributeError: Module: 'Namespace:mindspore.ops' object has no attribute 'extend'\n",
+            "not runnable",
+            "extend: not in this release",
+        ),
+    ],
+)
+def test_notices_are_no_refusals_and_other_releases_are_no_errors(
+    tools: None, text: str, state: str, cause: str
+) -> None:
+    import mindspore_st as st
+
+    rules = st.read_rules(st._RULES)
+    (case,) = st.judge({"tests/st/test_a.py": [{"name": "test_a", "state": "failed", "text": text}]}, {}, rules)
+    assert case.state == state and cause in case.cause
