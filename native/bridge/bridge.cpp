@@ -31,6 +31,7 @@ Seen see(const Kept& kept) {
   seen.text = kept.text.c_str();
   seen.count = static_cast<int64_t>(kept.tensors.empty() ? kept.integers.size() : kept.tensors.size());
   seen.dims = const_cast<int64_t*>(kept.integers.data());
+  if (!kept.bytes.empty()) seen.data = const_cast<uint8_t*>(kept.bytes.data());
   return seen;
 }
 
@@ -136,6 +137,13 @@ Kept out(const std::vector<const Tensor*>* tensors) {
 
 Kept keep(const Scalar* scalar) {
   if (scalar == nullptr) return {};
+  if (scalar->type == kernels::kComplex64 || scalar->type == kernels::kComplex128) {
+    Kept kept;
+    kept.kind = kIn;
+    kept.type = scalar->type;
+    kept.bytes.assign(std::begin(scalar->value), std::end(scalar->value));
+    return kept;
+  }
   Kept kept = keep(aclnn::value(scalar, 0));
   kept.type = scalar->type;
   return kept;
@@ -195,7 +203,7 @@ void call(const char* name, const std::vector<Kept>& arguments) {
   for (const Kept& kept : arguments) tensors += 1 + kept.tensors.size();
   strides.reserve(tensors);
   for (const Kept& kept : arguments) {
-    const bool alone = kept.kind == kIn || kept.kind == kOut || kept.kind == kBoth;
+    const bool alone = kept.bytes.empty() && (kept.kind == kIn || kept.kind == kOut || kept.kind == kBoth);
     seen.push_back(alone ? see(kept.kind, kept.tensor, strides) : see(kept));
     for (const Tensor* tensor : kept.tensors) seen.push_back(see(kept.kind == kOutList ? kOut : kIn, tensor, strides));
   }
@@ -222,6 +230,10 @@ void call(const char* type, const aclop::Arguments& arguments) {
   seen.push_back({kText, 0, 0, nullptr, nullptr, nullptr, 0, attributes.c_str()});
   add(kOutList, kOut, arguments.all_outputs());
   ask(type, seen);
+}
+
+void check_complex(const char* name) {
+  if (!connected() || !takes_complex(name)) throw;
 }
 
 bool multiply(int64_t m, int64_t n, int64_t k, const float* a, bool a_turned, const float* b, bool b_turned, float* c,

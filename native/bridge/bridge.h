@@ -33,6 +33,7 @@ struct Kept {
   std::vector<const Tensor*> tensors;
   std::string text;
   int32_t type = 0;
+  std::vector<uint8_t> bytes;  // of a complex number
 };
 
 Kept keep(const Tensor* tensor);
@@ -62,6 +63,14 @@ void call(const char* name, const std::vector<Kept>& arguments);
 // The older interface: by type, with attributes. `knows` is the generated list, where Python is connected.
 bool knows(const char* type);
 void call(const char* type, const aclop::Arguments& arguments);
+
+// What a kernel throws for complex numbers is thrown again, unless Python is connected and has the operator for them.
+void check_complex(const char* name);
+template <class F>
+void call_complex(const char* name, F&& arguments) {
+  check_complex(name);
+  call(name, arguments());
+}
 
 // c = a · b by the BLAS of the Python process, or c += a · b with `add`; `turned` as in kernels/matmul.h. False where
 // there is none or it is not worth the call.
