@@ -292,6 +292,8 @@ def test_second_gradients_of_layer_norm_are_those_of_torch() -> None:
     found = norm.layer_norm_second(inputs, {"begin_norm_axis": -1, "begin_params_axis": -1}, None)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other.numpy(), rtol=1e-6, atol=1e-9)
+    same = norm.layer_norm_second([*inputs, np.array(1), np.array([1])], {}, None)
+    np.testing.assert_array_equal(same[0], found[0])
 
 
 def test_samples_have_their_distribution_and_their_seed() -> None:

@@ -97,9 +97,13 @@ def normalize_backward(
 @operator("LayerNormGradGrad")
 def layer_norm_second(inputs: Any, attributes: Any, _: Any) -> Any:
     """The gradient of the gradient; inputs: x, grad, variance, mean, weight, and gradients of its three results."""
-    x, grad, variance, mean, weight, to_x, to_weight, to_bias = inputs
-    axes = tuple(range(int(attributes.get("begin_norm_axis", 1)) % x.ndim, x.ndim))
-    rows = tuple(range(int(attributes.get("begin_params_axis", 1)) % x.ndim))
+    x, grad, variance, mean, weight, to_x, to_weight, to_bias = inputs[:8]
+    first, params = (  # inputs behind the tensors, or attributes
+        int(np.reshape(attributes.get(name, 1) if len(inputs) <= at else inputs[at], -1)[0])
+        for at, name in ((8, "begin_norm_axis"), (9, "begin_params_axis"))
+    )
+    axes = tuple(range(first % x.ndim, x.ndim))
+    rows = tuple(range(params % x.ndim))
     shape = (*x.shape[: axes[0]], *[1] * len(axes))
     inverse = 1 / np.sqrt(variance.reshape(shape).astype(np.float64) + 1e-12)
     unit, inner = (x - mean.reshape(shape)) * inverse, grad * weight
