@@ -87,7 +87,7 @@ def worker(batch: int, size: int, steps: int, clock: Callable[[], float]) -> Non
     numbers = np.random.default_rng(0)
     network = resnet50(nn, numbers)
     loss = nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
-    optimizer = nn.Momentum(network.trainable_params(), 0.01, 0.9)
+    optimizer = nn.Momentum(network.trainable_params(), 0.001, 0.9)
     train = nn.TrainOneStepCell(nn.WithLossCell(network, loss), optimizer).set_train()
     images = Tensor(numbers.standard_normal((batch, 3, size, size), dtype=np.float32))
     labels = Tensor(numbers.integers(0, 1000, batch).astype(np.int32))
@@ -110,7 +110,7 @@ def resnet50(nn: Any, numbers: Any) -> Any:
         pad = {"pad_mode": "pad", "padding": kernel // 2}
         return [nn.Conv2d(inside, outside, kernel, stride, weight_init=weight, **pad), nn.BatchNorm2d(outside)]
 
-    class Block(nn.Cell):  # type: ignore[misc, name-defined]
+    class Block(nn.Cell):  # type: ignore[misc]
         def __init__(self, inside: int, width: int, stride: int) -> None:
             super().__init__()
             first, second = convolution(inside, width, 1), convolution(width, width, 3, stride)
