@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import results_mindspore_networks
+
 _DATA = Path(__file__).parents[1] / "docs" / "results" / "data"
 _HALVES = {
     "tuned": {"en": "looked at while operators were added", "zh": "补充算子时看过的一半"},
@@ -26,7 +28,7 @@ _COLUMNS = (
 
 def sections() -> list[dict[str, Any]]:
     """Those whose tools have been run."""
-    found = (("st", _tests), ("mint", _mint), ("parallel", _parallel))
+    found = (("st", _tests), ("mint", _mint), ("parallel", _parallel), ("networks", results_mindspore_networks.section))
     return [make(_read(name)) for name, make in found if (_DATA / f"mindspore_{name}.json").exists()]
 
 

@@ -97,6 +97,24 @@ Row inverse_roots(Row variances, double epsilon) {
 
 }  // namespace
 
+void channel_sums(const View& x, const View& sums, const View& squares) {
+  const Batch batch = batch_of(x.dims);
+  Row one(static_cast<size_t>(batch.channels)), two(one.size());
+  compute_float({x.type}, [&](auto sample) {
+    const Read<decltype(sample)> values(x);
+    each_channel(batch, [&](int64_t c) {
+      each_image(batch, c, [&](int64_t at) {
+        const auto* row = values.data() + at;
+        one[static_cast<size_t>(c)] += summed(batch.rest, [row](int64_t i) { return static_cast<double>(row[i]); });
+        two[static_cast<size_t>(c)] +=
+            summed(batch.rest, [row](int64_t i) { return static_cast<double>(row[i]) * static_cast<double>(row[i]); });
+      });
+    });
+  });
+  store(sums, one);
+  store(squares, two);
+}
+
 void batch_norm(const View& x, const BatchNorm& norm, const View& out, const View* mean, const View* inverse_deviation) {
   const Batch batch = batch_of(x.dims);
   const auto channels = static_cast<size_t>(batch.channels);
