@@ -2,7 +2,7 @@
 
 An operator of the card reads such numbers when it is captured, so torch_npu's generators write beside the code of the
 graph where its inputs hold the new ones (`_inductor/_aclgraph_update_plan`), and its graph trees refuse to run without.
-Releases before 2.13 have no such plan.
+Releases without such plans need none.
 """
 
 from __future__ import annotations
