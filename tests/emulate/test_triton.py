@@ -43,6 +43,10 @@ def test_the_card_speaks_as_a_real_one(run: Run, wheel: dict[str, str]) -> None:
     assert "outside of its tensors (0 bytes behind the end of `x_ptr`)" in said[2]
 
 
+def test_a_graph_replays_kernels_with_new_contents(run: Run, wheel: dict[str, str]) -> None:
+    assert run(_starting("triton_graph"), **wheel).stdout.endswith("done\n")
+
+
 @pytest.mark.slow
 def test_kernels_compute(run: Run, wheel: dict[str, str], tmp_path: Path) -> None:
     run(_starting("triton_kernels", tmp_path / "written"), **wheel)
