@@ -11,7 +11,10 @@ from jumar.emulate.ops.fit import fitted
 
 
 def _schema(arguments: dict[str, Any], returns: int) -> Any:
-    items = [SimpleNamespace(name=name, default_value=value) for name, value in arguments.items()]
+    items = [
+        SimpleNamespace(name=name, default_value=value, has_default_value=lambda value=value: value is not None)
+        for name, value in arguments.items()
+    ]
     return SimpleNamespace(arguments=items, returns=[None] * returns)
 
 
@@ -44,6 +47,20 @@ def test_an_unknown_argument_is_refused_unless_it_has_its_default() -> None:
     assert call(1, 2, sink=None) == (1, 2, 50)
     with pytest.raises(NotImplementedError, match="op with `sink` is not emulated"):
         call(1, 2, sink=4)
+
+
+def test_what_nobody_said_is_what_the_schema_means() -> None:
+    call = fitted(_newest, _schema({"x": None, "scale": None, "added": 7, "mode": 2}, 3), _refuse)
+    assert call(1, 2) == (1, 2, 72)
+    assert call(1, 2, 5) == (1, 2, 52)
+    assert call(1, 2, mode=0) == (1, 2, 70)
+
+
+def test_a_default_that_differs_only_as_a_list_and_a_tuple_is_the_same() -> None:
+    def given(x: int, sizes: tuple[int, ...] = (1, 2)) -> tuple[int, ...]:
+        return sizes
+
+    assert fitted(given, _schema({"x": None, "sizes": [1, 2]}, 2), _refuse)(0) == (1, 2)
 
 
 def test_one_result_is_not_a_tuple() -> None:

@@ -40,6 +40,7 @@ def test_the_header_is_sorted_and_the_same_each_time() -> None:
     assert names == sorted(names) and len(names) > 100
     assert '{.name = "aten::one_hot", .index = {"self"}, .computing = {.index_result = true}},' in text
     assert ".carried = Carried::kTorchNpu, .keeps_autograd = true" in text
+    assert '.carried = Carried::kTorchNpu, .calls = "npu::_npu_moe_token_unpermute"}' in text
     assert '.host = {"lengths"}, .computing = {.host_results = 2u, .mixes_devices = true}' in text
 
 

@@ -50,6 +50,10 @@ def test_programs_go_their_own_ways(run: Run, wheel: dict[str, str]) -> None:
     assert len(said) == 1, "a kernel that a card would run on is said once"
 
 
+def test_a_graph_replays_kernels_with_new_contents(run: Run, wheel: dict[str, str]) -> None:
+    assert run(_starting("triton_graph"), **wheel).stdout.endswith("done\n")
+
+
 @pytest.mark.slow
 def test_kernels_compute(run: Run, wheel: dict[str, str], tmp_path: Path) -> None:
     run(_starting("triton_kernels", tmp_path / "written"), **wheel)

@@ -27,6 +27,10 @@ _WHY = "a reason"
         ({"npu": {"x": {"why": _WHY, "host_results": ["a"]}}}, "`npu::x`: `host_results` does not take ['a']"),
         ({"npu": {"x": {"why": _WHY, "rounding": ["int8"]}}}, "`npu::x`: `rounding` does not take ['int8']"),
         (
+            {"npu": {"x": {"why": _WHY, "carried": "torch_npu", "calls": "_npu_x"}}},
+            "`npu::x`: `calls` is an operator with its namespace, not `_npu_x`",
+        ),
+        (
             {"npu": {"x": {"why": _WHY, "carried": "gpu"}}},
             "`npu::x`: `carried` is one of torch_npu, reference, softmax, python, refused, not `gpu`",
         ),

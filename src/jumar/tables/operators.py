@@ -23,6 +23,7 @@ TYPES = ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "floa
 MOST = 4
 """Arguments that one column may name: the C++ rows have room for as many."""
 _NAME = re.compile(r"[\w*]+(\.\w+)?")
+_OPERATOR = re.compile(r"\w+::\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Row:
     """With its namespace: `aten::one_hot`."""
     why: str
     carried: str = ""
+    calls: str = ""
     autograd: str = ""
     index: tuple[str, ...] = ()
     index_result: bool = False
@@ -143,6 +145,8 @@ def _problem(column: str, value: Any) -> str:
         return f"unknown column `{column}`"
     if column in _CHOICES and value not in _CHOICES[column]:
         return f"`{column}` is one of {', '.join(_CHOICES[column])}, not `{value}`"
+    if column == "calls" and not _OPERATOR.fullmatch(str(value)):
+        return f"`calls` is an operator with its namespace, not `{value}`"
     if column in _FLAGS and value is not True:
         return f"`{column}` is true or left out"
     if column not in (*_WORDS, *_NUMBERS):

@@ -133,6 +133,18 @@ rows, _, tokens, _ = op.npu_moe_init_routing_custom(
 order = best.indices.flatten().sort(stable=True).indices
 same(rows, scores[order // 2])
 assert tokens.tolist() == torch.bincount(best.indices.flatten(), minlength=8).tolist()
+numbers, *_ = op.npu_moe_init_routing_custom(  # the mode is the schema's default, so torch leaves it out
+    scores.npu(), chosen, scale=torch.tensor([9.0]).npu(), offset=torch.tensor([1.0]).npu(), active_num=10,
+    expert_num=8, quant_mode=0, active_expert_range=[0, 8],
+)  # fmt: skip
+assert numbers.dtype == torch.int8 and numbers.tolist() == (scores[order // 2] * 9 + 1).round().int().tolist()
+padded, places, *_ = op.npu_moe_init_routing_custom(
+    scores.npu(), chosen, scale=torch.tensor([9.0]).npu(), offset=torch.tensor([3.0]).npu(), expert_num=8,
+    expert_capacity=2, drop_pad_mode=1, quant_mode=0, active_expert_range=[0, 8],
+)  # fmt: skip
+empty = torch.ones(16, dtype=torch.bool)
+empty[places.cpu()[places.cpu() >= 0].long()] = False
+assert bool(empty.any()) and not padded.cpu().flatten(0, 1)[empty].any()
 weight = torch.randn(8, 8, 3)
 (product,) = op.moe_grouped_matmul(rows, weight.npu(), tokens, 2, 0, 1)
 same(product, torch.stack([row @ weight[e] for row, e in zip(scores[order // 2], best.indices.flatten()[order])]))

@@ -43,6 +43,8 @@ def _row(row: Row) -> str:
     cells = [f".name = {json.dumps(row.name)}"]
     if row.carried:
         cells.append(f".carried = Carried::{_enumerator(row.carried)}")
+    if row.calls:
+        cells.append(f".calls = {json.dumps(row.calls)}")
     if row.autograd:
         cells.append(".keeps_autograd = true")
     cells += [

@@ -1,5 +1,6 @@
 #include "operators.h"
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -43,8 +44,13 @@ void add(Computing& all, const Computing& more) {
   all.mixes_devices |= more.mixes_devices;
 }
 
+bool holds(const Facts& row) {
+  return row.calls.empty() || c10::Dispatcher::singleton().findSchema({std::string(row.calls), ""}).has_value();
+}
+
 // The first row that names a carrier wins: rows come before patterns.
 void add(Facts& all, const Facts& row) {
+  if (!holds(row)) return;
   if (all.carried == Carried::kDefault) all.carried = row.carried;
   all.keeps_autograd |= row.keeps_autograd;
   add(all.index, row.index);

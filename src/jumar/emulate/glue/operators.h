@@ -42,6 +42,7 @@ struct Strictness {
 struct Facts {
   std::string_view name;  // of a row; empty in what `facts_of` returns
   Carried carried = Carried::kDefault;
+  std::string_view calls;  // the row holds only where there is this operator; empty in what `facts_of` returns
   bool keeps_autograd = false;
   Names index{}, written{}, host{};
   bool random = false;

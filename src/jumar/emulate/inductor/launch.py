@@ -22,9 +22,20 @@ def launch(kernel: Callable[..., None], written: tuple[int, ...], *arguments: An
     streams = _streams()
     if streams.queued.value:
         streams.finish(_current())
-    if streams.captured.value and streams.is_captured(stream := _current()):
-        _capture(streams, stream, kernel, written, arguments)
+    if streams.captured.value and streams.is_captured(_current()):
+        storages = (arguments[place].untyped_storage() for place in written)
+        memory = [(storage.data_ptr(), storage.nbytes()) for storage in storages]
+        name = getattr(kernel, "__name__", "compiled kernel")
+        add_step(name, memory, kernel, *(_unowned(one) for one in arguments))
     kernel(*arguments)
+
+
+def wait() -> bool:
+    """Let the current stream do what it still has to; whether it is captured by a graph."""
+    streams = _streams()
+    if streams.queued.value:
+        streams.finish(_current())
+    return bool(streams.captured.value and streams.is_captured(_current()))
 
 
 class _Streams(NamedTuple):
@@ -61,19 +72,17 @@ _STEPS: dict[int, tuple[Callable[..., None], tuple[Any, ...]]] = {}
 _NUMBERS = itertools.count(1)
 
 
-def _capture(
-    streams: _Streams, stream: int, kernel: Callable[..., None], written: tuple[int, ...], arguments: tuple[Any, ...]
-) -> None:
-    """As on a device, a step knows addresses only: the graph's pool or the program owns the memory."""
-    for place in written:
-        storage = arguments[place].untyped_storage()
-        streams.library.jumar_keep_contents(
-            ctypes.c_void_p(stream), ctypes.c_void_p(storage.data_ptr()), ctypes.c_size_t(storage.nbytes())
-        )
+def add_step(name: str, memory: list[tuple[int, int]], kernel: Callable[..., None], *arguments: Any) -> None:
+    """A step of the graph that captures the current stream; `memory` is what the kernel may write to, with its sizes.
+
+    As on a device, a step knows addresses only: the graph's pool or the program owns the memory.
+    """
+    library, stream = _streams().library, ctypes.c_void_p(_current())
+    for address, size in memory:
+        library.jumar_keep_contents(stream, ctypes.c_void_p(address), ctypes.c_size_t(size))
     number = next(_NUMBERS)
-    _STEPS[number] = (kernel, tuple(_unowned(one) for one in arguments))
-    name = getattr(kernel, "__name__", "compiled kernel").encode()
-    streams.library.jumar_record(ctypes.c_void_p(stream), name, _run, _release, ctypes.c_void_p(number))
+    _STEPS[number] = (kernel, arguments)
+    library.jumar_record(stream, name.encode(), _run, _release, ctypes.c_void_p(number))
 
 
 def _unowned(given: Any) -> Any:

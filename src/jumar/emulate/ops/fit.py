@@ -17,11 +17,33 @@ def fitted(function: Callable[..., Any], schema: Any, refuse: Refuse) -> Callabl
     names = [argument.name for argument in schema.arguments]
     count = len(schema.returns)
     takes = _by_order(function, names) or _by_name(function, schema, refuse)
+    left_out = _other_defaults(function, schema)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return _first(takes(*args, **kwargs), count, refuse)
+        unsaid = {name: value for name, value in left_out.items() if name not in names[: len(args)]}
+        return _first(takes(*args, **{**unsaid, **kwargs}), count, refuse)
 
     return call
+
+
+def _other_defaults(function: Callable[..., Any], schema: Any) -> dict[str, Any]:
+    """What the schema means where nothing is said, if the function means something else.
+
+    torch leaves an argument out that equals its default, even when the program said it.
+    """
+    parameters = inspect.signature(function).parameters
+    found = {}
+    for item in schema.arguments:
+        own = parameters.get(item.name)
+        if own is not None and item.has_default_value() and not _same(own.default, item.default_value):
+            found[item.name] = item.default_value
+    return found
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return list(one) == list(other)
+    return bool(one == other)
 
 
 def _by_order(function: Callable[..., Any], names: list[str]) -> Callable[..., Any] | None:

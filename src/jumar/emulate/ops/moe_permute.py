@@ -86,6 +86,18 @@ def _npu_moe_token_unpermute(
 
 
 @operator()
+def npu_moe_token_unpermute(
+    permuted_tokens: Tensor,
+    sorted_indices: Tensor,
+    probs: Tensor | None = None,
+    padded_mode: bool = False,
+    restore_shape: list[int] | None = None,
+) -> Tensor:
+    """In releases of torch_npu that have no operator below it, such as 2.9."""
+    return _npu_moe_token_unpermute(permuted_tokens, sorted_indices, probs, padded_mode, restore_shape)[0]
+
+
+@operator()
 def npu_moe_token_unpermute_grad(
     permuted_tokens: Tensor,
     grad_unpermuted_tokens: Tensor,

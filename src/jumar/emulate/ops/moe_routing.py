@@ -194,6 +194,7 @@ def npu_moe_init_routing_v2(
     rows = x[(chosen.clamp(min=0)) // k] * (chosen >= 0).unsqueeze(-1)
     expert_of = experts[chosen.clamp(min=0)] - first
     out, scales = _quantised_rows(rows, scale, offset, quant_mode, expert_of, chosen // k)
+    out = out * (chosen >= 0).unsqueeze(-1)  # an empty place is zero, not the offset
     missing = total - out.shape[0]
     if missing > 0:
         out = torch.cat([out, out.new_zeros(missing, out.shape[1])])

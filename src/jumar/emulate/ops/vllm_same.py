@@ -54,8 +54,8 @@ def moe_gating_top_k(x: Tensor, k: int, *numbers: Any, bias_opt: Tensor | None =
 
 
 @operator("_C_ascend::npu_moe_init_routing_custom")
-def npu_moe_init_routing_custom(x: Tensor, expert_idx: Tensor, **others: Any) -> Any:
-    return moe_routing.npu_moe_init_routing_v2(x, expert_idx, **others)
+def npu_moe_init_routing_custom(x: Tensor, expert_idx: Tensor, *, quant_mode: int = 0, **others: Any) -> Any:
+    return moe_routing.npu_moe_init_routing_v2(x, expert_idx, quant_mode=quant_mode, **others)
 
 
 @operator("_C_ascend::moe_grouped_matmul")

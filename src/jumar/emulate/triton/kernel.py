@@ -93,7 +93,7 @@ def bind(function: Any, words: tuple[Any, ...], named: dict[str, Any]) -> tuple[
 
 
 def _run(function: Any, kernel: Kernel, sizes: tuple[int, int, int], bound: dict[str, Any]) -> None:
-    _wait_for_stream()
+    captured = _wait_for_stream()
     one = Launch(kernel.name, sizes)
     arguments = {}
     for parameter in function.params:
@@ -107,10 +107,12 @@ def _run(function: Any, kernel: Kernel, sizes: tuple[int, int, int], bound: dict
     one.debug = wants_checks(function, kernel)
     one.ready()
     one.watch = limits.watch(one, (*one.dtypes, *kernel.constants.items()))
-    body = language().function(function)
+    body = functools.partial(language().function(function), **arguments)
+    if captured:
+        _capture(one, body)
     try:
         with np.errstate(all="ignore"):
-            lanes.run(lambda: body(**arguments), one)
+            lanes.run(body, one)
     except (Refused, OutOfBounds):
         raise
     except Exception as error:
@@ -143,16 +145,31 @@ def _grid(grid: Any, bound: dict[str, Any]) -> tuple[int, int, int]:
     return (*sizes, 1, 1)[:3]
 
 
-def _wait_for_stream() -> None:
+def _wait_for_stream() -> bool:
+    """Whether an NPU graph captures what the current stream does."""
     import torch
 
-    if hasattr(torch, "npu") and torch.npu.is_available():
-        if torch.npu.is_current_stream_capturing():
-            raise Refused(
-                "Triton kernels are not recorded in NPU graphs of the emulator",
-                "run them outside of the capture; a card records them",
-            )
-        torch.npu.current_stream().synchronize()
+    if not hasattr(torch, "npu") or not torch.npu.is_available():
+        return False
+    from jumar.emulate.inductor import launch as steps
+
+    return steps.wait()
+
+
+def _capture(one: Launch, body: Callable[[], Any]) -> None:
+    """The launch as a step of the graph. A kernel may write to each of its tensors."""
+    from jumar.emulate.inductor import launch as steps
+
+    regions = dict(one.regions)
+
+    def again() -> None:
+        launched = Launch(one.kernel, one.grid)
+        launched.regions = regions
+        launched.ready()
+        with np.errstate(all="ignore"):
+            lanes.run(body, launched)
+
+    steps.add_step(one.kernel, [(region.start, region.end - region.start) for region in regions.values()], again)
 
 
 def _hooks() -> tuple[Any, Any]:
