@@ -192,9 +192,7 @@ def _unsunk_function(module: Any) -> None:
     def data_sink(
         fn: Any, dataset: Any, sink_size: int = 1, jit_config: Any = None, input_signature: Any = None
     ) -> Any:
-        module.Validator.check_value_type("sink_size", sink_size, int, "Data sink")
-        if sink_size <= 0:
-            raise ValueError(f"The 'sink_size' must be positive, but got sink_size {sink_size}.")
+        module.Validator.check_positive_int(sink_size, "sink_size")
         if hasattr(dataset, "__transfer_dataset__"):
             raise ValueError("The dataset has been used with network.")
         dataset.__transfer_dataset__ = None
