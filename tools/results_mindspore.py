@@ -167,11 +167,12 @@ def _versions(record: dict[str, Any]) -> dict[str, Any]:
         "about": {
             "en": "Small networks for three steps, the losses against the CPU target of the same release: five digits "
             "for LeNet, 1 % for those with float16 inside; two cards against one to four digits. An empty cell was not "
-            "run. Releases before 2.3 are refused: their plug-in needs CANN's graph engine. 2.3 to 2.6 have no wheel "
-            "on the public index and were not tried.",
+            "run. Releases before 2.3 are refused: the plug-in of 2.0.0, the only one that was looked at, needs CANN's "
+            "graph engine. 2.3 to 2.6 have no wheel on the public index and were not tried.",
             "zh": "小型网络训练三步，损失与同一版本的 CPU 后端比较：LeNet 前五位相同，"
             "内部用 float16 的网络相差不超过 1 %；两卡与单卡比较前四位。空格表示没有运行。"
-            "2.3 之前的版本被拒绝：它们的插件需要 CANN 的图引擎。2.3 到 2.6 在公开索引上没有 wheel，没有试过。",
+            "2.3 之前的版本被拒绝：其中只看过 2.0.0，它的插件需要 CANN 的图引擎。"
+            "2.3 到 2.6 在公开索引上没有 wheel，没有试过。",
         },
         "columns": ["MindSpore", "Python", *_CHECKS.values(), {"en": "date", "zh": "日期"}],
         "rows": [[version, row["python"], *(_state(row["checks"], name) for name in _CHECKS), row["date"]]

@@ -67,6 +67,20 @@ def test_what_is_left_of_whole_rounds_is_held_too(micro_batches: int, stage: int
     assert found.memory[stage].total >> 20 == pytest.approx(compiled, rel=0.06)
 
 
+@pytest.mark.parametrize(("dp", "ep", "sent"), [(4, 2, 8881152), (8, 2, 7962624)])
+def test_cards_with_the_same_experts_gather_their_tokens(dp: int, ep: int, sent: int) -> None:
+    """Bytes in MindSpore 2.10.0's own list of collectives."""
+    small = {"hidden": 256, "heads": 4, "kv_heads": 4, "head_dim": 64, "inner": 384, "vocab": 1000, "layers": 1}
+    net = models.preset("llama-7b").with_(
+        **small, seq=256, input_bytes=2048, attention="flash", experts=4, active_experts=1
+    )
+    search = Search(net, Job(8), hardware.find("910B3", {}))
+    plan = Plan(dp, 1, 1, ep=ep)
+    found = search.evaluate(plan, search.hardware.usable)
+    assert found is not None
+    assert sum(search.clock.volume(plan, found.layers, 0)) == pytest.approx(sent, rel=2e-3)
+
+
 def test_fewer_micro_batches_have_the_memory_of_all() -> None:
     search = _search("llama-7b", 96)
     for plan in (Plan(2, 1, 4, 48), Plan(1, 2, 4, 30, schedule="interleaved", chunks=2), Plan(2, 2, 1, 24)):
