@@ -15,8 +15,11 @@ from typing import Any
 
 import torch
 
-if "--mindspeed" in sys.argv:
-    import mindspeed.megatron_adaptor  # noqa: F401  before Megatron
+if "--mindspeed" in sys.argv:  # before Megatron; its kernels are for cards, so the CPU has Megatron alone
+    if "--cpu" in sys.argv:
+        from torch_npu.contrib import transfer_to_npu  # noqa: F401
+    else:
+        import mindspeed.megatron_adaptor  # noqa: F401
 
 from megatron.core import parallel_state
 from megatron.core.models.gpt import GPTModel

@@ -1,6 +1,6 @@
-"""Text generation by vLLM on NPUs, with requests in one batch: `jumar run vllm_generate.py [--cards 2] [--graph]`.
+"""Text generation by vLLM on NPUs, with requests in one batch: `jumar run vllm_generate.py [--model NAME] [--cards 2]`.
 
-The model is a tiny Llama with random weights. `--cpu` generates the same with transformers; greedy choices must be equal.
+The model is tiny and has random weights. `--cpu` generates the same with transformers; greedy choices must be equal.
 Two of the prompts begin alike and are longer than a page of the cache, so the second run reads pages of the first;
 prompts come in pieces, because a step takes 64 words at most.
 """
@@ -9,20 +9,48 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from typing import Any
 
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+import transformers
 
 NEW = 8
 SHARED = [7 * i % 500 for i in range(140)]
 PROMPTS = [[1, 5, 9, 33, 77], [2, 8], [*SHARED, 5], [*SHARED, 6, 7], [4, 400]]
+REPEATING = [[*([3, 14, 15, 92] * 6), 3, 14], [*([8, 9] * 10)]]
+"""What a draft by n-grams can guess."""
+
+COMMON = {
+    "vocab_size": 512, "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "max_position_embeddings": 512, "initializer_range": 0.2,
+}  # fmt: skip
+"""Weights wide enough that no two words are nearly as likely: a rounding must not decide."""
+EXPERTS = {"moe_intermediate_size": 128, "num_experts_per_tok": 2}
+LATENT = {
+    "num_key_value_heads": 4, "q_lora_rank": 64, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
+    "v_head_dim": 128, "n_routed_experts": 8, "n_shared_experts": 1, "first_k_dense_replace": 1,
+}  # fmt: skip
+MODELS: dict[str, tuple[str, int, dict[str, Any]]] = {
+    "llama": ("Llama", 0, {}),
+    "qwen2": ("Qwen2", 0, {}),
+    "qwen3": ("Qwen3", 0, {"head_dim": 64}),
+    "qwen3-moe": ("Qwen3Moe", 7, {**EXPERTS, "head_dim": 64, "num_experts": 8, "norm_topk_prob": True}),
+    "mixtral": ("Mixtral", 2, {"num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": None}),
+    "deepseek-v2": ("DeepseekV2", 0, {**EXPERTS, **LATENT, "topk_method": "greedy", "n_group": 1, "topk_group": 1}),
+    "deepseek-v3": (
+        "DeepseekV3",
+        0,
+        {**EXPERTS, **LATENT, "topk_method": "noaux_tc", "scoring_func": "sigmoid", "n_group": 2, "topk_group": 1},
+    ),
+}
+"""The architecture in transformers, the seed to begin with, and what the configuration has beside what all have."""
 
 
 def main() -> None:
     options = _options()
     with tempfile.TemporaryDirectory() as folder:
-        save(folder)
-        found = with_transformers(folder) if options.cpu else with_vllm(folder, options)
+        save(folder, options)
+        found = with_transformers(folder, options) if options.cpu else with_vllm(folder, options)
     step = 0
     for run in found:
         for tokens in run:
@@ -33,51 +61,71 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--model", choices=MODELS, default="llama", help="the kind of network")
     parser.add_argument("--cpu", action="store_true", help="transformers on the CPU, to compare with")
     parser.add_argument("--cards", type=int, default=1, help="cards that share the model (tensor parallel)")
+    parser.add_argument("--experts", action="store_true", help="whole experts on each card (expert parallel)")
     parser.add_argument("--graph", action="store_true", help="ACL graphs instead of eager mode")
+    parser.add_argument("--draft", action="store_true", help="speculative decoding: guesses from n-grams of the prompt")
     return parser.parse_args()
 
 
-def save(folder: str) -> None:
-    """Weights wide enough that no two words are nearly as likely: a rounding must not decide."""
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=512, hidden_size=256, intermediate_size=512, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, max_position_embeddings=512, initializer_range=0.2,
-    )  # fmt: skip
-    LlamaForCausalLM(config).to(torch.bfloat16).save_pretrained(folder)
+def save(folder: str, options: argparse.Namespace) -> None:
+    """The first random weights with which float32 chooses the same words as bfloat16.
+
+    With others a rounding decides, of two words or of two experts, and kernels round differently.
+    """
+    family, first, own = MODELS[options.model]
+    config = getattr(transformers, f"{family}Config")(**{**COMMON, **own})
+    for seed in range(first, first + 50):
+        torch.manual_seed(seed)
+        net = getattr(transformers, f"{family}ForCausalLM")(config).to(torch.bfloat16)
+        net.save_pretrained(folder)
+        if greedy(net, prompts(options)) == greedy(net.float(), prompts(options)):
+            return
+    raise SystemExit("error: a rounding decides with all of the random weights")
+
+
+def prompts(options: argparse.Namespace) -> list[list[int]]:
+    return [*PROMPTS, *REPEATING] if options.draft else PROMPTS
 
 
 def with_vllm(folder: str, options: argparse.Namespace) -> list[list[list[int]]]:
     """What each prompt gives, twice: the second time the cache has their beginnings."""
     from vllm import LLM, SamplingParams
 
+    draft = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 3, "prompt_lookup_min": 2}
     llm = LLM(
         model=folder, skip_tokenizer_init=True, dtype="bfloat16", max_model_len=256, block_size=128, max_num_seqs=4,
         max_num_batched_tokens=64, gpu_memory_utilization=0.02, enable_prefix_caching=True,
-        tensor_parallel_size=options.cards, enforce_eager=not options.graph,
+        tensor_parallel_size=options.cards, enable_expert_parallel=options.experts, enforce_eager=not options.graph,
+        speculative_config=draft if options.draft else None,
     )  # fmt: skip
-    greedy = SamplingParams(temperature=0, max_tokens=NEW, detokenize=False, ignore_eos=True)
+    best = SamplingParams(temperature=0, max_tokens=NEW, detokenize=False, ignore_eos=True)
     found = []
     for run in range(2):
-        outputs = llm.generate([{"prompt_token_ids": prompt} for prompt in PROMPTS], greedy)
+        outputs = llm.generate([{"prompt_token_ids": prompt} for prompt in prompts(options)], best)
         print(f"run {run}: {sum(one.num_cached_tokens or 0 for one in outputs)} words were in the cache", flush=True)
         found.append([list(one.outputs[0].token_ids) for one in outputs])
     return found
 
 
-def with_transformers(folder: str) -> list[list[list[int]]]:
-    model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.bfloat16)
+def with_transformers(folder: str, options: argparse.Namespace) -> list[list[list[int]]]:
+    found = greedy(transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16), prompts(options))
+    return [found, found]
+
+
+def greedy(net: Any, given: list[list[int]]) -> list[list[int]]:
+    """The words that transformers puts after each prompt."""
     found = []
-    for prompt in PROMPTS:
+    for prompt in given:
         rows = torch.tensor([prompt])
-        whole = model.generate(
+        whole = net.generate(
             rows, attention_mask=torch.ones_like(rows), do_sample=False, max_new_tokens=NEW, min_new_tokens=NEW,
             pad_token_id=0,
         )  # fmt: skip
         found.append(whole[0, len(prompt) :].tolist())
-    return [found, found]
+    return found
 
 
 if __name__ == "__main__":

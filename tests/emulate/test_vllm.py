@@ -33,8 +33,18 @@ def _tokens(folder: Path, machine: str, *words: str) -> list[str]:
     return re.findall(r"^step \d+ token \d+", done.stdout, re.M)
 
 
-@pytest.mark.parametrize("words", [(), ("--graph",), ("--cards", "2")], ids=["eager", "graph", "tensor-parallel"])
-def test_greedy_tokens_are_those_of_transformers(words: tuple[str, ...], tmp_path: Path, machine: str) -> None:
-    expected = _tokens(tmp_path, machine, "--cpu")
+_WORDS = {
+    "eager": "",
+    "graph": "--graph",
+    "tensor-parallel": "--cards 2",
+    "experts": "--model qwen3-moe",
+    "expert-parallel": "--model qwen3-moe --cards 2 --experts",
+    "triton-in-a-graph": "--model qwen3 --graph",
+}
+
+
+@pytest.mark.parametrize("words", _WORDS.values(), ids=_WORDS)
+def test_greedy_tokens_are_those_of_transformers(words: str, tmp_path: Path, machine: str) -> None:
+    expected = _tokens(tmp_path, machine, "--cpu", *words.split())
     assert len(expected) == 80
-    assert _tokens(tmp_path, machine, *words) == expected
+    assert _tokens(tmp_path, machine, *words.split()) == expected
