@@ -43,6 +43,13 @@ def test_functions_of_many_families_give_the_numbers_of_the_uncompiled(run: Run)
 
 
 @pytest.mark.slow
+def test_models_and_ways_of_compiling_give_the_numbers_of_the_uncompiled(run: Run) -> None:
+    said = run(program_text(__file__, "compile_models"), check=False, limit=3600).stdout.splitlines()
+    assert len(said) > 25
+    assert [line for line in said if ": equal (" not in line] == []
+
+
+@pytest.mark.slow
 def test_kernels_in_triton_run_inside_of_compiled_functions(run: Run) -> None:
     folder, reason = place(f"triton-ascend=={tested.triton()['triton-ascend']}", install=True)
     if reason:
