@@ -37,8 +37,6 @@ _WORDS = {
     "eager": "",
     "graph": "--graph",
     "tensor-parallel": "--cards 2",
-    "experts": "--model qwen3-moe",
-    "expert-parallel": "--model qwen3-moe --cards 2 --experts",
     "triton-in-a-graph": "--model qwen3 --graph",
 }
 
