@@ -10,12 +10,12 @@ _ABOUT = {
     "small sizes, without dropout, on seeded data, in graph mode. The list was fixed before any was tried and split by "
     "a hash: ten could be looked at while Jumar was mended, ten were run first and looked at afterwards. A loss is "
     "that of the last step; a difference is the largest of all steps. Equal means within 0.1 %. "
-    "ResNet-50 and MobileNetV2 amplify rounding: the CPU target with other vector instructions "
+    "ResNet-50, MobileNetV2 and DeepLabv3 amplify rounding: the CPU target with other vector instructions "
     "(`DNNL_MAX_CPU_ISA=SSE41`) is 4 % from itself at the third step of ResNet-50.",
     "zh": "模型集合 mindspore-ai/models 中为 1.x 编写的网络，经 `jumar migrate --write` 迁移，小尺寸、不用 "
     "dropout、固定种子的数据、图模式。名单在试运行之前确定，并按哈希分成两半：十个可以在修补 Jumar 时查看，"
     "十个先运行、后查看。损失是最后一步的损失；差异是所有步中最大的。0.1 % 以内算相等。"
-    "ResNet-50 和 MobileNetV2 会放大舍入误差：CPU 后端换用其他向量指令（`DNNL_MAX_CPU_ISA=SSE41`）时，"
+    "ResNet-50、MobileNetV2 和 DeepLabv3 会放大舍入误差：CPU 后端换用其他向量指令（`DNNL_MAX_CPU_ISA=SSE41`）时，"
     "ResNet-50 第三步与自身相差 4 %。",
 }
 _COLUMNS: list[Any] = [
