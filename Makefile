@@ -89,7 +89,7 @@ wheels: $(VENV)-dist/done
 	$(VENV)-dist/bin/python tools/wheels.py
 
 ## make bench   the benchmarks (a table each; ratios, not limits)
-bench: $(VENV)/jumar
+bench: $(VENV)/jumar $(VENV)-mindspore/done
 	$(BIN)/python bench/migrate.py
 	$(BIN)/python bench/start.py
 	$(BIN)/python bench/emulate.py
@@ -103,6 +103,7 @@ bench: $(VENV)/jumar
 	$(BIN)/python bench/export.py
 	$(BIN)/python bench/parallel.py
 	$(BIN)/python bench/triton_kernels.py
+	$(BIN)/python bench/mindspore_resnet.py --python $(VENV)-mindspore/bin/python
 
 ## make clean   remove everything that the other targets made
 clean:

@@ -138,7 +138,8 @@ def compile_one(row: dict[str, Any], python: str, limit: float) -> None:
     starter = [sys.executable, "-m", "jumar", "run", "--python", python]
     began = time.monotonic()
     try:
-        done = prove.prove(search, result, starter, depth=search.net.layers, limit=limit, stages=[row["stage"]])
+        done = prove.prove(search, result, starter, depth=search.net.layers, limit=limit, stages=[row["stage"]],
+                           whole=True)  # fmt: skip
     except UserError as refused:
         row["refused"] = str(refused)
         return

@@ -63,6 +63,18 @@ def product(a, b, c, n, SIZE: tl.constexpr):
     tl.store(c + rows[:, None] * n + columns[None, :], total)
 
 
+@triton.jit
+def ragged_sums(x, starts, out, SIZE: tl.constexpr):
+    """As many turns as the row of a program is long: sequences of a batch without padding."""
+    row = tl.program_id(0)
+    stop = tl.load(starts + row + 1)
+    total = tl.zeros((SIZE,), dtype=tl.float32)
+    for at in range(tl.load(starts + row), stop, SIZE):
+        places = at + tl.arange(0, SIZE)
+        total += tl.load(x + places, mask=places < stop, other=0.0)
+    tl.store(out + row, tl.sum(total, axis=0))
+
+
 def cases() -> dict[str, tuple[Run, Callable[[], Any]]]:
     """By name: the kernel over one of `share` parts of its grid, and torch's way to the same numbers."""
     torch.manual_seed(0)
@@ -71,6 +83,10 @@ def cases() -> dict[str, tuple[Run, Callable[[], Any]]]:
     target = torch.randint(0, COLUMNS, (ROWS,), dtype=torch.int32).to("npu")
     a, b, c = (torch.randn(SIDE, SIDE).to("npu") for _ in range(3))
     long, tiles = target.long(), SIDE // BLOCK
+    lengths = torch.randint(0, 2 * COLUMNS, (SIDE,))
+    starts = torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)]).int().to("npu")
+    flat, sums = x.flatten(), torch.empty(SIDE, device="npu")
+    pieces = lengths.tolist()
     return {
         "RMSNorm, 2048 x 2048": (
             lambda share: rms_norm[(ROWS // share,)](x, w, out, COLUMNS, 1e-6, SIZE=COLUMNS),
@@ -87,5 +103,9 @@ def cases() -> dict[str, tuple[Run, Callable[[], Any]]]:
         "matmul, 512 x 512 x 512": (
             lambda share: product[(tiles * tiles // share,)](a, b, c, SIDE, SIZE=BLOCK),
             lambda: a @ b,
+        ),
+        "sums of 512 ragged rows": (
+            lambda share: ragged_sums[(SIDE // share,)](flat, starts, sums, SIZE=64),
+            lambda: torch.stack([piece.sum() for piece in flat[: sum(pieces)].split(pieces)]),
         ),
     }

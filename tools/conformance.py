@@ -4,8 +4,9 @@ Usage: python tools/conformance.py DIR [--jobs N] [--timeout S] [--filter REGEX]
 
 DIR is a folder (or a file) of op-plugin's or torch_npu's tests, for example `test/test_base_ops` of a clone of
 Ascend/op-plugin. Each file runs in a process of its own, forked from one that has imported torch already. A case
-that kills its process or runs out of time counts as failed; the rest of its file goes on in a new process. Nothing
-but what the tests themselves skip is left out of the count; conformance.toml says how causes are read from errors.
+that kills its process or runs out of time counts as failed; the rest of its file goes on in a new process, as it does
+after a case that runs the process's exit functions. Nothing but what the tests themselves skip is left out of the
+count; conformance.toml says how causes are read from errors.
 """
 
 from __future__ import annotations
@@ -116,6 +117,8 @@ def run_file(path: Path, limits: Limits, scratch: Path, rules: Rules) -> list[Ca
                 done[record["name"]] = _judge(path, record, rules)
         if code == 0:
             break
+        if code == conformance_worker.EXIT_FUNCTIONS_RAN and not running:
+            continue
         # With nothing running it is the file itself that cannot be read, or the end of its process.
         name = running or "(file)"
         text = f"{forked.how_it_ended(code)}\n{forked.tail(log)}"

@@ -127,6 +127,7 @@ def _parameters(tables: dict[str, dict[str, Any]]) -> str:
         for name in works if isinstance(works, dict) else ():
             check_parameters(f"{library}.toml: {name}", works[name])
             lines.append(f"#define JUMAR_PARAMETERS_{name} {works[name]}")
+            lines.append(f"#define JUMAR_KEPT_{name} {_kept(works[name], 'jumar::bridge')}")
     return "\n".join([*lines, ""])
 
 
@@ -145,8 +146,7 @@ def _bridged(tables: dict[str, dict[str, Any]]) -> str:
         rows = table.get("bridged", ())
         for name, text in rows.items() if isinstance(rows, dict) else ():
             check_parameters(f"{library}.toml: {name}", text)
-            parts = [parameter.split(" ") for parameter in text.split(", ")]
-            kept = ", ".join(f"bridge::{_ROLES.get(kind, 'keep')}({parameter})" for kind, parameter in parts)
+            kept = _kept(text, "bridge")
             lines += [
                 f"int32_t {name}GetWorkspaceSize({text}, uint64_t* bytes_, void** run_) {{",
                 f'  if (!bridge::connected()) return refuse("{name}GetWorkspaceSize", {table["refusal"]}, "{name}");',
@@ -161,20 +161,26 @@ def _bridged(tables: dict[str, dict[str, Any]]) -> str:
     return "\n".join([*lines, _CLOSE, ""])
 
 
+def _kept(text: str, space: str) -> str:
+    """The arguments of a call as the Python process is told them."""
+    parts = [parameter.split(" ") for parameter in text.split(", ")]
+    return ", ".join(f"{space}::{_ROLES.get(kind, 'keep')}({parameter})" for kind, parameter in parts)
+
+
 def _bridged_types(tables: dict[str, dict[str, Any]]) -> str:
-    """The operators of the older interface that the Python process computes."""
+    """The operators of the older interface that the Python process computes, and those of both for complex numbers."""
     types = [
         name for table in tables.values() for name in table.get("bridged", ()) if isinstance(table["bridged"], list)
     ]
-    lines = [
-        _HEAD,
-        "#pragma once",
-        "#include <cstring>",
-        "namespace jumar::bridge {",
-        "inline bool is_bridged(const char* type) {",
-    ]
-    lines += [f'  if (std::strcmp(type, "{name}") == 0) return true;' for name in types]
-    return "\n".join([*lines, "  return false;", "}", "}  // namespace jumar::bridge", ""])
+    wide = [name for table in tables.values() for name in table.get("complex", ())]
+    lines = [_HEAD, "#pragma once", "#include <cstring>", "namespace jumar::bridge {"]
+    lines += [*_is_one_of("is_bridged", types), *_is_one_of("takes_complex", wide)]
+    return "\n".join([*lines, "}  // namespace jumar::bridge", ""])
+
+
+def _is_one_of(function: str, names: list[str]) -> list[str]:
+    tests = [f'  if (std::strcmp(name, "{name}") == 0) return true;' for name in names]
+    return [f"inline bool {function}(const char* name) {{", *tests, "  return false;", "}"]
 
 
 def check_parameters(where: str, text: str) -> None:

@@ -31,17 +31,31 @@ Losses = dict[str, Any]  # a list of losses, or the text of an error, by mode
 def main() -> int:
     options = _options()
     modes = [mode for mode in options.modes.split(",") if mode]
-    alone = _run(options, 1, modes)[0]
-    rows: dict[str, dict[str, str]] = {mode: {} for mode in alone}
+    version = mindspore.check(options.python).mindspore
+    alone = run(options.python, 1, modes)[0]
+    verdicts = []
     for cards in (int(text) for text in options.cards.split(",")):
-        for mode, verdict in compare(alone, _run(options, cards, modes)).items():
-            rows[mode][str(cards)] = verdict
+        found = compare(alone, run(options.python, cards, modes))
+        for mode, verdict in found.items():
             print(f"{mode} on {cards} cards: {verdict}", flush=True)
-    if options.record:
-        today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-        record = {"date": today, "mindspore": mindspore.check(options.python).mindspore, "rows": rows}
-        _RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    return 0 if all(verdict == "equal" for row in rows.values() for verdict in row.values()) else 1
+        verdicts += found.values()
+        if options.record:
+            _record(version, cards, found)
+    return 0 if all(verdict == "equal" for verdict in verdicts) else 1
+
+
+def _record(version: str, cards: int, found: dict[str, str]) -> None:
+    """What other numbers of cards gave with this release stays: eight cards alone take many minutes."""
+    rows: dict[str, dict[str, str]] = {}
+    if _RECORD.exists():
+        before = json.loads(_RECORD.read_text(encoding="utf-8"))
+        rows = before["rows"] if before["mindspore"] == version else {}
+    for mode, verdict in found.items():
+        rows.setdefault(mode, {})[str(cards)] = verdict
+    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    _RECORD.write_text(
+        json.dumps({"date": today, "mindspore": version, "rows": rows}, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 def _options() -> argparse.Namespace:
@@ -53,10 +67,10 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _run(options: argparse.Namespace, cards: int, modes: list[str]) -> list[Losses]:
+def run(python: str, cards: int, modes: list[str]) -> list[Losses]:
     """What each rank printed."""
     with tempfile.TemporaryDirectory() as folder:
-        words = [sys.executable, "-m", "jumar", "run", "--cards", str(cards), "--python", options.python]
+        words = [sys.executable, "-m", "jumar", "run", "--cards", str(cards), "--python", python]
         if cards > 1:
             words += ["msrun", f"--worker_num={cards}", f"--local_worker_num={cards}", "--join=True", "--log_dir=logs",
                       f"--master_port={_free_port()}"]  # fmt: skip

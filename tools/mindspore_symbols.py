@@ -170,8 +170,11 @@ def _render(place: str, table: Mapping[str, Any], versions: str) -> str:
         lines += [f'refusal = "{common["refusal"]}"', ""]
     if operators := table.get("operators"):
         lines += ["operators = [", *(f'  "{name}",' for name in operators), "]"]
+    by_name = isinstance(table.get("works"), Mapping)  # a list must stand before the tables
+    lines += _complex(table.get("complex", ())) if by_name else []
     lines += _works(table.get("works", ()))
     lines += _bridged(table.get("bridged", ()))
+    lines += [] if by_name else _complex(table.get("complex", ()))
     for part in ("functions", "symbols"):
         if rows := table.get(part):
             lines += ["", f"[{part}]", *(f"{name} = {_row(row)}" for name, row in sorted(rows.items()))]
@@ -186,6 +189,12 @@ def _bridged(bridged: Sequence[str] | Mapping[str, str]) -> list[str]:
         return []
     note = "# Computed by the Python process (src/jumar/emulate/numpy_ops)."
     return ["", note, "bridged = [", *(f'  "{name}",' for name in bridged), "]"]
+
+
+def _complex(names: Sequence[str]) -> list[str]:
+    """What is left to numpy when a number is complex."""
+    note = "# What the Python process computes for complex numbers (src/jumar/emulate/numpy_ops/complex_numbers.py)."
+    return ["", note, "complex = [", *(f'  "{name}",' for name in names), "]"] if names else []
 
 
 def _works(works: Sequence[str] | Mapping[str, str]) -> list[str]:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "acl/nnop.h"
+#include "bridge/bridge.h"
 #include "kernels/view.h"
 #include "parameters.h"  // generated
 
@@ -44,11 +45,17 @@ class Maybe {
 }  // namespace jumar::aclnn
 
 // Both halves of the operator NAME. Its parameters are those of its row in native/api: the body, which is the last
-// argument, uses them by name.
+// argument, uses them by name. What the body does not do for complex numbers, the Python process may.
 #define OPERATOR(NAME, ...)                                                                                    \
   extern "C" __attribute__((visibility("default"))) int32_t NAME##GetWorkspaceSize(JUMAR_PARAMETERS_##NAME,     \
                                                                                    uint64_t* bytes_, void** run_) { \
-    return jumar::aclnn::prepare(#NAME, bytes_, run_, [=] { __VA_ARGS__; });                                    \
+    return jumar::aclnn::prepare(#NAME, bytes_, run_, [=] {                                                     \
+      try {                                                                                                    \
+        __VA_ARGS__;                                                                                           \
+      } catch (const jumar::kernels::ComplexNumbers&) {                                                        \
+        jumar::bridge::call_complex(#NAME, [&] { return std::vector<jumar::bridge::Kept>{JUMAR_KEPT_##NAME}; }); \
+      }                                                                                                        \
+    });                                                                                                        \
   }                                                                                                            \
   extern "C" __attribute__((visibility("default"))) int32_t NAME(void*, uint64_t, void* run_, void* stream_) {  \
     return jumar::aclnn::execute(#NAME, run_, stream_);                                                         \

@@ -22,19 +22,7 @@ struct Kept {
 
 double epsilon_of(const Arguments& a) { return a.number("epsilon", 1e-5); }
 
-Dims other_axes(const Dims& dims) {
-  Dims axes;
-  for (int64_t axis = 0; axis < static_cast<int64_t>(dims.size()); ++axis)
-    if (axis != 1) axes.push_back(axis);
-  return axes;
-}
-
-void sums_of_batch(const Arguments& a) {
-  const View x = a.in(0);
-  std::vector<double> squares = mapped(static_cast<size_t>(count(x.dims)), [](double v) { return v * v; }, load<double>(x));
-  reduce(Reduce::kSum, x, other_axes(x.dims), a.out(0));
-  reduce(Reduce::kSum, {kDouble, x.dims, packed_strides(x.dims), squares.data()}, other_axes(x.dims), a.out(1));
-}
+void sums_of_batch(const Arguments& a) { channel_sums(a.in(0), a.out(0), a.out(1)); }
 
 // Inputs: x, sum, sum of squares, weight, bias, running mean and variance. The moments are taken from x again: a
 // variance from sums in float would lose digits.

@@ -29,6 +29,16 @@ const Entry* find_entry(const char* type) {
   return nullptr;
 }
 
+void compute(const Entry* found, const char* type, const Arguments& arguments) {
+  if (found == nullptr) return bridge::call(type, arguments);
+  try {
+    found->run(arguments);
+  } catch (const kernels::ComplexNumbers&) {
+    bridge::check_complex(type);
+    bridge::call(type, arguments);
+  }
+}
+
 }  // namespace
 
 void Arguments::add_input(const Descriptor& descriptor, const Buffer& buffer) {
@@ -69,7 +79,7 @@ int32_t run(const char* type, const Arguments& arguments, bool* known) {
   *known = found != nullptr || bridge::knows(type);
   if (!*known) return ACL_SUCCESS;
   try {
-    found != nullptr ? found->run(arguments) : bridge::call(type, arguments);
+    compute(found, type, arguments);
     return ACL_SUCCESS;
   } catch (const std::exception& problem) {
     kernels::note_limit(type, problem);

@@ -31,6 +31,7 @@ Seen see(const Kept& kept) {
   seen.text = kept.text.c_str();
   seen.count = static_cast<int64_t>(kept.tensors.empty() ? kept.integers.size() : kept.tensors.size());
   seen.dims = const_cast<int64_t*>(kept.integers.data());
+  if (!kept.bytes.empty()) seen.data = const_cast<uint8_t*>(kept.bytes.data());
   return seen;
 }
 
@@ -91,15 +92,17 @@ std::string as_json(const Attributes* attributes) {
 constexpr double kWorthwhile = 4096;  // multiplications; below, the call costs more than it saves
 
 template <class T>
-bool by_blas(Gemm<T> gemm, int64_t m, int64_t n, int64_t k, const T* a, const T* b, T* c) {
+bool by_blas(Gemm<T> gemm, int64_t m, int64_t n, int64_t k, const T* a, bool a_turned, const T* b, bool b_turned, T* c,
+             bool add) {
   constexpr int64_t kMost = 1 << 30;
   if (gemm == nullptr || static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < kWorthwhile ||
       m > kMost || n > kMost || k > kMost)
     return false;
   const int rows = static_cast<int>(m), columns = static_cast<int>(n), depth = static_cast<int>(k);
-  const T one = 1;
-  // Columns first, so it is the transposed product: cᵀ += bᵀ · aᵀ.
-  gemm("N", "N", &columns, &rows, &depth, &one, b, &columns, a, &depth, &one, c, &columns);
+  const T one = 1, kept = add ? T(1) : T(0);
+  // Columns first, so it is the transposed product: cᵀ = bᵀ · aᵀ.
+  gemm(b_turned ? "T" : "N", a_turned ? "T" : "N", &columns, &rows, &depth, &one, b, b_turned ? &depth : &columns, a,
+       a_turned ? &rows : &depth, &kept, c, &columns);
   return true;
 }
 
@@ -134,6 +137,13 @@ Kept out(const std::vector<const Tensor*>* tensors) {
 
 Kept keep(const Scalar* scalar) {
   if (scalar == nullptr) return {};
+  if (scalar->type == kernels::kComplex64 || scalar->type == kernels::kComplex128) {
+    Kept kept;
+    kept.kind = kIn;
+    kept.type = scalar->type;
+    kept.bytes.assign(std::begin(scalar->value), std::end(scalar->value));
+    return kept;
+  }
   Kept kept = keep(aclnn::value(scalar, 0));
   kept.type = scalar->type;
   return kept;
@@ -193,7 +203,7 @@ void call(const char* name, const std::vector<Kept>& arguments) {
   for (const Kept& kept : arguments) tensors += 1 + kept.tensors.size();
   strides.reserve(tensors);
   for (const Kept& kept : arguments) {
-    const bool alone = kept.kind == kIn || kept.kind == kOut || kept.kind == kBoth;
+    const bool alone = kept.bytes.empty() && (kept.kind == kIn || kept.kind == kOut || kept.kind == kBoth);
     seen.push_back(alone ? see(kept.kind, kept.tensor, strides) : see(kept));
     for (const Tensor* tensor : kept.tensors) seen.push_back(see(kept.kind == kOutList ? kOut : kIn, tensor, strides));
   }
@@ -222,12 +232,18 @@ void call(const char* type, const aclop::Arguments& arguments) {
   ask(type, seen);
 }
 
-bool multiply(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c) {
-  return by_blas<float>(single, m, n, k, a, b, c);
+void check_complex(const char* name) {
+  if (!connected() || !takes_complex(name)) throw;
 }
 
-bool multiply(int64_t m, int64_t n, int64_t k, const double* a, const double* b, double* c) {
-  return by_blas<double>(wide, m, n, k, a, b, c);
+bool multiply(int64_t m, int64_t n, int64_t k, const float* a, bool a_turned, const float* b, bool b_turned, float* c,
+              bool add) {
+  return by_blas<float>(single, m, n, k, a, a_turned, b, b_turned, c, add);
+}
+
+bool multiply(int64_t m, int64_t n, int64_t k, const double* a, bool a_turned, const double* b, bool b_turned, double* c,
+              bool add) {
+  return by_blas<double>(wide, m, n, k, a, a_turned, b, b_turned, c, add);
 }
 
 }  // namespace jumar::bridge

@@ -33,6 +33,7 @@ struct Kept {
   std::vector<const Tensor*> tensors;
   std::string text;
   int32_t type = 0;
+  std::vector<uint8_t> bytes;  // of a complex number
 };
 
 Kept keep(const Tensor* tensor);
@@ -63,8 +64,19 @@ void call(const char* name, const std::vector<Kept>& arguments);
 bool knows(const char* type);
 void call(const char* type, const aclop::Arguments& arguments);
 
-// c = a · b by the BLAS of the Python process; false where there is none or it is not worth the call.
-bool multiply(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c);
-bool multiply(int64_t m, int64_t n, int64_t k, const double* a, const double* b, double* c);
+// What a kernel throws for complex numbers is thrown again, unless Python is connected and has the operator for them.
+void check_complex(const char* name);
+template <class F>
+void call_complex(const char* name, F&& arguments) {
+  check_complex(name);
+  call(name, arguments());
+}
+
+// c = a · b by the BLAS of the Python process, or c += a · b with `add`; `turned` as in kernels/matmul.h. False where
+// there is none or it is not worth the call.
+bool multiply(int64_t m, int64_t n, int64_t k, const float* a, bool a_turned, const float* b, bool b_turned, float* c,
+              bool add);
+bool multiply(int64_t m, int64_t n, int64_t k, const double* a, bool a_turned, const double* b, bool b_turned, double* c,
+              bool add);
 
 }  // namespace jumar::bridge

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/rows.h"
+#include "kernels/workers.h"
+
 namespace jumar::kernels {
 namespace {
 
@@ -155,19 +158,28 @@ T apply(Backward what, T v) {
   return v;
 }
 
-// The choice of the function stays out of the loop's way: one call per element of a function the compiler can see.
-template <class T, class F>
-void each(std::vector<T>& x, const std::vector<T>& y, F&& f) {
-  for (size_t i = 0; i < x.size(); ++i) x[i] = f(x[i], y[i]);
+// out = f(x…), element by element, in the type T. The function is one that the compiler can see through.
+template <class T, class F, class... Views>
+void each(const View& out, F f, const Views&... x) {
+  Written<T> result(out);
+  [&](const auto&... rows) {
+    share(count(out.dims), kLongRow, [&](int64_t first, int64_t last) {
+      T* to = result.data();
+      for (int64_t i = first; i < last; ++i) to[i] = f(rows[i]...);
+    });
+  }(Read<T>(x, out.dims)...);
+  result.finish();
 }
 
+// The choice of the most frequent functions stays out of the loop.
 template <class T>
-void combine(Binary what, std::vector<T>& x, const std::vector<T>& y) {
+void combine(Binary what, const View& x, const View& y, const View& out) {
   switch (what) {
-    case Binary::kAdd: return each(x, y, [](T a, T b) { return a + b; });
-    case Binary::kMul: return each(x, y, [](T a, T b) { return a * b; });
-    case Binary::kSub: return each(x, y, [](T a, T b) { return a - b; });
-    default: return each(x, y, [what](T a, T b) { return apply(what, a, b); });
+    case Binary::kAdd: return each<T>(out, [](T a, T b) { return a + b; }, x, y);
+    case Binary::kDiv: return each<T>(out, [](T a, T b) { return a / b; }, x, y);
+    case Binary::kMul: return each<T>(out, [](T a, T b) { return a * b; }, x, y);
+    case Binary::kSub: return each<T>(out, [](T a, T b) { return a - b; }, x, y);
+    default: return each<T>(out, [what](T a, T b) { return apply(what, a, b); }, x, y);
   }
 }
 
@@ -186,9 +198,9 @@ int32_t type_of(double value, int32_t other) {
 
 void unary(Unary what, const View& x, const View& out) {
   const auto run = [&](auto sample) {
-    auto values = load<decltype(sample)>(x, out.dims);
-    for (auto& value : values) value = apply(what, value);
-    store(out, values);
+    using T = decltype(sample);
+    if (what == Unary::kRelu) return each<T>(out, [](T v) { return v > T(0) ? v : v != v ? v : T(0); }, x);
+    each<T>(out, [what](T v) { return apply(what, v); }, x);
   };
   if (keeps_integers(what)) {
     compute({x.type}, run);
@@ -198,60 +210,41 @@ void unary(Unary what, const View& x, const View& out) {
 }
 
 void binary(Binary what, const View& x, const View& y, const View& out) {
-  compute_for(what, {x.type, y.type}, [&](auto sample) {
-    using T = decltype(sample);
-    auto values = load<T>(x, out.dims);
-    combine(what, values, load<T>(y, out.dims));
-    store(out, values);
-  });
+  compute_for(what, {x.type, y.type}, [&](auto sample) { combine<decltype(sample)>(what, x, y, out); });
 }
 
 void binary(Binary what, const View& x, double y, const View& out) {
   compute_for(what, {x.type, type_of(y, x.type)}, [&](auto sample) {
     using T = decltype(sample);
-    auto values = load<T>(x, out.dims);
-    for (auto& value : values) value = apply(what, value, static_cast<T>(y));
-    store(out, values);
+    each<T>(out, [what, number = static_cast<T>(y)](T v) { return apply(what, v, number); }, x);
   });
 }
 
 void binary(Binary what, double x, const View& y, const View& out) {
   compute_for(what, {y.type, type_of(x, y.type)}, [&](auto sample) {
     using T = decltype(sample);
-    auto values = load<T>(y, out.dims);
-    for (auto& value : values) value = apply(what, static_cast<T>(x), value);
-    store(out, values);
+    each<T>(out, [what, number = static_cast<T>(x)](T v) { return apply(what, number, v); }, y);
   });
 }
 
 void scaled_add(const View& x, const View& y, double scale, const View& out) {
   compute({x.type, y.type, type_of(scale, x.type)}, [&](auto sample) {
     using T = decltype(sample);
-    auto values = load<T>(x, out.dims);
-    const auto others = load<T>(y, out.dims);
-    const T factor = static_cast<T>(scale);
-    for (size_t i = 0; i < values.size(); ++i) values[i] += factor * others[i];
-    store(out, values);
+    each<T>(out, [factor = static_cast<T>(scale)](T a, T b) { return a + factor * b; }, x, y);
   });
 }
 
 void backward(Backward what, const View& grad, const View& value, const View& out) {
   compute_float({grad.type, value.type}, [&](auto sample) {
     using T = decltype(sample);
-    auto values = load<T>(value, out.dims);
-    const auto grads = load<T>(grad, out.dims);
-    for (size_t i = 0; i < values.size(); ++i) values[i] = grads[i] * apply(what, values[i]);
-    store(out, values);
+    each<T>(out, [what](T g, T v) { return g * apply(what, v); }, grad, value);
   });
 }
 
 void threshold_backward(const View& grad, const View& x, double threshold, const View& out) {
   compute({grad.type, x.type}, [&](auto sample) {
     using T = decltype(sample);
-    auto values = load<T>(x, out.dims);
-    const auto grads = load<T>(grad, out.dims);
-    for (size_t i = 0; i < values.size(); ++i) values[i] = values[i] > static_cast<T>(threshold) ? grads[i] : T(0);
-    store(out, values);
+    each<T>(out, [limit = static_cast<T>(threshold)](T g, T v) { return v > limit ? g : T(0); }, grad, x);
   });
 }
 

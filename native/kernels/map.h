@@ -1,13 +1,16 @@
 // Functions of single elements, given as lambdas over double: inputs are broadcast to the shape of the output.
 #pragma once
 #include "kernels/view.h"
+#include "kernels/workers.h"
 
 namespace jumar::kernels {
 
 template <class F, class... Rows>
 std::vector<double> mapped(size_t size, F&& f, const Rows&... rows) {
   std::vector<double> values(size);
-  for (size_t i = 0; i < size; ++i) values[i] = f(rows[i]...);
+  share(static_cast<int64_t>(size), kLongRow, [&](int64_t first, int64_t last) {
+    for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last); ++i) values[i] = f(rows[i]...);
+  });
   return values;
 }
 

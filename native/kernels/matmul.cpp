@@ -1,16 +1,27 @@
 #include "kernels/matmul.h"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 
 #include "bridge/bridge.h"
+#include "kernels/rows.h"
 
 namespace jumar::kernels {
 
+namespace {
+
 template <class T>
-void multiply(int64_t m, int64_t n, int64_t k, const T* a, const T* b, T* c) {
-  if constexpr (std::is_floating_point_v<T>)
-    if (bridge::multiply(m, n, k, a, b, c)) return;
+std::vector<T> flipped(const T* matrix, int64_t rows, int64_t width) {
+  std::vector<T> out(static_cast<size_t>(rows * width));
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < width; ++j) out[static_cast<size_t>(j * rows + i)] = matrix[i * width + j];
+  return out;
+}
+
+// Where no BLAS is at hand.
+template <class T>
+void multiply_plainly(int64_t m, int64_t n, int64_t k, const T* a, const T* b, T* c) {
   constexpr int64_t kRows = 64;  // of b: they stay in the cache while all rows of a pass by
   for (int64_t first = 0; first < k; first += kRows) {
     const int64_t last = std::min(k, first + kRows);
@@ -23,6 +34,18 @@ void multiply(int64_t m, int64_t n, int64_t k, const T* a, const T* b, T* c) {
       }
     }
   }
+}
+
+}  // namespace
+
+template <class T>
+void multiply(int64_t m, int64_t n, int64_t k, Factor<T> a, Factor<T> b, T* c, bool add) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (bridge::multiply(m, n, k, a.data, a.turned, b.data, b.turned, c, add)) return;
+  if (!add) std::fill(c, c + m * n, T(0));
+  const auto left = a.turned ? flipped(a.data, k, m) : std::vector<T>();
+  const auto right = b.turned ? flipped(b.data, n, k) : std::vector<T>();
+  multiply_plainly(m, n, k, a.turned ? left.data() : a.data, b.turned ? right.data() : b.data, c);
 }
 
 View transposed(View view) {
@@ -44,6 +67,23 @@ View as_matrix(View view, bool left) {
   return view;
 }
 
+// The matrices of a side: as they lie in memory, also if they lie there transposed.
+template <class T>
+class Side {
+ public:
+  Side(const View& view, const Dims& as) : turned_(!lies_plain<T>(view, as) && lies_turned(view, as)) {
+    row_.emplace(turned_ ? transposed(view) : view, turned_ ? transposed(view).dims : as);
+  }
+  Factor<T> at(int64_t offset) const { return {row_->data() + offset, turned_}; }
+
+ private:
+  static bool lies_turned(const View& view, const Dims& as) {
+    return view.dims == as && lies_plain<T>(transposed(view), transposed(view).dims);
+  }
+  bool turned_;
+  std::optional<Read<T>> row_;
+};
+
 }  // namespace
 
 void matmul(const View& left, const View& right, const View& out, const View* added, double alpha, double beta) {
@@ -57,9 +97,10 @@ void matmul(const View& left, const View& right, const View& out, const View* ad
   dy.insert(dy.end(), {k, n});
   compute({x.type, y.type}, [&](auto sample) {
     using T = decltype(sample);
-    const auto a = load<T>(x, dx), b = load<T>(y, dy);
+    const Side<T> a(x, dx), b(y, dy);
     std::vector<T> c(static_cast<size_t>(count(many) * m * n));
-    for (int64_t i = 0; i < count(many); ++i) multiply(m, n, k, &a[i * m * k], &b[i * k * n], &c[i * m * n]);
+    for (int64_t i = 0; i < count(many); ++i)
+      multiply(m, n, k, a.at(i * m * k), b.at(i * k * n), c.data() + i * m * n, false);
     if (alpha != 1)
       for (T& value : c) value = static_cast<T>(value * alpha);
     if (added != nullptr && beta != 0) {
@@ -70,8 +111,8 @@ void matmul(const View& left, const View& right, const View& out, const View* ad
   });
 }
 
-template void multiply(int64_t, int64_t, int64_t, const float*, const float*, float*);
-template void multiply(int64_t, int64_t, int64_t, const double*, const double*, double*);
-template void multiply(int64_t, int64_t, int64_t, const int64_t*, const int64_t*, int64_t*);
+template void multiply(int64_t, int64_t, int64_t, Factor<float>, Factor<float>, float*, bool);
+template void multiply(int64_t, int64_t, int64_t, Factor<double>, Factor<double>, double*, bool);
+template void multiply(int64_t, int64_t, int64_t, Factor<int64_t>, Factor<int64_t>, int64_t*, bool);
 
 }  // namespace jumar::kernels

@@ -4,9 +4,16 @@
 
 namespace jumar::kernels {
 
-// c[m, n] += a[m, k] · b[k, n], all packed.
+// A packed matrix; `turned` if it lies in memory with its columns as rows.
 template <class T>
-void multiply(int64_t m, int64_t n, int64_t k, const T* a, const T* b, T* c);
+struct Factor {
+  const T* data;
+  bool turned = false;
+};
+
+// c[m, n] = a[m, k] · b[k, n], or with `add` c += a · b.
+template <class T>
+void multiply(int64_t m, int64_t n, int64_t k, Factor<T> a, Factor<T> b, T* c, bool add);
 
 View transposed(View view);  // its last two axes swapped
 

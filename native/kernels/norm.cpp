@@ -1,6 +1,11 @@
 #include "kernels/norm.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
+
+#include "kernels/rows.h"
+#include "kernels/workers.h"
 
 namespace jumar::kernels {
 namespace {
@@ -14,9 +19,41 @@ void store_if(const View* view, const Row& values) {
   if (view != nullptr) store(*view, values);
 }
 
-// Of one image (N, C, rest); a batch may be empty.
-size_t values_of_channel(const Dims& dims) {
-  return static_cast<size_t>(std::max<int64_t>(count(Dims(dims.begin() + 2, dims.end())), 1));
+// A batch (N, C, rest) as one row of T; a batch may be empty.
+struct Batch {
+  int64_t images, channels, rest;
+  double size() const { return static_cast<double>(images * rest); }
+};
+
+Batch batch_of(const Dims& dims) {
+  const int64_t rest = count(Dims(dims.begin() + 2, dims.end()));
+  return {rest == 0 ? 0 : dims.at(0), dims.at(1), std::max<int64_t>(rest, 1)};
+}
+
+// Calls `run(channel)`, several of them at once.
+template <class F>
+void each_channel(const Batch& batch, F&& run) {
+  share(batch.channels, std::max<int64_t>(1, kLongRow / std::max<int64_t>(1, batch.images * batch.rest)),
+        [&](int64_t first, int64_t last) {
+          for (int64_t c = first; c < last; ++c) run(c);
+        });
+}
+
+// Calls `run(where the row of the channel starts, in every image)`.
+template <class F>
+void each_image(const Batch& batch, int64_t channel, F&& run) {
+  for (int64_t n = 0; n < batch.images; ++n) run((n * batch.channels + channel) * batch.rest);
+}
+
+// The sum of f(0) … f(size - 1): four at a time, so that no addition waits for the one before.
+template <class F>
+double summed(int64_t size, F&& f) {
+  double sums[4] = {0, 0, 0, 0};
+  int64_t i = 0;
+  for (; i + 4 <= size; i += 4)
+    for (int64_t lane = 0; lane < 4; ++lane) sums[lane] += f(i + lane);
+  for (; i < size; ++i) sums[0] += f(i);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 struct Moments {
@@ -24,83 +61,128 @@ struct Moments {
 };
 
 // Over (N, C, rest): one pair for each channel.
-Moments channel_moments(const Row& values, size_t channels, size_t rest) {
-  Moments found{Row(channels), Row(channels)};
-  const size_t images = values.size() / (channels * rest);
-  const auto size = static_cast<double>(images * rest);
-  for (size_t i = 0; i < values.size(); ++i) found.mean[i / rest % channels] += values[i] / size;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const double off = values[i] - found.mean[i / rest % channels];
-    found.variance[i / rest % channels] += off * off / size;
-  }
+template <class T>
+Moments channel_moments(const T* values, const Batch& batch) {
+  Moments found{Row(static_cast<size_t>(batch.channels)), Row(static_cast<size_t>(batch.channels))};
+  each_channel(batch, [&](int64_t c) {
+    double sum = 0, squares = 0;
+    each_image(batch, c, [&](int64_t at) {
+      sum += summed(batch.rest, [row = values + at](int64_t i) { return static_cast<double>(row[i]); });
+    });
+    const double mean = sum / batch.size();
+    each_image(batch, c, [&](int64_t at) {
+      squares += summed(batch.rest, [row = values + at, mean](int64_t i) { return (row[i] - mean) * (row[i] - mean); });
+    });
+    found.mean[static_cast<size_t>(c)] = batch.images == 0 ? 0 : mean;
+    found.variance[static_cast<size_t>(c)] = batch.images == 0 ? 0 : squares / batch.size();
+  });
   return found;
+}
+
+void update_running(const BatchNorm& norm, const Moments& used, double size) {
+  if (norm.running_mean == nullptr || norm.running_variance == nullptr) return;
+  auto means = load<double>(*norm.running_mean), variances = load<double>(*norm.running_variance);
+  for (size_t c = 0; c < means.size(); ++c) {
+    means[c] += norm.momentum * (used.mean[c] - means[c]);
+    variances[c] += norm.momentum * (used.variance[c] * size / (size > 1 ? size - 1 : 1) - variances[c]);
+  }
+  store(*norm.running_mean, means);
+  store(*norm.running_variance, variances);
+}
+
+Row inverse_roots(Row variances, double epsilon) {
+  for (double& one : variances) one = 1 / std::sqrt(one + epsilon);
+  return variances;
 }
 
 }  // namespace
 
+void channel_sums(const View& x, const View& sums, const View& squares) {
+  const Batch batch = batch_of(x.dims);
+  Row one(static_cast<size_t>(batch.channels)), two(one.size());
+  compute_float({x.type}, [&](auto sample) {
+    const Read<decltype(sample)> values(x);
+    each_channel(batch, [&](int64_t c) {
+      each_image(batch, c, [&](int64_t at) {
+        const auto* row = values.data() + at;
+        one[static_cast<size_t>(c)] += summed(batch.rest, [row](int64_t i) { return static_cast<double>(row[i]); });
+        two[static_cast<size_t>(c)] +=
+            summed(batch.rest, [row](int64_t i) { return static_cast<double>(row[i]) * static_cast<double>(row[i]); });
+      });
+    });
+  });
+  store(sums, one);
+  store(squares, two);
+}
+
 void batch_norm(const View& x, const BatchNorm& norm, const View& out, const View* mean, const View* inverse_deviation) {
-  auto values = load<double>(x);
-  const auto channels = static_cast<size_t>(x.dims.at(1));
-  const size_t rest = values_of_channel(x.dims);
+  const Batch batch = batch_of(x.dims);
+  const auto channels = static_cast<size_t>(batch.channels);
   const auto weight = load_or(norm.weight, channels, 1), bias = load_or(norm.bias, channels, 0);
-  Moments used;
-  if (norm.training) {
-    used = channel_moments(values, channels, rest);
-    const auto size = static_cast<double>(values.size() / channels);
-    if (norm.running_mean != nullptr && norm.running_variance != nullptr) {
-      auto means = load<double>(*norm.running_mean), variances = load<double>(*norm.running_variance);
-      for (size_t c = 0; c < channels; ++c) {
-        means[c] += norm.momentum * (used.mean[c] - means[c]);
-        variances[c] += norm.momentum * (used.variance[c] * size / (size > 1 ? size - 1 : 1) - variances[c]);
-      }
-      store(*norm.running_mean, means);
-      store(*norm.running_variance, variances);
-    }
-  } else {
-    used = {load_or(norm.running_mean, channels, 0), load_or(norm.running_variance, channels, 1)};
-  }
-  Row inverse(channels);
-  for (size_t c = 0; c < channels; ++c) inverse[c] = 1 / std::sqrt(used.variance[c] + norm.epsilon);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const size_t c = i / rest % channels;
-    values[i] = (values[i] - used.mean[c]) * inverse[c] * weight[c] + bias[c];
-  }
-  store(out, values);
-  if (!norm.training) return;
-  store_if(mean, used.mean);
-  store_if(inverse_deviation, inverse);
+  compute_float({x.type}, [&](auto sample) {
+    using T = decltype(sample);
+    const Read<T> values(x);
+    const Moments used = norm.training ? channel_moments(values.data(), batch)
+                                       : Moments{load_or(norm.running_mean, channels, 0),
+                                                 load_or(norm.running_variance, channels, 1)};
+    if (norm.training) update_running(norm, used, batch.size());
+    const Row inverse = inverse_roots(used.variance, norm.epsilon);
+    Written<T> result(out);
+    each_channel(batch, [&](int64_t c) {
+      const auto at_c = static_cast<size_t>(c);
+      const double middle = used.mean[at_c], scale = inverse[at_c], factor = weight[at_c], shift = bias[at_c];
+      each_image(batch, c, [&](int64_t at) {
+        const T* from = values.data() + at;
+        T* to = result.data() + at;
+        for (int64_t i = 0; i < batch.rest; ++i) to[i] = static_cast<T>((from[i] - middle) * scale * factor + shift);
+      });
+    });
+    result.finish();
+    if (!norm.training) return;
+    store_if(mean, used.mean);
+    store_if(inverse_deviation, inverse);
+  });
 }
 
 void batch_norm_gradient(const View& grad, const View& x, const BatchNorm& norm, const View* mean,
                          const View* inverse_deviation, const View* to_x, const View* to_weight, const View* to_bias) {
-  auto grads = load<double>(grad, x.dims);
-  const auto values = load<double>(x);
-  const auto channels = static_cast<size_t>(x.dims.at(1));
-  const size_t rest = values_of_channel(x.dims);
-  const auto weight = load_or(norm.weight, channels, 1);
-  Row means, inverse;
-  if (norm.training) {
-    if (mean == nullptr || inverse_deviation == nullptr) throw Unsupported("the moments of the batch are missing");
-    means = load<double>(*mean);
-    inverse = load<double>(*inverse_deviation);
-  } else {
-    means = load_or(norm.running_mean, channels, 0);
-    inverse = load_or(norm.running_variance, channels, 1);
-    for (double& one : inverse) one = 1 / std::sqrt(one + norm.epsilon);
-  }
+  const Batch batch = batch_of(x.dims);
+  const auto channels = static_cast<size_t>(batch.channels);
+  if (norm.training && (mean == nullptr || inverse_deviation == nullptr))
+    throw Unsupported("the moments of the batch are missing");
+  const Row weight = load_or(norm.weight, channels, 1);
+  const Row means = norm.training ? load<double>(*mean) : load_or(norm.running_mean, channels, 0);
+  const Row inverse = norm.training ? load<double>(*inverse_deviation)
+                                    : inverse_roots(load_or(norm.running_variance, channels, 1), norm.epsilon);
   Row sums(channels), products(channels);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const size_t c = i / rest % channels;
-    sums[c] += grads[i];
-    products[c] += grads[i] * (values[i] - means[c]) * inverse[c];
-  }
-  const auto size = static_cast<double>(values.size() / channels);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const size_t c = i / rest % channels;
-    const double shared = norm.training ? (sums[c] + (values[i] - means[c]) * inverse[c] * products[c]) / size : 0;
-    grads[i] = (grads[i] - shared) * inverse[c] * weight[c];
-  }
-  store_if(to_x, grads);
+  compute_float({grad.type, x.type}, [&](auto sample) {
+    using T = decltype(sample);
+    const Read<T> grads(grad, x.dims), values(x);
+    std::optional<Written<T>> result;
+    if (to_x != nullptr) result.emplace(*to_x);
+    each_channel(batch, [&](int64_t c) {
+      const auto at_c = static_cast<size_t>(c);
+      const double middle = means[at_c], scale = inverse[at_c], factor = weight[at_c];
+      double sum = 0, product = 0;
+      each_image(batch, c, [&](int64_t at) {
+        const T *g = grads.data() + at, *v = values.data() + at;
+        sum += summed(batch.rest, [g](int64_t i) { return static_cast<double>(g[i]); });
+        product += summed(batch.rest, [g, v, middle](int64_t i) { return g[i] * (v[i] - middle); });
+      });
+      product *= scale;
+      sums[at_c] = sum;
+      products[at_c] = product;
+      const double share_of_sum = norm.training ? sum / batch.size() : 0;
+      const double share_of_product = norm.training ? product / batch.size() * scale : 0;
+      each_image(batch, c, [&](int64_t at) {
+        const T *g = grads.data() + at, *v = values.data() + at;
+        for (int64_t i = 0; result.has_value() && i < batch.rest; ++i)
+          result->data()[at + i] =
+              static_cast<T>((g[i] - share_of_sum - (v[i] - middle) * share_of_product) * scale * factor);
+      });
+    });
+    if (result.has_value()) result->finish();
+  });
   store_if(to_weight, products);
   store_if(to_bias, sums);
 }

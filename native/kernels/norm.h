@@ -10,6 +10,9 @@ struct BatchNorm {
   double momentum, epsilon;
 };
 
+// The sums of a batch (N, C, rest) and of its squares, one pair for each channel.
+void channel_sums(const View& x, const View& sums, const View& squares);
+
 // `mean` and `inverse_deviation` of the batch are kept for the gradient.
 void batch_norm(const View& x, const BatchNorm& norm, const View& out, const View* mean, const View* inverse_deviation);
 void batch_norm_gradient(const View& grad, const View& x, const BatchNorm& norm, const View* mean,

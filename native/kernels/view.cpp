@@ -51,6 +51,8 @@ void with_storage(int32_t type, F&& run) {
     case kInt64: return run(int64_t{});
     case kUint64: return run(uint64_t{});
     case kBool: return run(Bool{});
+    case kComplex64:
+    case kComplex128: throw ComplexNumbers("data type " + std::to_string(type) + " of aclDataType is not emulated");
     default: throw NotEmulated("data type " + std::to_string(type) + " of aclDataType is not emulated");
   }
 }

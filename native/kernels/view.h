@@ -25,6 +25,8 @@ enum Type : int32_t {
   kUint64 = 10,
   kDouble = 11,
   kBool = 12,
+  kComplex64 = 16,
+  kComplex128 = 17,
   kBfloat16 = 27,
 };
 
@@ -42,6 +44,11 @@ struct Unsupported : std::runtime_error {
 // The same, where a device would do it: the record of refusals names the operator.
 struct NotEmulated : Unsupported {
   using Unsupported::Unsupported;
+};
+
+// No kernel here computes with complex numbers; the Python process of a client may (native/bridge).
+struct ComplexNumbers : NotEmulated {
+  using NotEmulated::NotEmulated;
 };
 
 // A kernel that stops the program on purpose, as one of the device's AI CPU does.

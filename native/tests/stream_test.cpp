@@ -1,4 +1,5 @@
 // Streams and events: order, times, and what an event that was never recorded says.
+#include <chrono>
 #include <cstdlib>
 #include <thread>
 
@@ -25,6 +26,10 @@ int main() {
   CHECK(called == 1);
   CHECK(aclrtRecordEvent(end, stream) == ACL_SUCCESS);
   CHECK(aclrtEventElapsedTime(&ms, start, end) == ACL_SUCCESS && ms >= 0);
+
+  const auto before = std::chrono::steady_clock::now();
+  CHECK(aclrtProcessReport(20) == ACL_SUCCESS);  // nothing to process: a thread that asks in a loop must not spin
+  CHECK(std::chrono::steady_clock::now() - before >= std::chrono::milliseconds(20));
 
   int32_t status = -1, id = -1;
   CHECK(aclrtStreamQuery(stream, &status) == ACL_SUCCESS && status == 0);

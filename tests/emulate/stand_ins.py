@@ -12,7 +12,8 @@ import numpy as np
 from jumar.core.compat import tomllib
 from jumar.emulate import env
 
-TYPES = {"float32": 0, "float16": 1, "int32": 3, "uint8": 4, "int64": 9, "float64": 11, "bool": 12}
+TYPES = {"float32": 0, "float16": 1, "int32": 3, "uint8": 4, "int64": 9, "float64": 11, "bool": 12,
+         "complex64": 16, "complex128": 17}  # fmt: skip
 _ND = 2
 _API = Path(__file__).resolve().parents[2] / "native" / "api"
 PARAMETERS = {
@@ -91,6 +92,9 @@ class Library:
             return c_void_p(self._tensor(value))
         if isinstance(value, float):
             return c_void_p(self._c.aclCreateScalar(byref(c_double(value)), TYPES["float64"]))
+        if isinstance(value, complex):
+            pair = (c_double * 2)(value.real, value.imag)
+            return c_void_p(self._c.aclCreateScalar(byref(pair), TYPES["complex128"]))
         if isinstance(value, list) and value and isinstance(value[0], np.ndarray):
             handles = (c_void_p * len(value))(*[self._tensor(item) for item in value])
             return c_void_p(self._c.aclCreateTensorList(handles, c_uint64(len(value))))

@@ -43,6 +43,13 @@ def test_functions_of_many_families_give_the_numbers_of_the_uncompiled(run: Run)
 
 
 @pytest.mark.slow
+def test_models_and_ways_of_compiling_give_the_numbers_of_the_uncompiled(run: Run) -> None:
+    said = run(program_text(__file__, "compile_models"), check=False, limit=3600).stdout.splitlines()
+    assert len(said) > 25
+    assert [line for line in said if ": equal (" not in line] == []
+
+
+@pytest.mark.slow
 def test_kernels_in_triton_run_inside_of_compiled_functions(run: Run) -> None:
     folder, reason = place(f"triton-ascend=={tested.triton()['triton-ascend']}", install=True)
     if reason:
@@ -57,3 +64,9 @@ def test_compiled_kernels_wait_for_the_collectives_of_their_stream(ranks: Ranks)
     for plain, compiled, difference in ranks(2, program_text(__file__, "compile_ranks"), limit=900).said:
         assert compiled == pytest.approx(plain, rel=1e-3)
         assert difference < 1e-5
+
+
+@pytest.mark.slow
+def test_graphs_of_compiled_attention_get_the_lengths_of_each_call(run: Run) -> None:
+    said = run(program_text(__file__, "compile_updates"), **_ALONE).stdout.splitlines()
+    assert said == [f"{length} True" for length in (7, 48, 20, 21, 33, 7)]

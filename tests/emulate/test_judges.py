@@ -53,11 +53,13 @@ def test_each_case_counts_once_whatever_happens(emulator: None, machine: str, tm
         "test_skipped": "skipped",
         "test_crashes": "failed",
         "test_waits": "failed",
+        "test_ends": "passed",
+        "test_ends_only_itself": "passed",
     }
     assert found["test_refused"]["cause"] == "refused: aclnnAbs"
     assert found["test_crashes"]["cause"] == "killed by SIGABRT"
     assert found["test_waits"]["cause"] == "ran out of time"
-    assert "passed 1 of 5 (20.0 %), failed 2, refused by name 1, out of time 1; skipped by the tests 1" in done.stdout
+    assert "passed 3 of 7 (42.9 %), failed 2, refused by name 1, out of time 1; skipped by the tests 1" in done.stdout
 
 
 def test_causes_are_read_from_the_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,9 +66,11 @@ def test_installation_checks_of_the_guides(start: Start) -> None:
     assert "mul [ 4. 10. 18.]" in said
     assert "add 72.0 Ascend" in said
     assert "installed on platform [Ascend] successfully" in said
-    assert "refused aclnnDynamicQuantGetWorkspaceSize call failed" in said
+    assert "sinking [2.0, 1.0, 3.0]" in said
+    assert "complex [2.0, -2.0] Complex64" in said
+    assert "refused aclnnConvTbcGetWorkspaceSize call failed" in said
     assert "refused OperatorFactory is not exist, op type: NMSWithMask" in said
-    assert "jumar: `aclnnDynamicQuantGetWorkspaceSize` is not emulated (state: refused)" in said
+    assert "jumar: `aclnnConvTbcGetWorkspaceSize` is not emulated (state: refused)" in said
     assert "doubled\nTensor(shape=[3], dtype=Float32, value= [ 2." in said and "printing [3. 5. 7.]" in said
     assert "jumar: graph kernels (jit_level O1) are not emulated: kernels run one by one" in done.stderr
     assert "engine [2. 3. 4.]" in said and "jumar: the graph engine (jit_level O2, backend GE) is not" in done.stderr
@@ -139,6 +141,17 @@ def test_two_emulated_npus_train_as_one(start: Start, tmp_path: Path) -> None:
           f"--master_port={_free_port()}", "program.py", options=("--cards", "2"))  # fmt: skip
     for rank in range(2):
         assert single in (tmp_path / "logs" / f"worker_{rank}.log").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_pipelines_on_two_cards_have_the_losses_of_one(python: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(_TOOLS))
+    import mindspore_parallel as modes
+
+    names = ["pipeline", "interleaved pipeline", "pipeline with optimizer shard"]
+    alone = modes.run(python, 1, names)[0]
+    assert all(losses[2] < losses[0] for losses in alone.values())
+    assert modes.compare(alone, modes.run(python, 2, names)) == dict.fromkeys(names, "equal")
 
 
 def test_dry_run_tells_memory_and_collectives(start: Start, tmp_path: Path) -> None:

@@ -135,6 +135,14 @@ def test_missing_mindspore_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -
     assert "--python" in str(caught.value.hint)
 
 
+@pytest.mark.parametrize("version", ["1.10.1", "2.0.0", "2.2.14", "2.0.0rc1"])
+def test_releases_that_need_the_graph_engine_are_refused(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    monkeypatch.setattr(mindspore, "installed", lambda python: Installed(version, "1.26.4"))
+    with pytest.raises(UserError, match=f"mindspore {version} is not emulated: its plug-in needs CANN's graph engine"):
+        command.build(["net.py"], RunRequest(), {})
+    assert command.build(["net.py"], RunRequest(on="cpu"), {}).variables["JUMAR_EMULATE"] == "0"
+
+
 @pytest.mark.parametrize(
     ("wish", "said"), [(RunRequest(cuda=True), "--cuda"), (RunRequest(ops=Path("o.json")), "--ops")]
 )

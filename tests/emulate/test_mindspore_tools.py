@@ -40,3 +40,58 @@ def test_a_value_that_differs_is_not_excused_by_a_rule_for_gradients(tools: None
 
     (row,) = mint.judge([_row("trace", "wrong", "value 0: off by 2 of 3")])
     assert row.state == "wrong"
+
+
+def test_losses_of_a_release_are_compared_with_its_own_cpu_target(tools: None) -> None:
+    import mindspore_versions as versions
+
+    assert versions.differs({"lenet": [2.0, 1.0], "dropout": [0.2]}, {"lenet": [2.0, 1.00001]}, 1e-4) == ""
+    found = {"lenet": [2.0, 1.1], "gpt": [float("nan")]}
+    said = versions.differs(found, {"lenet": [2.0, 1.0], "gpt": [1.0], "resnet": [1.0]}, 1e-2)
+    assert said == "lenet is off by 0.1, gpt is off by nan, resnet is missing"
+
+
+def test_a_pipeline_is_judged_by_its_last_stage(tools: None) -> None:
+    import mindspore_parallel as modes
+
+    alone = {"pipeline": [2.0, 1.0], "data": [2.0, 1.0]}
+    ranks = [{"pipeline": [0.0, 0.0], "data": [1.0, 0.5]}, {"pipeline": [2.0, 1.0], "data": [3.0, 1.5]}]
+    assert modes.compare(alone, ranks) == {"pipeline": "equal", "data": "equal"}
+    ranks[1]["pipeline"] = [2.0, 1.1]
+    assert modes.compare(alone, ranks)["pipeline"].startswith("off by 0.1")
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "cause"),
+    [
+        ("E   jumar: `aclnnSort`: data type 16 of aclDataType is not emulated\n", "refused", "data type 16"),
+        (
+            "E       AssertionError: 3\njumar: the graph engine (jit_level O2) is not emulated: kernels run alone\n",
+            "wrong",
+            "3",
+        ),
+        (
+            'E  TypeError: Failed calling add with "add(Tensor)".\nE       The valid calling should be:\n',
+            "not runnable",
+            "add: this release takes other arguments",
+        ),
+        (
+            "profiler = Profiler(output_path=p)\nprofiler.analyse()\nE       assert 0 == 1\n",
+            "refused",
+            "MindSpore's profiler",
+        ),
+        (
+            "E   AttributeError: Module: 'Namespace:mindspore.ops' object has no attribute 'extend'\n",
+            "not runnable",
+            "extend: not in this release",
+        ),
+    ],
+)
+def test_notices_are_no_refusals_and_other_releases_are_no_errors(
+    tools: None, text: str, state: str, cause: str
+) -> None:
+    import mindspore_st as st
+
+    rules = st.read_rules(st._RULES)
+    (case,) = st.judge({"tests/st/test_a.py": [{"name": "test_a", "state": "failed", "text": text}]}, {}, rules)
+    assert case.state == state and cause in case.cause

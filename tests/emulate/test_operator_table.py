@@ -60,3 +60,12 @@ def test_numbers_of_classes_may_be_short(run: Run) -> None:
 
 def test_a_type_the_cpu_lacks_is_computed_wider_and_other_errors_stay(run: Run) -> None:
     assert "not implemented for 'Long'" in run(program_text(__file__, "wider_histogram")).stdout
+
+
+def test_integers_divided_in_place_are_cut_off(run: Run) -> None:
+    run(program_text(__file__, "integer_division"))
+
+
+def test_the_950_refuses_a_quotient_of_integers(run: Run) -> None:
+    program = "import torch\ntry: torch.ones(2, dtype=torch.int64).npu().div_(2)\nexcept RuntimeError as e: print(e)"
+    assert "can't be cast" in run(program, JUMAR_SOC="Ascend950PR_9589").stdout

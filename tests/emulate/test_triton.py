@@ -43,6 +43,13 @@ def test_the_card_speaks_as_a_real_one(run: Run, wheel: dict[str, str]) -> None:
     assert "outside of its tensors (0 bytes behind the end of `x_ptr`)" in said[2]
 
 
+def test_programs_go_their_own_ways(run: Run, wheel: dict[str, str]) -> None:
+    done = run(_starting("triton_together"), **wheel)
+    assert done.stdout.endswith("done\n")
+    said = [line for line in done.stderr.splitlines() if "an assertion does not hold (below a hundred)" in line]
+    assert len(said) == 1, "a kernel that a card would run on is said once"
+
+
 def test_a_graph_replays_kernels_with_new_contents(run: Run, wheel: dict[str, str]) -> None:
     assert run(_starting("triton_graph"), **wheel).stdout.endswith("done\n")
 
@@ -60,8 +67,11 @@ def test_kernels_write_what_the_interpreter_writes(run: Run, wheel: dict[str, st
 
     written = []
     for name, interpret in (("ours", "0"), ("theirs", "1")):
-        run(_starting("triton_kernels", tmp_path / name), TRITON_INTERPRET=interpret, **wheel)
-        written.append(torch.load(tmp_path / name))
+        both = {}
+        for program in ("triton_kernels", "triton_together"):
+            run(_starting(program, tmp_path / name), TRITON_INTERPRET=interpret, **wheel)
+            both.update(torch.load(tmp_path / name))
+        written.append(both)
     assert written[0].keys() == written[1].keys()
     assert [name for name in written[0] if not torch.equal(written[0][name], written[1][name])] == []
 

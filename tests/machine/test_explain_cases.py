@@ -299,3 +299,30 @@ def test_failure_inside_of_vllm_ascend_is_a_matter_of_releases(file: str, except
     assert "newest release" in row.do[1]
     other = _first(_raised("/home/me/pear.py", "AttributeError: 'Fig' object has no attribute 'peel'")).signature
     assert "vllm-ascend" not in other.why
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (
+            "NotImplementedError: jumar: torchair compiles with CANN's graph engine (GE), which is not emulated",
+            "torchair compiles",
+        ),
+        (
+            "NotImplementedError: npu::npu_pear is not implemented by the emulator; `jumar emulate coverage` lists",
+            "npu::npu_pear is not implemented",
+        ),
+        ("RuntimeError: pear: error code is 161002 jumar: `aclnnPear` is not emulated (state: refused)", "aclnnPear"),
+    ],
+)
+def test_a_refusal_of_the_emulator_is_not_blamed_on_the_card(line: str, words: str) -> None:
+    code = "[ERROR] 2026-11-17-20:58:43 (PID:7, Device:0, RankID:-1) ERR03007 GRAPH feature not supported"
+    row = _first(f"{line}\n{code}").signature
+    assert row.id == "EMULATOR_REFUSED"
+    assert row.what.startswith(f"Jumar's emulator refuses this: {words}")
+
+
+def test_what_the_emulator_replaces_and_tells_is_no_error() -> None:
+    assert not _ids(
+        "jumar: graph kernels (jit_level O1) are not emulated: kernels run one by one, as with jit_level O0"
+    )

@@ -45,6 +45,15 @@ def test_config_and_preset_agree(tmp_path: Path) -> None:
     assert (net.seq, net.computed, net.activation) == (4096, "float16", "swiglu")
 
 
+def test_the_note_on_tokens_is_for_the_sequence_that_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**LLAMA2, "max_position_embeddings": 16384}))
+    said = {seq: models.find(str(path), sys.executable, seq).notes for seq in (None, 8192, 32768)}
+    assert said[None] == ("4096 of the 16384 tokens that the file allows are used; `--seq` changes it",)
+    assert said[8192] == ()
+    assert said[32768] == ("32768 tokens are more than the 16384 that the file allows",)
+
+
 def test_odd_vocabulary_is_filled_up_and_told(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps({**LLAMA2, "vocab_size": 32001}))

@@ -40,6 +40,60 @@ def test_each_stage_is_compiled_for_its_first_rank(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_long_pipelines_are_compiled_at_their_ends_with_what_fills_them(tmp_path: Path) -> None:
+    search = _search("llama-70b", 240)
+    for schedule, chunks, micro_batches, layers in (("1f1b", 1, 10, 8), ("interleaved", 2, 16, 16)):
+        found = search.evaluate(Plan(2, 1, 8, 120, schedule=schedule, chunks=chunks), search.hardware.usable)
+        assert found is not None
+        proven = prove.prove(search, found, _program(tmp_path, STANDIN))
+        assert proven.plan == found.plan.name
+        assert proven.what == f"{micro_batches} of its 120 micro-batches" and sum(proven.layers) == layers
+        assert proven.stages[0].stage == 0 and proven.stages[-1].stage == 7 and len(proven.stages) <= 3
+        whole = prove.prove(search, found, _program(tmp_path, STANDIN), stages=[3], whole=True)
+        assert whole.what == "" and [row.stage for row in whole.stages] == [3]
+
+
+@pytest.mark.parametrize(("micro_batches", "stage", "compiled"), [
+    (8, 0, 463), (8, 2, 309), (10, 0, 539), (10, 2, 382), (11, 0, 578),
+])  # fmt: skip
+def test_what_is_left_of_whole_rounds_is_held_too(micro_batches: int, stage: int, compiled: int) -> None:
+    """MiB that the dry run of MindSpore 2.10.0 told for an interleaved pipeline of four stages."""
+    small = {"hidden": 256, "heads": 4, "kv_heads": 4, "head_dim": 64, "inner": 512, "vocab": 1000, "layers": 8}
+    net = models.preset("llama-7b").with_(**small, seq=1024, input_bytes=8192, attention="flash")
+    search = Search(net, Job(4 * micro_batches), hardware.find("910B3", {}))
+    plan = Plan(1, 1, 4, micro_batches, schedule="interleaved", chunks=2)
+    found = search.evaluate(plan, search.hardware.usable, (2, 2, 2, 2))
+    assert found is not None
+    assert found.memory[stage].total >> 20 == pytest.approx(compiled, rel=0.06)
+
+
+@pytest.mark.parametrize(("dp", "ep", "sent"), [(4, 2, 8881152), (8, 2, 7962624)])
+def test_cards_with_the_same_experts_gather_their_tokens(dp: int, ep: int, sent: int) -> None:
+    """Bytes in MindSpore 2.10.0's own list of collectives."""
+    small = {"hidden": 256, "heads": 4, "kv_heads": 4, "head_dim": 64, "inner": 384, "vocab": 1000, "layers": 1}
+    net = models.preset("llama-7b").with_(
+        **small, seq=256, input_bytes=2048, attention="flash", experts=4, active_experts=1
+    )
+    search = Search(net, Job(8), hardware.find("910B3", {}))
+    plan = Plan(dp, 1, 1, ep=ep)
+    found = search.evaluate(plan, search.hardware.usable)
+    assert found is not None
+    assert sum(search.clock.volume(plan, found.layers, 0)) == pytest.approx(sent, rel=2e-3)
+
+
+def test_fewer_micro_batches_have_the_memory_of_all() -> None:
+    search = _search("llama-7b", 96)
+    for plan in (Plan(2, 1, 4, 48), Plan(1, 2, 4, 30, schedule="interleaved", chunks=2), Plan(2, 2, 1, 24)):
+        rows = search.job.global_batch // plan.dp // plan.micro_batches * plan.dp * plan.micro_batches
+        whole = Search(search.net, Job(rows), search.hardware)
+        found = whole.evaluate(plan, search.hardware.usable)
+        assert found is not None
+        _, short = prove.shorten(whole, found)
+        assert short.plan.micro_batches < plan.micro_batches
+        wanted = [memory.total for memory in found.memory]  # but for the samples of the step
+        assert [memory.total for memory in short.memory] == pytest.approx(wanted, rel=1e-3)
+
+
 def test_network_that_does_not_compile_is_told(tmp_path: Path) -> None:
     search = _search()
     found = search.evaluate(Plan(1, 8, 1), search.hardware.usable)

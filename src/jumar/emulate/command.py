@@ -81,6 +81,7 @@ def _mindspore(words: Sequence[str], request: RunRequest, environ: Mapping[str, 
     if not _emulates(environ, real):
         return _on_real(argv, request, real)
     found = mindspore.check(python)
+    mindspore.refuse_old(found)
     values = env.environment(request.soc, request.cards, request.memory, environ)
     where = "\n".join(filter(None, [mindspore.warning(found), _emulating(values, real)]))
     return Command(argv, mindspore.emulated(values, environ, python, found.mindspore), where, glue=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -23,6 +24,9 @@ from jumar.runtime.hooks import SITE
 from jumar.tables import mindspore_versions, tested
 
 _RUNTIME = "MS_DEV_RUNTIME_CONF"
+_FIRST = (2, 3)
+"""The plug-in of 2.0.0 links 20 libraries of CANN and 218 functions of its graph engine, and compiles whole graphs with
+it; kernels one by one (`jit_level` O0) came with 2.3."""
 _ASK = (
     "import importlib.metadata as m, json, sys\n"
     "def v(n):\n"
@@ -66,6 +70,16 @@ def warning(found: Installed) -> str:
         works = tested.mindspore().numpy
         return f"jumar: numpy {found.numpy} breaks MindSpore's PyNative mode: pip install 'numpy{works}'"
     return ""
+
+
+def refuse_old(found: Installed) -> None:
+    """Raise an error for a release whose plug-in needs the graph engine."""
+    if tuple(int(part) for part in re.findall(r"\d+", found.mindspore)[:2]) < _FIRST:
+        newest = tested.mindspore()
+        raise UserError(
+            f"mindspore {found.mindspore} is not emulated: its plug-in needs CANN's graph engine",
+            f"`{newest.install}`, or run on the CPU with `--on cpu`",
+        )
 
 
 def cann_for(mindspore: str) -> str:

@@ -22,7 +22,8 @@ GATED = ("silu", "swish", "swiglu", "geglu")
 HINT = "the file must describe a transformer as Hugging Face's config.json does"
 
 
-def read(path: Path) -> Network:
+def read(path: Path, seq: int | None = None) -> Network:
+    """The network of a file; the notes are for the sequence that is asked for."""
     try:
         data = json.loads(contents.content(path))
     except ValueError as error:
@@ -36,12 +37,12 @@ def read(path: Path) -> Network:
     for name in NESTED:
         if isinstance(data.get(name), dict):
             data = {**data, **{key: value for key, value in data[name].items() if key != "model_type"}}
-    return _Config(path, data, notes).network().padded()
+    return _Config(path, data, notes, seq).network().padded()
 
 
 class _Config:
-    def __init__(self, path: Path, data: dict[str, Any], notes: list[str]) -> None:
-        self.path, self.data, self.notes = path, data, notes
+    def __init__(self, path: Path, data: dict[str, Any], notes: list[str], seq: int | None) -> None:
+        self.path, self.data, self.notes, self.asked = path, data, notes, seq
         rows = table("parallel_configs.toml")
         self.keys: dict[str, list[str]] = rows["keys"]
         self.depths = {data.get(key) for key in self.keys["layers"]}
@@ -155,7 +156,10 @@ class _Config:
 
     def length(self) -> int:
         most = self.number("seq", 2048)
-        if most > LONGEST:
+        if self.asked:
+            if self.asked > most:
+                self.notes.append(f"{self.asked} tokens are more than the {most} that the file allows")
+        elif most > LONGEST:
             self.notes.append(f"{LONGEST} of the {most} tokens that the file allows are used; `--seq` changes it")
         return min(most, LONGEST)
 

@@ -193,8 +193,7 @@ class Clock:
                     ways = tape.whole // plan.tp * (2 if again and at.recompute == "full" else 1)
                     tensor += n * (tape.whole + ways)
                 tensor += n * (tape.late if at.sequence else tape.late - tape.late * at.computed // at.gradient)
-            ways = 6 if again and at.recompute == "full" else 4
-            expert += n * tape.exchanged * ways if plan.ep > 1 else 0
+            expert += n * tape.exchanged * _exchanges(at, bool(again and at.recompute == "full"))
             ring = 4 if again and at.recompute == "full" else 3
             context += n * (plan.cp - 1) * tape.passed // plan.tp * ring
             passes = plan.micro_batches if at.eager and at.shard else 1
@@ -230,6 +229,19 @@ class Clock:
             if is_sharded(weight, at):
                 total += gathers * local // holders(weight, at) * (at.computed if weight.cast or at.eager else at.kept)
         return total
+
+
+def _exchanges(at: Setting, redone: bool) -> int:
+    """How often a card hands over the tokens of its experts in one step.
+
+    Where several cards hold the same experts, MindSpore comes from one layout to the other by more than all-to-all: it
+    gathers the tokens of those cards and, in the backward pass, scatters them (compiled with 2.10.0).
+    """
+    if at.ep == 1:
+        return 0
+    held = at.dp // at.ep
+    forward, backward = (2, 2) if held == 1 or at.eager else (4 + held, 3 + 2 * held)
+    return forward * (2 if redone else 1) + backward
 
 
 def _again(tape: Tape, recompute: str) -> list[int]:

@@ -49,11 +49,11 @@ def find(word: str, interpreter: str, seq: int | None) -> Network:
         return modules.read(word, interpreter, seq)
     path = Path(word)
     if path.is_dir() and (path / "config.json").is_file():
-        return configs.read(path / "config.json")
+        return configs.read(path / "config.json", seq)
     if path.suffix == ".json" or path.is_file():
         if not path.exists():
             raise UserError(f"no such file: `{word}`")
-        return configs.read(path)
+        return configs.read(path, seq)
     if word.lower() in presets():
         return preset(word.lower())
     hint = did_you_mean(

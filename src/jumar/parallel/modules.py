@@ -38,7 +38,7 @@ def read(word: str, interpreter: str, seq: int | None) -> Network:
         if result["kind"] == "config":
             file = Path(folder, "config.json")
             file.write_text(json.dumps(result["config"]))
-            return configs.read(file).with_(name=path.stem, source=word, framework="torch", attention="flash")
+            return configs.read(file, seq).with_(name=path.stem, source=word, framework="torch", attention="flash")
         framework = "torch"
         if result["kind"] == "ir":
             result |= mindir.read(_graph(Path(folder)))

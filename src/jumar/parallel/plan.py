@@ -68,8 +68,9 @@ def _flights(pp: int, micro_batches: int, schedule: str, chunks: int) -> tuple[f
         return (1,)
     if schedule == "gpipe":
         return (micro_batches,) * pp
-    if schedule == "interleaved":
-        return tuple(min((n - 1) * 2 + (chunks - 1) * pp + 1, micro_batches * chunks) / chunks for n in left)
+    if schedule == "interleaved":  # MindSpore puts what is left of whole rounds into the first, on each stage
+        ahead = (chunks - 1) * (pp + micro_batches % pp)
+        return tuple(min((n - 1) * 2 + ahead + 1, micro_batches * chunks) / chunks for n in left)
     return tuple(min(micro_batches, n) for n in left)
 
 

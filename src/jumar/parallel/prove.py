@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from jumar.core.errors import UserError
 from jumar.parallel import code, provable
+from jumar.parallel.plan import Job
 from jumar.parallel.search import Found, Search
 from jumar.runtime import process as processes
 
@@ -27,6 +28,10 @@ SPARE = GIB
 """Memory of the host that is left to others."""
 SHRUNK = 2
 """Layers of each stage in the dry run of a pipeline; the whole depth took a host of 24 GB down."""
+LONG = 8
+"""Parts of a pipeline (stages times chunks) from which each has one layer in the dry run."""
+EVERY = 4
+"""Stages of which each is compiled; of a longer pipeline the first, the fullest and the last."""
 PEAK = re.compile(r"Used peak memory usage \(without fragments\): (\d+)M")
 
 
@@ -66,11 +71,12 @@ def shrink(search: Search, found: Found, depth: int | None) -> tuple[Search, Fou
     if search.net.family == "traced":
         return search, found, False
     ahead = search.net.layers - search.depth if search.net.dense_layers else 0
-    few = ahead + SHRUNK * plan.pp * plan.chunks
+    parts = plan.pp * plan.chunks
+    few = ahead + (SHRUNK if parts < LONG else 1) * parts
     wanted = depth or (few if plan.pp > 1 and search.net.layers > few else search.net.layers)
     if wanted >= search.net.layers:
         return search, found, False
-    least = ahead + plan.pp * plan.chunks
+    least = ahead + parts
     if wanted < least:
         raise UserError(f"`{plan.name}` needs at least {least} layers, not {wanted}", "raise `--prove-layers`")
     small = Search(search.net.with_(layers=wanted), search.job, search.hardware)
@@ -81,24 +87,52 @@ def shrink(search: Search, found: Found, depth: int | None) -> tuple[Search, Fou
     return small, other, True
 
 
+def shorten(search: Search, found: Found) -> tuple[Search, Found]:
+    """The same plan with as many micro-batches as fill the pipeline: more need no more memory, only compile longer."""
+    plan, job = found.plan, search.job
+    enough = int(max(plan.flights)) + 2
+    if plan.chunks > 1:  # MindSpore's order depends on what is left of whole rounds
+        enough += (plan.micro_batches - enough) % plan.pp
+    if search.net.family == "traced" or enough >= plan.micro_batches:
+        return search, found
+    each = job.global_batch // plan.micro_batches
+    small = Search(search.net, Job(each * enough, job.optimizer), search.hardware)
+    other = small.evaluate(plan._replace(micro_batches=enough), search.hardware.usable, found.layers)
+    assert other is not None
+    return small, other
+
+
+def _stages(found: Found) -> list[int]:
+    """Those that are compiled unless others are named."""
+    totals = [memory.total for memory in found.memory]
+    if len(totals) <= EVERY:
+        return list(range(len(totals)))
+    return sorted({0, totals.index(max(totals)), len(totals) - 1})
+
+
 def prove(
     search: Search, found: Found, starter: Sequence[str], *, depth: int | None = None, limit: float = 600,
-    stages: Sequence[int] | None = None,
+    stages: Sequence[int] | None = None, whole: bool = False,
 ) -> Proven:  # fmt: skip
-    """Compile the plan for the first rank of each stage, or of some, and compare."""
+    """Compile the plan for the first rank of each stage, or of some, and compare. `whole`: all micro-batches."""
+    name = found.plan.name
     reason = provable.reason(search.net, found.plan)
     if reason:
-        raise UserError(f"cannot prove `{found.plan.name}`: {reason}", "choose another plan, or leave out `--prove`")
+        raise UserError(f"cannot prove `{name}`: {reason}", "choose another plan, or leave out `--prove`")
     search, found, shrunk = shrink(search, found, depth)
+    of = found.plan.micro_batches
+    if not whole:
+        search, found = shorten(search, found)
     plan = found.plan
-    with tempfile.TemporaryDirectory(prefix="jumar-prove-") as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory(prefix="jumar-prove-") as place:
+        folder = Path(place)
         (folder / code.SCRIPT).write_text(code.network(search.net, search.job, found), encoding="utf-8")
-        wanted = range(plan.pp) if stages is None else stages
+        wanted = _stages(found) if stages is None else stages
         at_once = max(1, min(len(wanted), (os.cpu_count() or 1) // 2, (available() - SPARE) // EACH))
         with ThreadPoolExecutor(at_once) as pool:
             rows = list(pool.map(lambda stage: _stage(search, found, stage, folder, starter, limit, at_once), wanted))
-    return Proven(plan.name, found.layers, shrunk, rows)
+    what = f"{plan.micro_batches} of its {of} micro-batches" if plan.micro_batches < of else ""
+    return Proven(name, found.layers, shrunk, rows, what=what)
 
 
 def _stage(

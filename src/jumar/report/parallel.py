@@ -120,8 +120,18 @@ def _proof_notes(proven: Proven, usable: int) -> list[str]:
     if proven.by == "dry run":
         layers = f", {sum(proven.layers)} layers" if proven.shrunk else ""
         lines.append(f"`{proven.plan}` ran with {proven.what}{layers}; the prediction here is for the same")
+    elif proven.shrunk and proven.what:
+        count = sum(proven.layers)
+        lines.append(
+            f"`{proven.plan}` was compiled with {count} layers and {proven.what}, and so is its prediction here"
+        )
     elif proven.shrunk:
         lines.append(f"`{proven.plan}` was compiled with {sum(proven.layers)} layers, and so is its prediction here")
+    elif proven.what:
+        lines.append(f"`{proven.plan}` was compiled with {proven.what}, and so is its prediction here")
+    if proven.by == "compiler" and len(proven.stages) < len(proven.layers):
+        numbers = ", ".join(str(row.stage) for row in proven.stages)
+        lines.append(f"stages {numbers} of {len(proven.layers)} were compiled: the first, the fullest and the last")
     for row in proven.stages:
         if row.compiled > usable:
             lines.append(f"`{proven.plan}` stage {row.stage} does not fit: {row.compiled >> 20} of {usable >> 20} MiB")

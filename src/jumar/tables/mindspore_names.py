@@ -47,7 +47,7 @@ def names() -> dict[str, Moved]:
 
 @cache
 def keywords() -> dict[str, dict[str, str]]:
-    """New names of arguments by old ones, by call."""
+    """New names of arguments by old ones, by call; an empty one for an argument that is gone."""
     return {name: dict(row) for name, row in table("mindspore_names.toml")["keywords"].items()}
 
 

@@ -56,6 +56,7 @@ class Row:
     int32_results: tuple[int, ...] = ()
     transposed_results: tuple[int, ...] = ()
     transposed_unless: str = ""
+    cut_integers: bool = False
     chips: tuple[str, ...] = ()
     source: str = ""
 
@@ -79,10 +80,10 @@ _WORDS = {
 }  # fmt: skip
 _NUMBERS = ("float32_results", "host_results", "int32_results", "transposed_results")
 _SOURCED = ("refuses", "refusal", "error", "warns", "warns_for", "cpu_for", "int32_results", "transposed_results",
-            "transposed_unless", "chips")  # fmt: skip
+            "transposed_unless", "cut_integers", "chips")  # fmt: skip
 _NEEDED = {"warns_for": "warns", "cpu_for": "warns", "transposed_unless": "transposed_results"}
 _SOURCE = re.compile(r"\w+\.(cpp|h):\d+")
-_FLAGS = ("index_result", "statistics", "host_work", "random")
+_FLAGS = ("index_result", "statistics", "host_work", "random", "cut_integers")
 
 
 @cache

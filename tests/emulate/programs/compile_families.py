@@ -73,6 +73,18 @@ def reductions() -> tuple[Any, ...]:
     return run, (card(6, 9, 11),)
 
 
+@first
+def norm_of_turned() -> tuple[Any, ...]:
+    """A reduction over a tensor that lies in memory the other way round: tiles, in half precision too."""
+
+    def run(x: Any, w: Any) -> Any:
+        turned = x.flatten(2).transpose(1, 2)
+        low = turned.to(torch.bfloat16)
+        return F.layer_norm(turned, (32,), w), F.layer_norm(low, (32,)).float(), (turned > 0).any(-1)
+
+    return run, (card(3, 32, 4, 4, grad=True), card(32, grad=True))
+
+
 @second
 def reductions_of_views() -> tuple[Any, ...]:
     def run(x: Any) -> Any:

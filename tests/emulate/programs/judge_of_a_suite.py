@@ -1,8 +1,10 @@
+import atexit
 import os
 import time
 import unittest
 
 import torch
+import torch._prims
 
 
 class TestCard(unittest.TestCase):
@@ -24,3 +26,9 @@ class TestCard(unittest.TestCase):
 
     def test_waits(self):
         time.sleep(600)
+
+    def test_ends(self):
+        atexit._run_exitfuncs()
+
+    def test_ends_only_itself(self):
+        self.assertTrue(torch._C._dispatch_has_kernel("prims::mul"))

@@ -2,7 +2,7 @@ import mindspore as ms
 import mindspore.nn as nn
 import numpy as np
 from mindspore import Tensor, context, jit, ops
-from mindspore.ops.auto_generate import DynamicQuantExt
+from mindspore.ops.auto_generate import conv_tbc
 
 context.set_context(mode=context.GRAPH_MODE, device_target="Ascend")
 
@@ -26,15 +26,15 @@ half = Tensor(np.ones((2, 16), np.float16))
 boxes = Tensor(np.ones((4, 5), np.float32))
 
 
-def quantize():  # a call
-    return DynamicQuantExt()(half, None)[0]
+def convolve():  # a call
+    return conv_tbc(half.reshape(2, 2, 8), Tensor(np.ones((1, 8, 4), np.float16)), Tensor(np.ones(4, np.float16)))
 
 
 def suppress():  # an operator by type
     return ops.NMSWithMask(0.5)(boxes)[0]
 
 
-for refused in (quantize, suppress):
+for refused in (convolve, suppress):
     try:
         refused().asnumpy()
     except RuntimeError as error:
@@ -71,3 +71,16 @@ class Steps(ms.Callback):
 
 model.train(4, data, callbacks=[Steps()], dataset_sink_mode=True, sink_size=2)
 print("sunk", steps, float(model.eval(data, dataset_sink_mode=True)["loss"]) < 1)
+
+
+def add(x, y):
+    return (x + y).sum()
+
+
+numbers = ms.dataset.NumpySlicesDataset(
+    {"x": np.arange(3, dtype=np.float32), "y": np.ones(3, np.float32)}, shuffle=False
+)
+sinking = ms.data_sink(add, numbers, sink_size=2, jit_config=ms.JitConfig())
+print("sinking", [float(sinking()) for _ in range(3)])
+turns = ops.exp(Tensor(np.array([0, np.pi], np.complex64) * 1j)) * Tensor(2 + 0j, ms.complex64)
+print("complex", np.round(turns.asnumpy().real, 3).tolist(), turns.dtype)

@@ -7,10 +7,13 @@ import sys
 import mindspore as ms
 import numpy as np
 from mindspore import Parameter, Tensor, nn, ops
+from mindspore.common import lazy_inline
 from mindspore.communication import get_group_size, get_rank, init
+from mindspore.train import amp
 
-ROWS, WIDTH, EXPERTS, STEPS = 64, 16, 8, 3
-MODES = ("data", "semi-auto", "auto", "optimizer shard", "recompute", "experts")
+ROWS, WIDTH, EXPERTS, STEPS, MICRO = 64, 16, 8, 3, 4
+PIPELINES = ("pipeline", "interleaved pipeline", "pipeline with optimizer shard")
+MODES = ("data", "semi-auto", "auto", "optimizer shard", "recompute", "experts", *PIPELINES)
 
 size, rank = int(os.environ.get("RANK_SIZE", os.environ.get("MS_WORKER_NUM", "1"))), 0
 ms.set_context(mode=ms.GRAPH_MODE, device_target="Ascend")
@@ -24,7 +27,7 @@ def weights(seed, *shape):
 
 
 class Block(nn.Cell):
-    def __init__(self, seed, spread):
+    def __init__(self, seed, spread, size=size):
         super().__init__()
         self.first = Parameter(weights(seed, WIDTH, 2 * WIDTH), name=f"first{seed}")
         self.second = Parameter(weights(seed + 100, 2 * WIDTH, WIDTH), name=f"second{seed}")
@@ -80,6 +83,56 @@ class Network(nn.Cell):
         return self.mean((x - y) ** 2)
 
 
+class Loss(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.mean = ops.ReduceMean()
+
+    def construct(self, x, y):
+        return self.mean((x - y) ** 2)
+
+
+class Deep(nn.Cell):
+    """Four blocks on the stages of a pipeline; the loss belongs to the last stage, so it is a cell of its own."""
+
+    @lazy_inline  # interleaved stages are refused without it
+    def __init__(self, stages, chunks):
+        super().__init__()
+        spread = "rows" if size > stages else ""
+        self.blocks = nn.CellList([Block(seed, spread, size // stages) for seed in range(1, 5)])
+        self.loss = Loss()
+        each = len(self.blocks) // (stages * chunks)
+        for number, block in enumerate(self.blocks):
+            block.pipeline_stage = number // each % stages
+            if chunks > 1:
+                block.pipeline_segment = number // each // stages
+        self.loss.pipeline_stage = stages - 1
+        if chunks > 1:
+            self.loss.pipeline_segment = chunks - 1
+
+    def construct(self, x, y):
+        for block in self.blocks:
+            x = block(x)
+        return self.loss(x, y)
+
+
+def pipeline(mode):
+    """The step, and by what its loss is too large: that of `amp` and `Model` averages and clears gradients."""
+    stages, chunks = 1, 1
+    if size > 1:
+        stages = min(size, 4) if mode == "pipeline" else 2
+        chunks = 2 if mode == "interleaved pipeline" else 1
+        settings = {"pipeline_stages": stages}
+        if chunks > 1:
+            settings["pipeline_config"] = {"pipeline_interleave": True, "pipeline_scheduler": "1f1b"}
+        ms.set_auto_parallel_context(**settings)
+    network = Deep(stages, chunks)
+    optimizer = nn.Momentum(network.trainable_params(), 0.1, 0.9)
+    if size == 1:
+        return nn.TrainOneStepCell(network, optimizer), 1
+    return amp.build_train_network(nn.PipelineCell(network, MICRO), optimizer, level="O0"), MICRO
+
+
 def prepare(mode):
     ms.reset_auto_parallel_context()
     if size == 1:
@@ -92,7 +145,7 @@ def prepare(mode):
         )
     else:
         ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", full_batch=True, device_num=size)
-    if mode == "optimizer shard":
+    if mode.endswith("optimizer shard"):
         ms.set_auto_parallel_context(
             enable_parallel_optimizer=True, parallel_optimizer_config={"parallel_optimizer_threshold": 0}
         )
@@ -106,10 +159,13 @@ def train(mode):
     if mode == "data":
         part = slice(rank * ROWS // size, (rank + 1) * ROWS // size)
         x, y = x[part], y[part]
-    network = Network(mode)
-    step = nn.TrainOneStepCell(network, nn.Momentum(network.trainable_params(), 0.1, 0.9))
+    if mode in PIPELINES:
+        step, times = pipeline(mode)
+    else:
+        network = Network(mode)
+        step, times = nn.TrainOneStepCell(network, nn.Momentum(network.trainable_params(), 0.1, 0.9)), 1
     step.set_train()
-    return [float(step(Tensor(x), Tensor(y)).asnumpy().sum()) for _ in range(STEPS)]
+    return [float(step(Tensor(x), Tensor(y)).asnumpy().sum()) / times for _ in range(STEPS)]
 
 
 for mode in sys.argv[1:] or MODES:

@@ -76,6 +76,8 @@ def _strictness(row: Row) -> list[str]:
     cells += [
         f".{column} = {sum(1 << item for item in value)}u" for column in _CHANGED if (value := getattr(row, column))
     ]
+    if row.cut_integers:
+        cells.append(".cut_integers = true")
     if row.chips:
         cells.append(f".chips = {sum(1 << operators.CHIPS.index(chip) for chip in row.chips)}")
     return cells + [

@@ -12,7 +12,7 @@ from typing import Any
 from jumar.core.compat import add_note
 from jumar.core.errors import UserError
 from jumar.emulate import env
-from jumar.emulate.glue import average, build, composite, past_dispatcher, probe, sparse
+from jumar.emulate.glue import build, composite, past_dispatcher, probe, sparse
 from jumar.emulate.numerics import install as numerics
 from jumar.runtime import variables
 from jumar.tables import operators, tested
@@ -61,7 +61,6 @@ def install() -> int:
     if count >= 0:
         for space in _SPACES:
             _take_over(library, space)
-        average.register()
         composite.register()
         sparse.register()
         past_dispatcher.register()

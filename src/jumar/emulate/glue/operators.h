@@ -33,6 +33,7 @@ struct Strictness {
   uint64_t on_cpu = 0;               // the same: computed on the CPU on every chip, with torch's own warning
   uint32_t int32_results = 0;        // by result, one bit each: allocated as int32
   uint32_t transposed_results = 0;   // by result, one bit each: the transpose of what is allocated
+  bool cut_integers = false;         // integers are divided in float32, and the quotient is cut off
   uint8_t chips = 0;                 // the chips that this is about, one bit each; none: all of them
   std::string_view refusal, error, warning, source;  // its words, and where it says them
   std::string_view transposed_unless;                // an argument: results are as allocated where it is true

@@ -7,19 +7,31 @@ namespace jumar {
 namespace {
 
 // The device draws integers from distributions of real numbers, too: rounded towards zero.
-bool is_narrow(const at::Tensor& tensor, bool random) {
+bool is_narrow(const at::Tensor& tensor, bool integers) {
   if (!tensor.defined()) return false;
   const at::ScalarType type = tensor.scalar_type();
-  return type == at::kHalf || type == at::kBFloat16 || (random && c10::isIntegralType(type, true));
+  return type == at::kHalf || type == at::kBFloat16 || (integers && c10::isIntegralType(type, true));
 }
 
-std::optional<at::ScalarType> narrow_type(const c10::IValue& value, Kind kind, bool random) {
-  if (kind == Kind::kTensor && value.isTensor() && is_narrow(value.toTensor(), random))
+std::optional<at::ScalarType> narrow_type(const c10::IValue& value, Kind kind, bool integers) {
+  if (kind == Kind::kTensor && value.isTensor() && is_narrow(value.toTensor(), integers))
     return value.toTensor().scalar_type();
   if (kind == Kind::kTensors && value.isTensorList())
     for (const at::Tensor& tensor : value.toTensorVector())
-      if (is_narrow(tensor, random)) return tensor.scalar_type();
+      if (is_narrow(tensor, integers)) return tensor.scalar_type();
   return std::nullopt;
+}
+
+// A number is taken as it is; a real tensor of the card is an error, as elsewhere. Rounding that is asked for is exact.
+bool is_cut(const Plan& plan, const torch::jit::Stack& stack) {
+  if (!plan.strictness.cut_integers) return false;
+  const c10::IValue* const arguments = &stack[stack.size() - plan.arguments.size()];
+  if (!c10::isIntegralType(arguments[0].toTensor().scalar_type(), false)) return false;
+  if (plan.arguments.size() > 2 && !arguments[2].isNone()) return false;
+  if (arguments[1].isScalar()) return !arguments[1].isComplexDouble();
+  const at::Tensor& by = arguments[1].toTensor();
+  if (c10::isIntegralType(by.scalar_type(), true)) return true;
+  return by.dim() == 0 && by.device().is_cpu() && !by.is_complex();
 }
 
 struct Pair {
@@ -27,8 +39,8 @@ struct Pair {
   bool written;
 };
 
-at::Tensor widened(const at::Tensor& tensor, bool random, bool written, std::vector<Pair>& pairs) {
-  if (!is_narrow(tensor, random)) return tensor;
+at::Tensor widened(const at::Tensor& tensor, bool integers, bool written, std::vector<Pair>& pairs) {
+  if (!is_narrow(tensor, integers)) return tensor;
   for (const Pair& pair : pairs)
     if (pair.narrow.is_same(tensor)) return pair.wide;
   pairs.push_back({tensor, tensor.to(at::kFloat), written});
@@ -44,10 +56,11 @@ at::Tensor narrowed(const at::Tensor& tensor, at::ScalarType type, const std::ve
 
 }  // namespace
 
-Wider::Wider(const Plan& plan, const torch::jit::Stack& stack) : plan_(plan) {
+Wider::Wider(const Plan& plan, const torch::jit::Stack& stack)
+    : plan_(plan), cut_(is_cut(plan, stack)), integers_(plan.random || cut_) {
   const size_t count = plan.arguments.size(), first = stack.size() - count;
   for (size_t i = 0; i < count && !narrow_.has_value(); ++i)
-    narrow_ = narrow_type(stack[first + i], plan.arguments[i], plan.random);
+    narrow_ = narrow_type(stack[first + i], plan.arguments[i], integers_);
   if (narrow_.has_value()) arguments_.assign(stack.end() - static_cast<ptrdiff_t>(count), stack.end());
 }
 
@@ -58,11 +71,11 @@ void Wider::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const c10::IValue& value = arguments_[i];
     if (plan_.arguments[i] == Kind::kTensor && value.isTensor()) {
-      call.emplace_back(widened(value.toTensor(), plan_.random, plan_.written[i], pairs));
+      call.emplace_back(widened(value.toTensor(), integers_, plan_.written[i], pairs));
     } else if (plan_.arguments[i] == Kind::kTensors && value.isTensorList()) {
       c10::List<at::Tensor> list;
       for (const at::Tensor& tensor : value.toTensorVector())
-        list.push_back(widened(tensor, plan_.random, plan_.written[i], pairs));
+        list.push_back(widened(tensor, integers_, plan_.written[i], pairs));
       call.emplace_back(std::move(list));
     } else if (value.isInt() && op.schema().arguments()[i].name() == "dtype") {
       result = static_cast<at::ScalarType>(value.toInt());

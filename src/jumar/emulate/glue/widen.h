@@ -1,5 +1,5 @@
 // Data types that a device kernel has and the CPU kernel has not: half precision is computed in float32, and so are
-// integers that are drawn.
+// integers that are drawn, and those that are divided in place.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -17,7 +17,7 @@ class Wider {
   // True for an operator that the chip always computes so.
   bool needed() const {
     const Computing& computing = plan_.computing;
-    return (computing.wide_float16 && narrow_ == at::kHalf) || (computing.wide_bfloat16 && narrow_ == at::kBFloat16);
+    return cut_ || (computing.wide_float16 && narrow_ == at::kHalf) || (computing.wide_bfloat16 && narrow_ == at::kBFloat16);
   }
 
   // True when there are such tensors, so that the CPU may have a kernel for wider ones.
@@ -28,6 +28,8 @@ class Wider {
 
  private:
   const Plan& plan_;
+  const bool cut_;       // integers, divided in place
+  const bool integers_;  // are among the types that are widened
   std::optional<at::ScalarType> narrow_;
   std::vector<c10::IValue> arguments_;
 };

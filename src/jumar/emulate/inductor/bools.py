@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch._inductor.codegen.cpp import CppKernelProxy, CppVecKernel
+from torch._inductor.codegen.cpp import CppKernelProxy, CppTile2DKernel, CppVecKernel
 
 _PREFIX = "#include <torch/csrc/inductor/cpp_prefix.h>\n"
 _STORE = """
@@ -35,8 +35,13 @@ class _CardKernel(CppVecKernel):  # type: ignore[misc]
         return lines.map(lambda line: line.replace(f"{value}.store(", f"jumar_store({value}, ", 1))
 
 
+class _CardTiles(CppTile2DKernel, _CardKernel):  # type: ignore[misc]
+    """Tiles of a turned tensor; a reduction over one expects it to be one of the vector kernels."""
+
+
 class CardKernels(CppKernelProxy):  # type: ignore[misc]
     vec_kernel_cls = _CardKernel
+    tile2d_kernel_cls = _CardTiles
 
 
 def with_store(body: str) -> str:

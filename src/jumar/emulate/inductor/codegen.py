@@ -13,7 +13,7 @@ from torch._inductor.codegen.cpp import CppScheduling
 from torch._inductor.codegen.wrapper import PythonWrapperCodegen, SubgraphPythonWrapperCodegen
 from torch._inductor.virtualized import V
 
-from jumar.emulate.inductor import bools, refuse, user_kernels
+from jumar.emulate.inductor import bools, refuse, updates, user_kernels
 
 _IMPORTS = """
 from jumar.emulate.inductor.launch import launch as launch_on_card
@@ -50,10 +50,19 @@ class _Calls:
         _end_kernels()
         return super().codegen_cuda_stream_exit()  # type: ignore[misc]
 
-    def generate_fallback_kernel(self, *words: Any, **named: Any) -> Any:
+    def generate_fallback_kernel(self, node: Any) -> Any:
         """Events are such calls; they have no device, and inductor ends no kernel for them."""
         _end_kernels()
-        return super().generate_fallback_kernel(*words, **named)  # type: ignore[misc]
+        updates.note(self, node)
+        return super().generate_fallback_kernel(node)  # type: ignore[misc]
+
+    def generate_extern_kernel_alloc(self, node: Any) -> Any:
+        updates.note(self, node)
+        return super().generate_extern_kernel_alloc(node)  # type: ignore[misc]
+
+    def generate_after_suffix(self, result: Any) -> None:
+        super().generate_after_suffix(result)  # type: ignore[misc]
+        updates.write(self, result)
 
     def _generate_kernel_call_helper(self, kernel_name: str, call_args: Any, **named: Any) -> Any:
         device = named.get("device") or V.graph.get_current_device_or_throw()

@@ -56,10 +56,11 @@ def load() -> None:
     """Register C++ kernels for the device."""
     from torch._inductor.codegen.common import register_backend_for_device
 
-    from jumar.emulate.inductor import plan
+    from jumar.emulate.inductor import flex, plan
     from jumar.emulate.inductor.codegen import CardScheduling, CardWrapper, NoCppWrapper
 
     plan.for_processor()
+    flex.taken_apart()
     register_backend_for_device("npu", CardScheduling, CardWrapper, NoCppWrapper)
 
 

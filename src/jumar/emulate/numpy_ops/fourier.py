@@ -51,3 +51,16 @@ for _name, _run in _MANY.items():
     def along_many(inputs: Any, attributes: Any, _: Any, run: Any = _run, two: bool = _name.endswith("2")) -> Any:
         sizes, axes, norm = _options(inputs, attributes)
         return run(inputs[0], sizes, axes or ((-2, -1) if two else None), norm)
+
+
+@operator("FFTWithSize")
+def transform(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """Over the last axes; of real numbers the half that says all, where one side is asked for."""
+    axes = tuple(range(-int(attributes["signal_ndim"]), 0))
+    norm: Any = attributes.get("norm") or "backward"
+    half = bool(attributes.get("real")) and bool(attributes.get("onesided", 1))
+    if not attributes.get("inverse"):
+        return (np.fft.rfftn if half else np.fft.fftn)(inputs[0], None, axes, norm)
+    if half:
+        return np.fft.irfftn(inputs[0], [outputs[0].shape[axis] for axis in axes], axes, norm)
+    return np.fft.ifftn(inputs[0], None, axes, norm)

@@ -12,7 +12,7 @@ _DTYPES = {
     0: np.float32, 1: np.float16, 2: np.int8, 3: np.int32, 4: np.uint8, 6: np.int16, 7: np.uint16, 8: np.uint32,
     9: np.int64, 10: np.uint64, 11: np.float64, 12: np.bool_, 16: np.complex64, 17: np.complex128, 27: np.uint16,
 }  # fmt: skip
-FLOAT, FLOAT16, BFLOAT16, STRING = 0, 1, 27, 13
+FLOAT, FLOAT16, BFLOAT16, STRING, INT4 = 0, 1, 27, 13, 29
 
 
 class Place:
@@ -46,10 +46,23 @@ class Place:
         if self.type == STRING:
             start, length = (ctypes.c_int64 * 2).from_address(self._data or 0)
             return ctypes.string_at((self._data or 0) + start, length).decode(errors="replace")
+        if self.type == INT4:
+            return self._nibbles()
         raw = self.raw()
         if self.type == BFLOAT16:
             return (raw.astype(np.uint32) << 16).view(np.float32)
         return raw.astype(np.float32) if self.type == FLOAT16 else raw
+
+    def _nibbles(self) -> Any:
+        """Numbers of four bits as int8: two in a byte, the first below."""
+        shape, steps = self.shape, [self._strides[at] for at in range(self._count)]
+        if 0 in shape or not self._data:
+            return np.empty(shape, np.int8)
+        count = sum((size - 1) * step for size, step in zip(shape, steps)) + 1
+        packed = np.frombuffer((ctypes.c_char * ((count + 1) // 2)).from_address(self._data), np.uint8)
+        flat = np.stack([packed & 15, packed >> 4], -1).reshape(-1).astype(np.int8)
+        signed = np.where(flat > 7, flat - 16, flat).astype(np.int8)
+        return np.lib.stride_tricks.as_strided(signed, shape, steps)
 
     def write(self, value: Any) -> None:
         """Rounds to its type; a value of another shape must have as many elements."""
@@ -60,7 +73,7 @@ class Place:
         if self.type == BFLOAT16:
             raw[...] = _bfloat16(value)
         elif value.dtype.kind == "c" and raw.dtype.kind != "c":
-            raw[...] = value.real
+            raw[...] = value != 0 if raw.dtype.kind == "b" else value.real
         else:
             with np.errstate(all="ignore"):
                 raw[...] = value.astype(raw.dtype)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import kernel
+from .registry import kernel, operator
 
 
 @kernel("aclnnAddRmsNorm")
@@ -92,3 +92,31 @@ def normalize_backward(
     slope = (x - _channels(mean, x)) * _channels(inverse**2 * product / many, x)
     factor = inverse if weight is None else inverse * weight
     return (grad - shift - slope) * _channels(factor, x)
+
+
+@operator("LayerNormGradGrad")
+def layer_norm_second(inputs: Any, attributes: Any, _: Any) -> Any:
+    """The gradient of the gradient; inputs: x, grad, variance, mean, weight, and gradients of its three results."""
+    x, grad, variance, mean, weight, to_x, to_weight, to_bias = inputs[:8]
+    first, params = (  # inputs behind the tensors, or attributes
+        int(np.reshape(attributes.get(name, 1) if len(inputs) <= at else inputs[at], -1)[0])
+        for at, name in ((8, "begin_norm_axis"), (9, "begin_params_axis"))
+    )
+    axes = tuple(range(first % x.ndim, x.ndim))
+    rows = tuple(range(params % x.ndim))
+    shape = (*x.shape[: axes[0]], *[1] * len(axes))
+    inverse = 1 / np.sqrt(variance.reshape(shape).astype(np.float64) + 1e-12)
+    unit, inner = (x - mean.reshape(shape)) * inverse, grad * weight
+
+    def projected(one: Any) -> Any:
+        along = unit * (one * unit).mean(axes, keepdims=True)
+        return inverse * (one - one.mean(axes, keepdims=True) - along)
+
+    size = unit.size // inverse.size
+    of_inner, of_given = ((one * unit).sum(axes, keepdims=True) for one in (inner, to_x))
+    plain = (to_x * inner).sum(axes, keepdims=True) - of_inner * of_given / size
+    plain = plain - to_x.sum(axes, keepdims=True) * inner.sum(axes, keepdims=True) / size
+    through = grad * to_weight - inverse / size * (to_x * of_inner + inner * of_given)
+    found = projected(through) - plain * inverse * inverse * unit / size
+    back = projected(to_x)
+    return found, weight * back + to_weight * unit + to_bias, (grad * back).sum(rows)

@@ -71,6 +71,17 @@ def meshgrid(inputs: Any, attributes: Any, _: Any) -> Any:
     return [np.array(one) for one in np.meshgrid(*inputs, indexing=attributes.get("indexing", "xy"))]
 
 
+@operator("Slice", "SliceD")
+def piece(inputs: Any, attributes: Any, _: Any) -> Any:
+    """From `offsets` on, as many as `size` says; -1 means all that are left."""
+    given = [inputs.get(at) if inputs.get(at) is not None else attributes[name] for at, name in _PIECE]
+    starts, sizes = ([int(v) for v in np.reshape(one, -1)] for one in given)
+    return inputs[0][tuple(slice(at, None if size < 0 else at + size) for at, size in zip(starts, sizes))]
+
+
+_PIECE = ((1, "offsets"), (2, "size"))
+
+
 @operator("SliceGrad")
 def slice_backward(inputs: Any, _: Any, outputs: Any) -> Any:
     grad, begin = inputs[0], [int(v) for v in np.reshape(inputs[2], -1)]

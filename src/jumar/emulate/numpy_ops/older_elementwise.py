@@ -194,6 +194,11 @@ def log_softmax_backward(inputs: Any, attributes: Any, _: Any) -> Any:
     return dy - np.exp(y) * dy.sum(axis, keepdims=True)
 
 
+@operator("SquareSumAll")
+def sums_of_squares(inputs: Any, _: Any, __: Any) -> Any:
+    return tuple((one * one).sum() for one in inputs[:2])
+
+
 @operator("ReduceLogSumExp")
 def log_sum(inputs: Any, attributes: Any, _: Any) -> Any:
     axis = tuple(int(v) for v in np.reshape(inputs[1] if len(inputs) > 1 else attributes.get("axes", []), -1))

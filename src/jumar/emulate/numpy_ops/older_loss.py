@@ -92,3 +92,19 @@ def multilabel(inputs: Any, attributes: Any, _: Any) -> Any:
         others = np.delete(x[row], np.unique(labels))
         value[row] = np.maximum(0, 1 - (x[row][labels][:, None] - others)).sum() / x.shape[1]
     return _reduced(value, attributes), is_target.reshape(inputs[1].shape)
+
+
+@operator("MultilabelMarginLossGrad")
+def multilabel_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+    grad, x, target, is_target = inputs[0], *(np.atleast_2d(one) for one in inputs[1:4])
+    count, classes = x.shape
+    out = np.zeros(x.shape)
+    for row in range(count):
+        ends = np.nonzero(target[row] < 0)[0]
+        for label in target[row][: ends[0] if len(ends) else None]:
+            near = (1 - x[row, label] + x[row] > 0) & (is_target[row] == 0)
+            out[row] += near
+            out[row, label] -= near.sum()
+    share = np.reshape(grad, (-1, 1)) / classes
+    share = share / count if attributes.get("reduction", "mean") == "mean" else share
+    return (out * share).reshape(np.shape(inputs[1]))

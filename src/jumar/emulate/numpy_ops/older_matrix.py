@@ -25,6 +25,17 @@ def cholesky(inputs: Any, attributes: Any, _: Any) -> Any:
     return _transposed(found, attributes.get("upper"))
 
 
+@operator("CholeskyGrad")
+def cholesky_backward(inputs: Any, _: Any, __: Any) -> Any:
+    """Inputs: the lower factor, and its gradient."""
+    factor = np.tril(inputs[0]).astype(np.float64)
+    inner = np.tril(factor.swapaxes(-1, -2) @ inputs[1])
+    inner = inner - 0.5 * inner * np.eye(factor.shape[-1])
+    inverse = np.linalg.inv(factor)
+    found = inverse.swapaxes(-1, -2) @ inner @ inverse
+    return 0.5 * (found + found.swapaxes(-1, -2))
+
+
 @operator("CholeskyInverse")
 def cholesky_inverse(inputs: Any, attributes: Any, _: Any) -> Any:
     factor = _transposed(inputs[0], attributes.get("upper"))

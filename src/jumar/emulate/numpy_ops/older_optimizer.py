@@ -207,6 +207,68 @@ def _grouped(inputs: Any, grad: int, rows: int) -> tuple[Any, Any]:
     return places, sums
 
 
+@operator("SparseApplyFtrlV2", "SparseApplyFtrlV2D", "ApplyFtrlV2", "ApplyFtrlV2D")
+def ftrl_v2(inputs: Any, attributes: Any, _: Any) -> Any:
+    """With shrinkage: the gradient of the linear part also has that of the weights' square."""
+    sparse = np.asarray(inputs.get(4)).dtype.kind in "iu" and np.ndim(inputs.get(4)) > 0
+    rows = inputs[4] if sparse else slice(None)
+    if "lr" in attributes:
+        rate, l1, l2, shrinkage, power = (attributes[n] for n in ("lr", "l1", "l2", "l2_shrinkage", "lr_power"))
+    else:
+        rate, l1, l2, shrinkage, power = _numbers(inputs, *range(4 + sparse, 9 + sparse))
+    var, total, linear = (np.array(one) for one in inputs[:3])
+    grad, old = inputs[3], total[rows]
+    new = old + grad * grad
+    straight = linear[rows] + grad + 2 * shrinkage * var[rows] - (new**-power - old**-power) / rate * var[rows]
+    slope = new**-power / rate + 2 * l2
+    var[rows] = np.where(np.abs(straight) > l1, (np.sign(straight) * l1 - straight) / slope, 0)
+    total[rows], linear[rows] = new, straight
+    return inputs.write(0, var), inputs.write(1, total), inputs.write(2, linear)
+
+
+def _adam_arguments(inputs: Any) -> Any:
+    """The step, both decays, epsilon, and rows with the sums of their gradients."""
+    power1, power2, rate, beta1, beta2, epsilon = _numbers(inputs, 3, 4, 5, 6, 7, 8)
+    return (rate * np.sqrt(1 - power2) / (1 - power1), beta1, beta2, epsilon, *_grouped(inputs, 9, 10))
+
+
+@operator("FusedSparseAdam")
+def sparse_adam(inputs: Any, attributes: Any, _: Any) -> Any:
+    """Every row moves; those without a gradient by what they remember."""
+    step, beta1, beta2, epsilon, rows, grad = _adam_arguments(inputs)
+    mean, squares = beta1 * inputs[1], beta2 * inputs[2]
+    mean[rows] += (1 - beta1) * grad
+    squares[rows] += (1 - beta2) * grad * grad
+    moved = mean.copy()
+    if attributes.get("use_nesterov"):
+        moved[rows] = beta1 * mean[rows] + (1 - beta1) * grad
+    var = inputs.write(0, inputs[0] - step * moved / (np.sqrt(squares) + epsilon))
+    return var, inputs.write(1, mean), inputs.write(2, squares)
+
+
+@operator("FusedSparseLazyAdam")
+def sparse_lazy_adam(inputs: Any, attributes: Any, _: Any) -> Any:
+    """Only rows with a gradient are touched."""
+    step, beta1, beta2, epsilon, rows, grad = _adam_arguments(inputs)
+    var, mean, squares = (np.array(one) for one in inputs[:3])
+    mean[rows] = beta1 * mean[rows] + (1 - beta1) * grad
+    squares[rows] = beta2 * squares[rows] + (1 - beta2) * grad * grad
+    moved = beta1 * mean[rows] + (1 - beta1) * grad if attributes.get("use_nesterov") else mean[rows]
+    var[rows] -= step * moved / (np.sqrt(squares[rows]) + epsilon)
+    return inputs.write(0, var), inputs.write(1, mean), inputs.write(2, squares)
+
+
+@operator("FusedSparseProximalAdagrad")
+def sparse_proximal_fused(inputs: Any, _: Any, __: Any) -> Any:
+    rate, l1, l2 = _numbers(inputs, 2, 3, 4)
+    rows, grad = _grouped(inputs, 5, 6)
+    var, total = np.array(inputs[0]), np.array(inputs[1])
+    total[rows] += grad * grad
+    steps = rate / np.sqrt(total[rows])
+    var[rows] = _shrunk(var[rows] - steps * grad, steps, l1, l2)
+    return inputs.write(0, var), inputs.write(1, total)
+
+
 @operator("FusedSparseFtrl")
 def sparse_ftrl_fused(inputs: Any, attributes: Any, _: Any) -> Any:
     rows, grad = _grouped(inputs, 3, 4)

@@ -126,13 +126,22 @@ def conv_3d(inputs: Any, attributes: Any, _: Any) -> Any:
     return convolve(inputs[0], inputs[1], bias, _of(attributes))
 
 
-@operator("Conv3DBackpropInput", "Conv3DBackpropInputD", "Conv3DTranspose")
+@operator("Conv3DBackpropInput", "Conv3DBackpropInputD")
 def conv_3d_input(inputs: Any, attributes: Any, outputs: Any) -> Any:
-    tensors = [one for one in inputs if one is not None and one.ndim == 5]
-    weight, grad = tensors if inputs[0].ndim != 5 else tensors[:2]
-    if attributes.get("turned"):
-        weight, grad = grad, weight
+    weight, grad = _volumes(inputs)
     return input_gradient(grad, weight, outputs[0].shape, _of(attributes))
+
+
+@operator("Conv3DTranspose", "Conv3DTransposeD")
+def conv_3d_transpose(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    x, weight = _volumes(inputs)
+    return input_gradient(x, weight, outputs[0].shape, _of(attributes))
+
+
+def _volumes(inputs: Any) -> tuple[Any, Any]:
+    """The first two tensors, without the size that the forms without a `D` have in front of them."""
+    first, second = [one for one in inputs if one is not None and one.ndim == 5][:2]
+    return first, second
 
 
 @operator("Conv3DBackpropFilter", "Conv3DBackpropFilterD")

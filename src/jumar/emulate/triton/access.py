@@ -76,14 +76,16 @@ class Access(InterpreterBuilder):
     def _load(self, ptr: Any, mask: Any, other: Any) -> Any:
         group, element = lanes.current(), ptr.get_element_ty()
         dtype = numpy_type(element)
-        group.check_size(ptr.data.size)
-        data = group.ask(lambda: group.launch.memory.load(ptr.data, _data(mask), _data(other), dtype))
+        group.check_size(ptr.data)
+        taken = group.mask(_data(mask), ptr.data.ndim - 1)
+        data = group.ask(lambda: group.launch.memory.load(ptr.data, taken, _data(other), dtype))
         return TensorHandle(data, element)
 
     def _store(self, ptr: Any, val: Any, mask: Any) -> None:
         group, dtype = lanes.current(), numpy_type(ptr.get_element_ty())
         data = val.data if val.data.dtype == dtype else val.data.astype(dtype)
-        group.ask(lambda: group.launch.memory.store(ptr.data, data, _data(mask), dtype))
+        taken = group.mask(_data(mask), ptr.data.ndim - 1)
+        group.ask(lambda: group.launch.memory.store(ptr.data, data, taken, dtype))
 
     def create_atomic_load(self, ptr: Any, mask: Any, *_: Any) -> Any:
         return self._load(ptr, mask, None)
@@ -98,7 +100,9 @@ class Access(InterpreterBuilder):
         if element == tl.bfloat16 and step in (np.add, np.minimum, np.maximum):
             step = _in_float32(step)
         dtype = val.data.dtype
-        data = group.ask(lambda: atomics.update(group.launch.memory, ptr.data, val.data, mask.data, dtype, step))
+        taken = group.mask(mask.data, ptr.data.ndim - 1)
+        each = group.spread(ptr.data)  # every program takes its turn, with the same pointer too
+        data = group.ask(lambda: atomics.update(group.launch.memory, each, val.data, taken, dtype, step))
         return TensorHandle(data, element)
 
     def create_atomic_cas(self, ptr: Any, cmp: Any, val: Any, *_: Any) -> Any:
@@ -107,8 +111,9 @@ class Access(InterpreterBuilder):
         group.narrow(1)
         wanted = np.broadcast_to(cmp.data, ptr.data.shape)
         new = np.broadcast_to(val.data, ptr.data.shape)
-        old = group.launch.memory.load(ptr.data, None, None, cmp.data.dtype)
-        group.ask(lambda: group.launch.memory.store(ptr.data, np.where(old == wanted, new, old), None, old.dtype))
+        taken = group.mask(None, ptr.data.ndim - 1)
+        old = group.launch.memory.load(ptr.data, taken, None, cmp.data.dtype)
+        group.ask(lambda: group.launch.memory.store(ptr.data, np.where(old == wanted, new, old), taken, old.dtype))
         return TensorHandle(old, cmp.dtype.scalar)
 
     def create_make_block_ptr(self, base: Any, shape: Any, strides: Any, offsets: Any, block: Any, order: Any) -> Any:

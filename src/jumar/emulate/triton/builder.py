@@ -32,9 +32,12 @@ class Builder(Access, Blocks):
 
     def __init__(self) -> None:
         super().__init__()
-        allowed = tuple(dict.fromkeys((*InterpreterOptions().allowed_dot_input_precisions, *PRECISIONS)))
+        known = {name.lower() for name in dir(ir.INPUT_PRECISION)}
+        wanted = (*InterpreterOptions().allowed_dot_input_precisions, *PRECISIONS)
+        allowed = tuple(dict.fromkeys(one for one in wanted if one in known))
         self.options = dataclasses.replace(
             InterpreterOptions(),
+            debug=True,
             sanitize_overflow=False,
             default_dot_input_precision="ieee",
             allowed_dot_input_precisions=allowed,
@@ -154,14 +157,21 @@ class Builder(Access, Blocks):
         group = lanes.current()
         style: Any = {"formatter": {"int": lambda number: f"{number:#x}"}} if hex else {}
         for lane in range(group.width):
+            if group.active is not None and not group.active[lane]:
+                continue
             where = ", ".join(str(group.program(axis)[lane]) for axis in range(3))
             for one in values:
                 row = wide(one)[lane if len(one.data) > 1 else 0]
                 print(f"({where}){prefix} {np.array2string(np.asarray(row), **style)}")
 
     def create_assert(self, condition: Any, message: str) -> None:
-        if not condition.data.all():
+        group = lanes.current()
+        if group.taking(condition.data).all():
+            return
+        launch = group.launch
+        if launch.debug:
             raise AssertionError(message)
+        launch.broken.setdefault(str(message), None)
 
     def create_assume(self, condition: Any) -> None:
         pass
@@ -195,7 +205,7 @@ def _watched(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         if lanes.running():
             group = lanes.current()
             if isinstance(answer, TensorHandle):
-                group.check_size(answer.data.size)
+                group.check_size(answer.data)
             if group.launch.watch is not None:
                 group.launch.watch.built(name, words, answer)
         return answer

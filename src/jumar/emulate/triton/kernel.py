@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import os
 import traceback
 import types
 from collections.abc import Callable
@@ -37,7 +38,14 @@ class Kernel:
         self._options = options
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
-        return functools.partial(launch, self.function, grid=grid, warmup=False, **self._options)
+        return functools.partial(self._again, grid)
+
+    def _again(self, grid: Any, /, *words: Any, stream: Any = None, **named: Any) -> Kernel:
+        """A compiled kernel has its constants; up to Triton 3.2 they are not among its arguments, later they are."""
+        open_names = [one.name for one in self.function.params if not one.is_constexpr]
+        if words and len(words) == len(open_names):
+            words, named = (), {**dict(zip(open_names, words)), **self.constants, **named}
+        return launch(self.function, *words, grid=grid, warmup=False, **{**self._options, **named})
 
 
 @functools.cache
@@ -96,6 +104,7 @@ def _run(function: Any, kernel: Kernel, sizes: tuple[int, int, int], bound: dict
             constant = bool(getattr(parameter, "is_const", False))
             given = one.argument(parameter.name, given, annotation, language(), constant)
         arguments[parameter.name] = given
+    one.debug = wants_checks(function, kernel)
     one.ready()
     one.watch = limits.watch(one, (*one.dtypes, *kernel.constants.items()))
     body = functools.partial(language().function(function), **arguments)
@@ -110,6 +119,12 @@ def _run(function: Any, kernel: Kernel, sizes: tuple[int, int, int], bound: dict
         raise _compilation_error(function, error) from error
     limits.after(one)
     record.keep(function, one)
+
+
+def wants_checks(function: Any, kernel: Kernel) -> bool:
+    """Whether the compiler would keep the assertions of a kernel."""
+    asked = os.environ.get("TRITON_DEBUG", "").lower() in ("1", "true", "on", "yes", "y")
+    return asked or bool(getattr(kernel.metadata, "debug", None) or getattr(function, "debug", None))
 
 
 def _compilation_error(function: Any, error: Exception) -> Exception:

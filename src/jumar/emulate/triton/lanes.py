@@ -1,8 +1,10 @@
 """The programs of a grid that run together: one lane each, along the first axis of every value.
 
 Programs of a group do the same thing as long as they agree on every branch and on the length of every loop. Where they
-part, the group is given up, and each part runs from the start: what memory answered is remembered, so that a part
-comes to the same place without reading, writing or counting anything twice.
+do not, lanes sit out: a branch is run for those that take it, a loop until the last one is through (together.py). What
+cannot be run that way, a branch that returns for one, parts the group: it is given up, and each part runs from the
+start. What memory answered and which way was taken is remembered, so that a part comes to the same place without
+reading, writing or counting anything twice.
 """
 
 from __future__ import annotations
@@ -52,6 +54,12 @@ class Group:
     def __init__(self, programs: Any, answers: list[Any], launch: Launch) -> None:
         self.programs, self.answers, self.launch = programs, answers, launch
         self.width = len(programs)
+        self.active: Any = None
+        """Which lanes take part in what is run now; None stands for all."""
+        self.narrowed = False
+        """Whether the branch or turn that has just begun leaves out lanes that were there before it."""
+        self.largest = 1
+        """Elements of the largest block that a program had so far."""
         self._next = 0
         self._bytes = 0
 
@@ -70,17 +78,51 @@ class Group:
 
     def agreed(self, values: Any) -> Any:
         """The one value of a scalar that control flow depends on."""
-        if len(values) == 1 or (values == values[0]).all():
-            return values[0]
+        return self.decide(lambda: self._only(values))
+
+    def decide(self, choose: Callable[[], Any]) -> Any:
+        """Which way to go, the same for all lanes; remembered, as a part may have no lane that would choose it."""
+        return self.ask(lambda: np.array([choose()]))[0]
+
+    def taking(self, values: Any) -> Any:
+        """The values of the lanes that take part."""
+        if self.active is None:
+            return values
+        return values if len(values) == 1 and self.active.any() else self.spread(values)[self.active]
+
+    def spread(self, values: Any) -> Any:
+        """One row for each lane."""
+        return np.broadcast_to(values, (self.width, *values.shape[1:]))
+
+    def mask(self, given: Any, rank: int) -> Any:
+        """A mask of a block that leaves out lanes that do not take part."""
+        if self.active is None:
+            return given
+        active = self.active.reshape(-1, *[1] * rank)
+        return active if given is None else active & given
+
+    def part(self, values: Any) -> None:
+        """Go on apart, by the values of each lane; the first lane's part goes first."""
+        values = self.spread(values)
         _, first, which = np.unique(values, return_index=True, return_inverse=True)
         raise Parted(np.argsort(np.argsort(first))[which.reshape(-1)])
+
+    def _only(self, values: Any) -> Any:
+        here = self.taking(values)
+        if not len(here):
+            return values[0]
+        if len(here) > 1 and not (here == here[0]).all():
+            self.part(values if self.active is None else np.where(self.active, values, here[0]))
+        return here[0]
 
     def narrow(self, width: int) -> None:
         """Go on with fewer programs at a time."""
         if self.width > 1:
             raise Parted(np.arange(self.width) // max(width, 1))
 
-    def check_size(self, elements: int) -> None:
+    def check_size(self, data: Any) -> None:
+        elements = data.size
+        self.largest = max(self.largest, elements // (len(data) or 1))
         if elements > MOST_ELEMENTS and self.width > 1:
             self.narrow(self.width * MOST_ELEMENTS // elements)
 

@@ -16,7 +16,7 @@ from triton.language import semantic
 from triton.runtime.interpreter import TensorHandle
 from triton.runtime.jit import JITFunction
 
-from jumar.emulate.triton import elementwise, lanes, reduce
+from jumar.emulate.triton import elementwise, lanes, reduce, together
 from jumar.emulate.triton.builder import Builder
 from jumar.emulate.triton.errors import Refused
 from jumar.emulate.triton.numbers import value, wide
@@ -137,8 +137,57 @@ class Language:
         given = _bare(given)
         return bool(self.scalar(given)) if isinstance(given, tl.tensor) else bool(given)
 
+    def asserted(self, condition: Any, message: Any) -> None:
+        """Of tensors it is `tl.device_assert`, which looks at every element."""
+        condition = _bare(condition)
+        if isinstance(condition, tl.tensor):
+            self.call(tl.device_assert, condition, message)
+        else:
+            assert condition, _bare(message)
+
     def iterate(self, given: Any) -> Any:
         return _bare(given)
+
+    def iterate_together(self, given: Any) -> Any:
+        """A loop without `break`: programs with fewer turns sit out the others."""
+        given = _bare(given)
+        return given.together() if isinstance(given, together.Loop) else together.plain(given)
+
+    def sides(self, condition: Any, other: bool) -> Iterator[bool]:
+        condition = _bare(condition)
+        if not isinstance(condition, tl.tensor):
+            return together.plain([bool(condition)])
+        return together.sides(self.per_lane(condition) != 0, other)
+
+    def turns(self, test: Callable[[], Any]) -> Iterator[None]:
+        def asked() -> Any:
+            found = _bare(test())
+            return self.per_lane(found) != 0 if isinstance(found, tl.tensor) else bool(found)
+
+        return together.turns(asked)
+
+    def chosen(self, condition: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+        found: Any = together.MISSING
+        for side in self.sides(condition, True):
+            narrowed, new = self.narrowed(), _bare(yes() if side else no())
+            found = self._merge(found, new) if narrowed else new
+        return found
+
+    def narrowed(self) -> bool:
+        return lanes.current().narrowed
+
+    kept = staticmethod(together.kept)
+
+    def merged(self, old: dict[str, Any], now: dict[str, Any], names: Iterable[str]) -> list[Any]:
+        return [self._merge(old.get(name, together.MISSING), now.get(name)) for name in names]
+
+    def _merge(self, old: Any, new: Any) -> Any:
+        """A number that was a constant until here becomes a scalar, if it meets one."""
+        if isinstance(new, tl.tensor) and isinstance(old, (bool, int, float)):
+            old = self.tensor(old)
+        if isinstance(old, tl.tensor) and isinstance(new, (bool, int, float)):
+            new = self.tensor(new)
+        return together.merged(old, new)
 
     # What they are made of
 
@@ -148,10 +197,14 @@ class Language:
         return semantic.to_tensor(given, self.builder) if self._classic else self.semantic.to_tensor(given)
 
     def scalar(self, given: Any) -> Any:
+        return lanes.current().agreed(self.per_lane(given)).item()
+
+    def per_lane(self, given: Any) -> Any:
+        """The number that each program has."""
         data = wide(given.handle)
         if data[0].size != 1:
             raise ValueError("a block of several values has no single truth or number: reduce it first")
-        return lanes.current().agreed(data.reshape(-1)).item()
+        return data.reshape(-1)
 
     def index(self, given: Any) -> int:
         given = _bare(given)
@@ -225,15 +278,14 @@ class Language:
             raise ValueError("arange's end argument must be greater than the start argument")
         return tl.tensor(self.builder.create_make_range(start, end), tl.block_type(tl.int32, [end - start]))
 
-    def _range(self, first: Any, stop: Any = None, step: Any = None, **_: Any) -> Iterator[Any]:
+    def _range(self, first: Any, stop: Any = None, step: Any = None, **_: Any) -> Any:
         """The turns of a loop: programs with as many turns stay together, wherever each of them begins."""
         start, stop = (0, first) if stop is None else (first, stop)
         ends = [self.tensor(_bare(one)) for one in (start, stop, 1 if step is None else step)]
         low, high, by = (wide(one.handle).reshape(-1) for one in ends)
         turns = -((low.astype(np.int64) - high) // by)
         dtype = max((one.dtype for one in ends), key=lambda dtype: dtype.primitive_bitwidth)
-        for turn in range(int(lanes.current().agreed(turns))):
-            yield tl.tensor(value(low + turn * by, dtype), dtype)
+        return together.Loop(turns, lambda turn: tl.tensor(value(low + turn * by, dtype), dtype))
 
     def _static_range(self, first: Any, stop: Any = None, step: Any = None, **_: Any) -> range:
         start, stop = (0, first) if stop is None else (first, stop)

@@ -27,15 +27,20 @@ class Launch:
         self.kernel, self.grid = kernel, grid
         self.regions: dict[int, Region] = {}
         self.memory = Memory([], kernel)
-        self.uses_dot = self.atomics = False
+        self.uses_dot = self.atomics = self.debug = False
+        self.bare = False
+        """Whether an argument is an address without a size: programs hand over their own objects with `data_ptr`."""
         self.watch: Any = None
         self.dtypes: list[str] = []
         self.notes: list[tuple[str, str]] = []
         """Functions with data types that a card does not take."""
+        self.broken: dict[str, None] = {}
+        """What assertions said that did not hold, and that no compiler keeps unless asked."""
 
     def ready(self) -> None:
         """All arguments are known."""
         self.memory = Memory(list(self.regions.values()), self.kernel)
+        self.memory.checked = not self.bare
 
     @staticmethod
     def specialised(parameter: Any, given: Any) -> bool:
@@ -62,11 +67,13 @@ class Launch:
         return given
 
     def _pointer(self, name: str, tensor: Any, *, constant: bool) -> Any:
-        base = getattr(tensor, "base", None) if type(tensor).__name__ == "TensorWrapper" else tensor
-        if base is not None and hasattr(base, "untyped_storage"):
-            storage = base.untyped_storage()
+        base: Any = getattr(tensor, "base", None) if type(tensor).__name__ == "TensorWrapper" else tensor
+        storage: Any = base.untyped_storage() if hasattr(base, "untyped_storage") else None
+        if hasattr(storage, "nbytes"):
             if storage.nbytes():
                 self.regions.setdefault(storage.data_ptr(), Region(name, storage.data_ptr(), storage.nbytes()))
+        else:
+            self.bare = True
         dtype = pointee(tensor.dtype)
         self.dtypes.append(dtype.name)
         kind = tl.pointer_type(dtype, const=True) if constant else tl.pointer_type(dtype)

@@ -137,6 +137,9 @@ def after(launch: Any) -> None:
     name = f"`{launch.kernel}`"
     for function, dtype in dict.fromkeys(launch.notes):
         warn(name, f"`{function}` of {dtype} is not supported on {variables.SOC.read()}", triton_limits.source())
+    for message in launch.broken:
+        said = f" ({message})" if message else ""
+        warn(name, f"an assertion does not hold{said}: a card checks it with TRITON_DEBUG=1 only, and goes on without")
     for verb, where in launch.memory.strays.items():
         warn(name, f"{verb} outside of its tensors ({where}): a card may stop with an error of its memory engine (MTE)")
     if launch.watch is None or launch.uses_dot:

@@ -33,8 +33,9 @@ class Region:
 
     def place(self, pointers: Any, dtype: Any) -> Any:
         """Where pointers are in the view; those outside, which a mask hides, are anywhere."""
-        offsets = (pointers - np.uint64(self.start)).view(np.int64)
-        return offsets // dtype.itemsize if dtype.itemsize > 1 else offsets
+        offsets = pointers - np.uint64(self.start)
+        offsets >>= np.uint64(dtype.itemsize.bit_length() - 1)
+        return offsets.view(np.int64)
 
 
 class Memory:

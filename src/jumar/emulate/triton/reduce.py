@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import triton.language as tl
 
+from jumar.emulate.triton.blocks import same_lanes
 from jumar.emulate.triton.numbers import value, wide
 
 Combine = Callable[..., Any]
+Steps = Callable[[list[Any], list[Any]], list[Any]]
 
 
 def reduce(given: Any, axis: Any, combine_fn: Any, call: Combine, *, keep_dims: bool) -> Any:
@@ -36,23 +38,20 @@ def scan(given: Any, axis: int, combine_fn: Any, call: Combine, *, reverse: bool
     several = _is_tuple(given)
     tensors = list(given) if several else [given]
     axis %= len(tensors[0].shape)
-    order = slice(None, None, -1) if reverse else slice(None)
-    columns = [_columns(one, axis, order) for one in tensors]
     standard = {tl.standard._sum_combine: np.add, tl.standard._prod_combine: np.multiply}
     step = standard.get(combine_fn)
     if step is not None and not several:
-        data = np.flip(wide(tensors[0].handle), axis + 1) if reverse else wide(tensors[0].handle)
-        done = step.accumulate(data, axis=axis + 1, dtype=data.dtype)
-        stacks = [np.flip(done, axis + 1) if reverse else done]
+        data = wide(tensors[0].handle)
+        data = np.flip(data, axis + 1) if reverse else data
+        rows = [step.accumulate(data, axis=axis + 1, dtype=data.dtype)]
     else:
-        running, rows = [column[0] for column in columns], [[column[0]] for column in columns]
-        for turn in range(1, len(columns[0])):
-            running = _together(call(combine_fn, *running, *(column[turn] for column in columns)))
-            for row, one in zip(rows, running):
-                row.append(one)
-        stacks = [_stack([one.handle.data for one in row], axis, order) for row in rows]
+        arrays = _first_axis(tensors, axis)
+        arrays = [np.flip(one, 1) for one in arrays] if reverse else arrays
+        steps = _steps(tensors, combine_fn, call)
+        rows = [np.moveaxis(one, 1, axis + 1) for one in _running(arrays, steps)]
+    rows = [np.flip(one, axis + 1) for one in rows] if reverse else rows
     shape = [int(getattr(size, "value", size)) for size in tensors[0].shape]
-    found = [_tensor(stack, one.dtype, shape) for stack, one in zip(stacks, tensors)]
+    found = [_tensor(row, one.dtype, shape) for row, one in zip(rows, tensors)]
     return tuple(found) if several else found[0]
 
 
@@ -69,12 +68,18 @@ def _known(tensors: list[Any], axis: int, combine_fn: Any) -> list[Any] | None:
         dtype = data.dtype if data.dtype != np.bool_ else np.int8
         return [np.sum(data, axis=axis + 1, dtype=dtype)]
     if combine_fn is getattr(standard, "_elementwise_max", None):
-        return [np.fmax.reduce(data, axis=axis + 1)]
+        return [_extreme(data, np.maximum, np.fmax, axis + 1)]
     if combine_fn is getattr(standard, "_elementwise_min", None):
-        return [np.fmin.reduce(data, axis=axis + 1)]
+        return [_extreme(data, np.minimum, np.fmin, axis + 1)]
     if combine_fn is getattr(standard, "_xor_combine", None):
         return [np.bitwise_xor.reduce(data, axis=axis + 1)]
     return None
+
+
+def _extreme(data: Any, quick: Any, careful: Any, axis: int) -> Any:
+    """numpy has vector instructions for the one that keeps what is no number, and none for the other."""
+    found = quick.reduce(data, axis=axis)
+    return careful.reduce(data, axis=axis) if data.dtype.kind == "f" and np.isnan(found).any() else found
 
 
 def _best(data: Any, places: Any, axis: int, *, greatest: bool) -> list[Any]:
@@ -88,24 +93,56 @@ def _best(data: Any, places: Any, axis: int, *, greatest: bool) -> list[Any]:
 
 
 def _fold(tensors: list[Any], axis: int, combine_fn: Any, call: Combine) -> list[Any]:
-    columns = [_columns(one, axis, slice(None)) for one in tensors]
-    running = [column[0] for column in columns]
-    for turn in range(1, len(columns[0])):
-        running = _together(call(combine_fn, *running, *(column[turn] for column in columns)))
-    return [_numbers(one) for one in running]
+    """Neighbours are combined until one is left: their order stays, as an associative function needs."""
+    arrays, steps = _first_axis(tensors, axis), _steps(tensors, combine_fn, call)
+    while (count := arrays[0].shape[1]) > 1:
+        rest = [one[:, -1:] for one in arrays] if count % 2 else []
+        arrays = steps([one[:, 0 : count - 1 : 2] for one in arrays], [one[:, 1::2] for one in arrays])
+        arrays = [np.concatenate(same_lanes(*pair), axis=1) for pair in zip(arrays, rest)] if rest else arrays
+    return [one[:, 0] for one in arrays]
 
 
-def _columns(tensor: Any, axis: int, order: slice) -> list[Any]:
-    """The tensor cut along an axis."""
-    data = np.moveaxis(tensor.handle.data, axis + 1, 0)[order]
-    shape = [size for place, size in enumerate(tensor.handle.data.shape[1:]) if place != axis]
-    return [_tensor(one, tensor.dtype, shape) for one in data]
+def _running(arrays: list[Any], steps: Steps) -> list[Any]:
+    """What `steps` makes of each place and all before it, in as many turns as the length has bits."""
+    count = arrays[0].shape[1]
+    if count < 2:
+        return arrays
+    pairs = steps([one[:, 0 : count - 1 : 2] for one in arrays], [one[:, 1::2] for one in arrays])
+    odd = _running(pairs, steps)
+    firsts = [one[:, :1] for one in arrays]
+    if count > 2:
+        before = [one[:, : (count - 1) // 2] for one in odd]
+        more = steps(before, [one[:, 2::2] for one in arrays])
+        firsts = [np.concatenate(same_lanes(*pair), axis=1) for pair in zip(firsts, more)]
+    found = []
+    for even, other in zip(firsts, odd):
+        even, other = same_lanes(even, other)
+        row = np.empty((len(even), count, *even.shape[2:]), even.dtype)
+        row[:, 0::2], row[:, 1::2] = even, other
+        found.append(row)
+    return found
 
 
-def _stack(rows: list[Any], axis: int, order: slice) -> Any:
-    count = max(len(row) for row in rows)
-    wide_rows = [np.broadcast_to(row, (count, *row.shape[1:])) for row in rows]
-    return np.stack(wide_rows[order], axis=axis + 1)
+def _steps(tensors: list[Any], combine_fn: Any, call: Combine) -> Steps:
+    """The function that combines, for arrays of many places at once; answers keep the types of the tensors."""
+
+    def steps(left: list[Any], right: list[Any]) -> list[Any]:
+        words = [
+            _tensor(array, one.dtype, list(array.shape[1:]))
+            for side in (left, right)
+            for array, one in zip(side, tensors)
+        ]
+        answers = _together(call(combine_fn, *words))
+        shape = left[0].shape[1:]
+        found = [value(_wide_numbers(one), before.dtype).data for one, before in zip(answers, tensors)]
+        return [np.broadcast_to(one, (len(one), *shape)) for one in found]
+
+    return steps
+
+
+def _first_axis(tensors: list[Any], axis: int) -> list[Any]:
+    """The bits of each tensor with the axis in front, behind the lanes."""
+    return [np.moveaxis(one.handle.data, axis + 1, 1) for one in tensors]
 
 
 def _together(answer: Any) -> list[Any]:
@@ -117,8 +154,8 @@ def _is_tuple(given: Any) -> bool:
     return type(given).__name__ == "tuple"
 
 
-def _numbers(one: Any) -> Any:
-    return one.handle.data if isinstance(one, tl.tensor) else np.asarray([one])
+def _wide_numbers(one: Any) -> Any:
+    return wide(one.handle) if isinstance(one, tl.tensor) else np.asarray([one])
 
 
 def _flat(tensor: Any) -> Any:

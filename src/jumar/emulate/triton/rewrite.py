@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 from typing import Any
 
 RUNTIME = "_jumar"
@@ -16,6 +17,9 @@ _ATTRIBUTES = {"T", "value"}
 
 class _Rewrite(ast.NodeTransformer):
     """What replaces a node stands on its line: errors name the line of the kernel."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
 
     def visit(self, node: ast.AST) -> Any:
         made = super().visit(node)
@@ -41,12 +45,7 @@ class _Rewrite(ast.NodeTransformer):
         return _call("compare", names, *(self.visit(one) for one in (node.left, *node.comparators)))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        return _call(
-            "logic",
-            ast.Constant(type(node.op).__name__),
-            *(ast.Lambda(nothing, self.visit(one)) for one in node.values),
-        )
+        return _call("logic", ast.Constant(type(node.op).__name__), *(_later(self.visit(one)) for one in node.values))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         if not isinstance(node.ctx, ast.Load):
@@ -95,16 +94,30 @@ class _Rewrite(ast.NodeTransformer):
         return self.visit_Assign(ast.Assign([node.target], ast.BinOp(now, node.op, node.value)))
 
     def visit_If(self, node: ast.If) -> ast.AST:
-        return self._tested(node)
+        if _leaves(node):
+            return self._tested(node)
+        names = _names(node)
+        self.generic_visit(node)
+        side = f"{RUNTIME}_side{next(self._numbers)}"
+        test, other = node.test, ast.Constant(bool(node.orelse))
+        node.test = ast.Name(side, ast.Load())
+        return self._together(ast.Name(side, ast.Store()), _call("sides", test, other), [node], names)
 
     def visit_While(self, node: ast.While) -> ast.AST:
-        return self._tested(node)
+        if node.orelse or any(_leaves(one) for one in node.body):
+            return self._tested(node)
+        names = _names(node)
+        self.generic_visit(node)
+        turn = ast.Name(f"{RUNTIME}_turn{next(self._numbers)}", ast.Store())
+        return self._together(turn, _call("turns", _later(node.test)), node.body, names)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        return self._tested(node)
+        self.generic_visit(node)
+        return _call("chosen", node.test, _later(node.body), _later(node.orelse))
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        return self._tested(node)
+        message = self.visit(node.msg) if node.msg else ast.Constant("")
+        return ast.Expr(_call("asserted", self.visit(node.test), message))
 
     def _tested(self, node: Any) -> Any:
         self.generic_visit(node)
@@ -112,9 +125,22 @@ class _Rewrite(ast.NodeTransformer):
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
+        together = not node.orelse and not any(_leaves(one) for one in node.body)
+        names = _names(*node.body)
         self.generic_visit(node)
+        if together:
+            return self._together(node.target, _call("iterate_together", node.iter), node.body, names)
         node.iter = _call("iterate", node.iter)
         return node
+
+    def _together(self, target: ast.expr, turns: ast.expr, body: list[Any], names: list[str]) -> ast.AST:
+        """Turns in which lanes may sit out: these keep what the names meant before."""
+        if names:
+            old, names_of = f"{RUNTIME}_old{next(self._numbers)}", repr(tuple(names))
+            before = f"{old} = {RUNTIME}.kept(locals(), {names_of}) if {RUNTIME}.narrowed() else None"
+            after = f"if {old} is not None:\n    {', '.join(names)}, = {RUNTIME}.merged({old}, locals(), {names_of})"
+            body = [*ast.parse(before).body, *body, *ast.parse(after).body]
+        return ast.For(target=target, iter=turns, body=body, orelse=[])
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
         return node
@@ -160,6 +186,25 @@ def _freeing(node: ast.FunctionDef) -> list[ast.stmt]:
         if ended and not isinstance(statement, ast.Return):
             body += [ast.parse(f"{name}: constexpr = None").body[0] for name in ended]
     return body
+
+
+def _leaves(node: ast.AST, *, inside: bool = False) -> bool:
+    """Whether a statement ends a turn of the loop around it, or the function."""
+    if isinstance(node, ast.Return) or (isinstance(node, (ast.Break, ast.Continue)) and not inside):
+        return True
+    inside = inside or isinstance(node, (ast.For, ast.While))
+    return any(_leaves(one, inside=inside) for one in ast.iter_child_nodes(node))
+
+
+def _names(*nodes: ast.AST) -> list[str]:
+    """What statements give a new value to."""
+    every = (one for node in nodes for one in ast.walk(node))
+    return sorted({one.id for one in every if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)})
+
+
+def _later(body: ast.expr) -> ast.expr:
+    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.Lambda(nothing, body)
 
 
 def _runtime(name: str) -> ast.expr:

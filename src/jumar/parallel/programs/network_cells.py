@@ -10,6 +10,14 @@ from mindspore.common.initializer import initializer
 from mindspore.ops.auto_generate import RmsNorm, SiLU, TopKRouter
 
 KINDS = {"float32": ms.float32, "bfloat16": ms.bfloat16, "float16": ms.float16}
+ZEROS = {}
+
+
+def zeros(shape, kind):
+    """One tensor for all layers: those of many experts on many cards would fill the host's memory."""
+    if (shape, str(kind)) not in ZEROS:
+        ZEROS[shape, str(kind)] = Tensor(np.zeros(shape, np.float16), kind)
+    return ZEROS[shape, str(kind)]
 
 
 class Linear(nn.Cell):
@@ -291,7 +299,7 @@ class Experts(nn.Cell):
         self.softmax = ops.Softmax(-1).shard((whole,))
         self.best = ops.TopK(sorted=True).shard((whole,))
         self.route = TopKRouter().shard((whole,))
-        self.first = Tensor(np.zeros((dp, 1, self.width), np.float16), self.kind)
+        self.first = zeros((dp, 1, self.width), self.kind)
         self.pad = ops.Concat(1).shard((whole, whole))
         self.dispatch = ops.Gather(batch_dims=1).shard((whole, whole))
         self.send = ops.Transpose().shard((turned,))
@@ -315,7 +323,7 @@ class Experts(nn.Cell):
             self.act, self.mul = SiLU().shard((columns,)), ops.Mul().shard((columns, columns))
         else:
             self.act = (ops.GeLU() if given["activation"] == "gelu" else ops.ReLU()).shard((columns,))
-        self.lead = Tensor(np.zeros((dp, self.experts, 1, self.width), np.float16), self.kind)
+        self.lead = zeros((dp, self.experts, 1, self.width), self.kind)
         self.pad_back = ops.Concat(2).shard(((dp, 1, 1, 1), (dp, 1, 1, 1)))
         self.combine = ops.Gather(batch_dims=1).shard((whole, whole))
         self.shares, self.share = ops.Cast().shard((whole,)), ops.Mul().shard(((dp, 1, 1, 1), (dp, 1, 1, 1)))

@@ -46,6 +46,7 @@ def changes(target: str) -> dict[str, Change]:
         return {
             **both,
             "mindspore.log": _no_compiler,
+            "mindspore.train.data_sink": _unsunk_function,
             "mindspore.train.model": _unsunk,
             "mindspore.version": _connect_kernels,
             "mindspore.context": _plain_context,
@@ -181,6 +182,44 @@ def _unsunk(module: Any) -> None:
         return self._eval_process(valid_dataset, *args, **kwargs)
 
     model._train_dataset_sink_process, model._eval_dataset_sink_process = train, evaluate
+
+
+def _unsunk_function(module: Any) -> None:
+    """`data_sink`: its function runs `sink_size` times a call, and the data set begins again where it ends."""
+    own = module.data_sink
+
+    @functools.wraps(own)
+    def data_sink(
+        fn: Any, dataset: Any, sink_size: int = 1, jit_config: Any = None, input_signature: Any = None
+    ) -> Any:
+        module.Validator.check_positive_int(sink_size, "sink_size")
+        if hasattr(dataset, "__transfer_dataset__"):
+            raise ValueError("The dataset has been used with network.")
+        dataset.__transfer_dataset__ = None
+        _say(_UNSUNK)
+        batches = _again_and_again(dataset)
+        run = fn if jit_config is None else _compiled(module, fn, jit_config)
+
+        @functools.wraps(fn)
+        def sink_process(*_: Any, **__: Any) -> Any:
+            out = None
+            for _step in range(sink_size):
+                out = run(*next(batches))
+            return out
+
+        return sink_process
+
+    module.data_sink = data_sink
+
+
+def _again_and_again(dataset: Any) -> Any:
+    while True:
+        yield from dataset.create_tuple_iterator(num_epochs=1)
+
+
+def _compiled(module: Any, function: Any, config: Any) -> Any:
+    newer = getattr(module, "_get_jit_func", None)
+    return module.jit(function, jit_config=config) if newer is None else newer(function, config)
 
 
 @functools.lru_cache(maxsize=None)  # noqa: UP033  (Python 3.7)

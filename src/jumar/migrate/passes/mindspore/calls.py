@@ -23,6 +23,20 @@ def is_call(file: PyFile, call: ast.Call, names: Collection[str]) -> bool:
     return (file.name(call.func) or "") in names
 
 
+def resized(file: PyFile, node: ast.expr) -> ast.Call | None:
+    """The whole of `ResizeBilinear(size, …)(x)`, of which `node` is the name: what MS118 replaces."""
+    if (file.name(node) or "") not in ("mindspore.ops.ResizeBilinear", "mindspore.ops.operations.ResizeBilinear"):
+        return None
+    made = file.parent(node)
+    called = file.parent(made) if isinstance(made, ast.Call) and made.func is node else None
+    if not isinstance(made, ast.Call) or not isinstance(called, ast.Call) or called.func is not made:
+        return None
+    plain = not any(isinstance(one, ast.Starred) for one in (*made.args, *called.args))
+    plain &= all(keyword.arg is not None for keyword in made.keywords)
+    fits = plain and len(called.args) == 1 and not called.keywords and file.argument(made, 0, "size") is not None
+    return called if fits and isinstance(node, ast.Attribute) else None
+
+
 def without(file: PyFile, call: ast.Call, dropped: Collection[ast.expr | ast.keyword]) -> list[Edit] | None:
     """Take arguments out of a call with their commas; None where a comment would be lost."""
     data = file.source.data

@@ -1,0 +1,89 @@
+"""Random numbers by type (operators of the older interface): distributions, samples of classes, dropped channels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .registry import operator
+
+
+def _draw(attributes: Any) -> Any:
+    """Seeds of 0 mean none, as for a device."""
+    seeds = [abs(int(attributes.get(name) or 0)) for name in ("seed", "seed2")]
+    return np.random.default_rng(seeds if any(seeds) else None)
+
+
+@operator("Poisson", "RandomPoisson")
+def poisson(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """Inputs: the shape, which the output has, too, and the means."""
+    return _draw(attributes).poisson(np.asarray(inputs[1], np.float64), outputs[0].shape)
+
+
+@operator("Gamma", "RandomGamma")
+def gamma(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """Inputs: the shape, alpha, and for one of them beta, which divides."""
+    found = _draw(attributes).gamma(np.asarray(inputs[1], np.float64), 1.0, outputs[0].shape)
+    return found if inputs.get(2) is None else found / inputs[2]
+
+
+@operator("StandardLaplace")
+def laplace(_: Any, attributes: Any, outputs: Any) -> Any:
+    return _draw(attributes).laplace(size=outputs[0].shape)
+
+
+@operator("RandomShuffle")
+def shuffle(inputs: Any, attributes: Any, _: Any) -> Any:
+    return _draw(attributes).permutation(inputs[0], 0) if np.ndim(inputs[0]) else inputs[0]
+
+
+@operator("RandomChoiceWithMask")
+def choose(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """Places of what is true, in any order; the rest of the room is marked as not filled."""
+    places = np.argwhere(inputs[0])
+    count = outputs[0].shape[0]
+    chosen = _draw(attributes).permutation(places, 0)[:count]
+    found = np.zeros(outputs[0].shape, np.int64)
+    found[: len(chosen)] = chosen
+    return found, np.arange(count) < len(chosen)
+
+
+def _candidates(inputs: Any, attributes: Any, chance: Any) -> Any:
+    """Sampled classes, and how often the true ones and those are expected among them."""
+    size, most = int(attributes["num_sampled"]), int(attributes["range_max"])
+    chances = chance(np.arange(most))
+    draw = _draw(attributes)
+    if not attributes.get("unique"):
+        found = draw.choice(most, size, p=chances / chances.sum())
+        return found, chance(inputs[0]) * size, chance(found) * size
+    if size > most:
+        raise ValueError(f"num_sampled {size} is larger than range_max {most}")
+    kept: list[int] = []
+    tries = 0
+    while len(kept) < size:
+        tries += 1
+        one = int(draw.choice(most, p=chances / chances.sum()))
+        kept += [] if one in kept else [one]
+    found = np.array(kept)
+    return (found, *(1 - (1 - chance(one)) ** tries for one in (inputs[0], found)))
+
+
+@operator("LogUniformCandidateSampler")
+def log_uniform(inputs: Any, attributes: Any, _: Any) -> Any:
+    most = int(attributes["range_max"])
+    return _candidates(inputs, attributes, lambda at: (np.log(at + 2.0) - np.log(at + 1.0)) / np.log(most + 1.0))
+
+
+@operator("UniformCandidateSampler")
+def uniform(inputs: Any, attributes: Any, _: Any) -> Any:
+    most = int(attributes["range_max"])
+    return _candidates(inputs, attributes, lambda at: np.full(np.shape(at), 1.0 / most))
+
+
+@operator("Dropout2D", "Dropout3D")
+def drop_channels(inputs: Any, attributes: Any, _: Any) -> Any:
+    x, keep = inputs[0], attributes.get("keep_prob", 0.5)
+    kept = _draw(attributes).random(x.shape[:2]) < keep
+    mask = np.broadcast_to(kept.reshape(*x.shape[:2], *[1] * (x.ndim - 2)), x.shape)
+    return np.where(mask, x / keep, 0) if keep else np.zeros_like(x), mask

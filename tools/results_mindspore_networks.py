@@ -1,0 +1,85 @@
+"""The section of docs/results/mindspore.md on networks of the public model collection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_HALVES = {"tuned": {"en": "looked at", "zh": "看过"}, "held": {"en": "run first", "zh": "先运行"}}
+_ABOUT = {
+    "en": "Networks of the collection mindspore-ai/models, written for 1.x, as `jumar migrate --write` left them, in "
+    "small sizes, without dropout, on seeded data, in graph mode. The list was fixed before any was tried and split by "
+    "a hash: ten could be looked at while Jumar was mended, ten were run first and looked at afterwards. A loss is "
+    "that of the last step; a difference is the largest of all steps. Equal means within 0.1 %. "
+    "ResNet-50 and MobileNetV2 amplify rounding: the CPU target with other vector instructions "
+    "(`DNNL_MAX_CPU_ISA=SSE41`) is 4 % from itself at the third step of ResNet-50.",
+    "zh": "模型集合 mindspore-ai/models 中为 1.x 编写的网络，经 `jumar migrate --write` 迁移，小尺寸、不用 "
+    "dropout、固定种子的数据、图模式。名单在试运行之前确定，并按哈希分成两半：十个可以在修补 Jumar 时查看，"
+    "十个先运行、后查看。损失是最后一步的损失；差异是所有步中最大的。0.1 % 以内算相等。"
+    "ResNet-50 和 MobileNetV2 会放大舍入误差：CPU 后端换用其他向量指令（`DNNL_MAX_CPU_ISA=SSE41`）时，"
+    "ResNet-50 第三步与自身相差 4 %。",
+}
+_COLUMNS: list[Any] = [
+    {"en": "network", "zh": "网络"},
+    {"en": "kind", "zh": "类型"},
+    {"en": "half", "zh": "一半"},
+    {"en": "loss, emulated Ascend", "zh": "损失，仿真 Ascend"},
+    {"en": "loss, CPU target", "zh": "损失，CPU 后端"},
+    {"en": "difference", "zh": "差异"},
+    {"en": "places migrated", "zh": "迁移处数"},
+    {"en": "changed by hand", "zh": "手工修改"},
+    {"en": "first run, if different", "zh": "首次运行（如不同）"},
+]
+
+
+def section(record: dict[str, Any]) -> dict[str, Any]:
+    rows = record["rows"]
+    return {
+        "title": {"en": "Networks of the public collection", "zh": "公开模型集合中的网络"},
+        "date": record["date"],
+        "command": "`python tools/mindspore_networks.py CLONE --python PY --record`",
+        "versions": f"MindSpore {record['mindspore']}",
+        "about": _ABOUT,
+        "columns": _COLUMNS,
+        "rows": [_row(name, row) for name, row in rows.items()],
+        "after": _counts(rows),
+    }
+
+
+def _row(name: str, row: dict[str, Any]) -> list[Any]:
+    apart = f"{row['apart']:.1e}" if "apart" in row else ""
+    places = sum(row["migrated"].get("rewritten", {}).values())
+    link = f"{name} (`{row['folder']}`)"
+    return [
+        link,
+        row["what"],
+        _HALVES[row["half"]],
+        _loss(row["npu"]),
+        _loss(row["cpu"]),
+        apart,
+        str(places),
+        _hand(row),
+        row["first"] or "",
+    ]
+
+
+def _loss(side: dict[str, Any]) -> str:
+    if "losses" not in side:
+        return str(side["error"])[:160].replace("|", "/")
+    return ", ".join(f"{loss:.6g}" for loss in side["losses"][-1])
+
+
+def _hand(row: dict[str, Any]) -> Any:
+    if not row["hand"]:
+        return {"en": "nothing", "zh": "无"}
+    return {tongue: "; ".join(reason[tongue] for reason in row["hand"]) for tongue in ("en", "zh")}
+
+
+def _counts(rows: dict[str, Any]) -> dict[str, str]:
+    said: dict[str, list[str]] = {"en": [], "zh": []}
+    for half, words in _HALVES.items():
+        mine = [row for row in rows.values() if row["half"] == half]
+        equal = sum(row["state"] == "equal" for row in mine)
+        alone = sum(row["state"] == "equal" and not row["hand"] for row in mine)
+        said["en"].append(f"{words['en']}: {equal} of {len(mine)} equal, {alone} of them without a hand")
+        said["zh"].append(f"{words['zh']}：{len(mine)} 个中 {equal} 个相等，其中 {alone} 个无需手工修改")
+    return {"en": "; ".join(said["en"]) + ".", "zh": "；".join(said["zh"]) + "。"}
