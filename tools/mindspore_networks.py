@@ -30,6 +30,8 @@ _TABLE = Path(__file__).with_suffix(".toml")
 _WORKER = Path(__file__).with_name("mindspore_networks_worker.py")
 _RECORD = _TOP / "docs" / "results" / "data" / "mindspore_networks.json"
 _MARK = "network-losses"
+_CONTROL = {"DNNL_MAX_CPU_ISA": "SSE41"}
+"""The CPU target with other vector instructions: how far rounding alone takes a network."""
 Row = dict[str, Any]
 
 
@@ -71,9 +73,13 @@ def judge(row: Row, options: argparse.Namespace) -> Row:
         shutil.copytree(options.clone / row["folder"], place)
         result: Row = {"migrated": migrate(place), "hands": len(row.get("hand", []))}
         by_hand(place, row)
-        sides = {name: train(row, place, name, options) for name in ("npu", "cpu")}
-    result["npu"], result["cpu"] = sides["npu"], sides["cpu"]
-    return {**verdict(sides["npu"], sides["cpu"], row.get("near", 1e-3)), **result}
+        result["npu"], result["cpu"] = (train(row, place, side, options) for side in ("npu", "cpu"))
+        result = {**verdict(result["npu"], result["cpu"], row.get("near", 1e-3)), **result}
+        if result["state"] == "differs":
+            result["control"] = train(row, place, "control", options)
+    if "losses" in result.get("control", {}):
+        result["control_apart"] = apart(result["control"]["losses"], result["cpu"]["losses"])
+    return result
 
 
 def migrate(place: Path) -> Row:
@@ -112,11 +118,12 @@ def train(row: Row, place: Path, side: str, options: argparse.Namespace) -> Row:
         "run",
         "--python",
         options.python,
-        *(["--on", "cpu"] if side == "cpu" else []),
+        *([] if side == "npu" else ["--on", "cpu"]),
     ]
     inside = str(place / row["inside"]) if "inside" in row else str(place)
     command = [*jumar, str(_WORKER), json.dumps({**row, "place": inside})]
     environ = {**os.environ, "GLOG_v": "3", "JUMAR_MACHINE": f"networks-{os.getpid()}", **row.get("environment", {})}
+    environ |= _CONTROL if side == "control" else {}
     start = time.monotonic()
     try:
         done = subprocess.run(
@@ -147,11 +154,14 @@ def verdict(npu: Row, cpu: Row, near: float) -> Row:
         return {"state": "fails"}
     if "error" in cpu:
         return {"state": "runs"}
-    pairs = [
-        pair for one, other in zip(npu["losses"], cpu["losses"], strict=True) for pair in zip(one, other, strict=True)
-    ]
-    apart = max(abs(one - other) / max(abs(other), 1e-6) if one == one else float("inf") for one, other in pairs)
-    return {"state": "equal" if apart <= near else "differs", "apart": apart}
+    found = apart(npu["losses"], cpu["losses"])
+    return {"state": "equal" if found <= near else "differs", "apart": found}
+
+
+def apart(some: list[list[float]], others: list[list[float]]) -> float:
+    """The largest relative difference of all steps."""
+    pairs = [pair for one, other in zip(some, others, strict=True) for pair in zip(one, other, strict=True)]
+    return max(abs(one - other) / max(abs(other), 1e-6) if one == one else float("inf") for one, other in pairs)
 
 
 def record(found: dict[str, Row], version: str) -> None:

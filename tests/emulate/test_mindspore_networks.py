@@ -26,6 +26,7 @@ def test_losses_are_compared_step_by_step(tools: None) -> None:
     assert networks.verdict({"losses": [[2.0], [float("nan")]]}, cpu, 1e-3)["state"] == "differs"
     assert networks.verdict({"losses": [[2.0]]}, {"error": "none"}, 1e-3) == {"state": "runs"}
     assert networks.verdict({"error": "none"}, cpu, 1e-3) == {"state": "fails"}
+    assert networks.apart([[2.0], [1.1]], cpu["losses"]) == pytest.approx(0.1)
 
 
 def test_a_refusal_of_the_emulator_is_the_reason(tools: None) -> None:
