@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 _SHT_DYNSYM = 11
 _SHT_DYNAMIC = 6
+_SHT_GNU_VERSYM = 0x6FFFFFFF
 _SHF_ALLOC = 2
 _SHF_WRITE = 1
 _DT_NEEDED, _DT_SONAME = 1, 14
@@ -19,6 +20,8 @@ class Library(NamedTuple):
     needed: tuple[str, ...]
     defined: frozenset[str]
     undefined: frozenset[str]
+    unversioned: frozenset[str]
+    """What of it has no version: the system's libraries give all of theirs one, CANN none."""
     words: frozenset[str]
 
 
@@ -37,8 +40,7 @@ def read(path: Path) -> Library:
         raise ValueError(f"`{path}` is not a 64-bit little-endian ELF file")
     sections = _sections(data)
     needed, soname = _dynamic(data, sections)
-    defined, undefined = _symbols(data, sections)
-    return Library(soname or path.name, needed, defined, undefined, _words(data, sections))
+    return Library(soname or path.name, needed, *_symbols(data, sections), _words(data, sections))
 
 
 def _sections(data: bytes) -> list[_Section]:
@@ -71,20 +73,24 @@ def _dynamic(data: bytes, sections: list[_Section]) -> tuple[tuple[str, ...], st
     return tuple(needed), soname
 
 
-def _symbols(data: bytes, sections: list[_Section]) -> tuple[frozenset[str], frozenset[str]]:
+def _symbols(data: bytes, sections: list[_Section]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     defined: set[str] = set()
     undefined: set[str] = set()
+    unversioned: set[str] = set()
+    versions = next((section.offset for section in sections if section.kind == _SHT_GNU_VERSYM), None)
     for section in sections:
         if section.kind != _SHT_DYNSYM:
             continue
         strings = sections[section.link].offset
-        for at in range(section.offset + 24, section.offset + section.size, 24):
-            name, info, _, index = struct.unpack_from("<IBBH", data, at)
+        for number in range(1, section.size // 24):
+            name, info, _, index = struct.unpack_from("<IBBH", data, section.offset + number * 24)
             if index:
                 defined.add(_text(data, strings + name))
             elif info >> 4 == 1:  # a weak reference may stay open, a global one may not
                 undefined.add(_text(data, strings + name))
-    return frozenset(defined), frozenset(undefined)
+                if versions is None or struct.unpack_from("<H", data, versions + number * 2)[0] <= 1:
+                    unversioned.add(_text(data, strings + name))
+    return frozenset(defined), frozenset(undefined), frozenset(unversioned)
 
 
 def _words(data: bytes, sections: list[_Section]) -> frozenset[str]:

@@ -6,6 +6,7 @@ Usage: python tools/generate_native.py OUT_DIR    (run by native/CMakeLists.txt;
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -45,6 +46,8 @@ def main(out: str) -> None:
     _write(target / "faults.h", _faults(tables["hccl"]["faults"]))
     _write(target / "symbols.cpp", _symbols(tables))
     _write(target / "socs.inc", _chips())
+    for library, text in _doors(tables).items():
+        _write(target / f"door_{library}.cpp", text)
     lists = ("linked", "opened", "mindspore", "torchair", "vllm")
     print(";".join(sorted(name for part in lists for name in libraries[part])))
 
@@ -72,7 +75,12 @@ def _write(path: Path, text: str) -> None:
 
 
 def _head(name: str, row: dict[str, Any]) -> str:
-    return f"{row.get('returns', 'int32_t')} {name}({row.get('args', '')})"
+    return f"{row.get('returns', 'int32_t')} {_exported(name, row)}({row.get('args', '')})"
+
+
+def _exported(name: str, row: dict[str, Any]) -> str:
+    """What every library exports; the name itself is left to one of them where the row says so."""
+    return f"jumar_door_{name}" if row.get("export") == "door" else name
 
 
 def _declarations(tables: dict[str, dict[str, Any]]) -> str:
@@ -81,6 +89,21 @@ def _declarations(tables: dict[str, dict[str, Any]]) -> str:
         lines.append(f"// {library}")
         lines += [_head(name, row) + ";" for name, row in table.get("functions", {}).items()]
     return "\n".join([*lines, _CLOSE, ""])
+
+
+def _doors(tables: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """The libraries that export names of their own, with calls of what stands behind them."""
+    found = {}
+    for library, table in tables.items():
+        rows = {name: row for name, row in table.get("functions", {}).items() if row.get("export") == "door"}
+        lines = [_HEAD, '#include "api.h"', _OPEN]
+        for name, row in rows.items():
+            arguments = ", ".join(re.findall(r"\w+(?=,|$)", row.get("args", "")))
+            head = f"{row.get('returns', 'int32_t')} {name}({row.get('args', '')})"
+            lines.append(f"{head} {{ return {_exported(name, row)}({arguments}); }}")
+        if rows:
+            found[library.rpartition("/")[2]] = "\n".join([*lines, _CLOSE, ""])
+    return found
 
 
 def _bodies(tables: dict[str, dict[str, Any]]) -> str:

@@ -30,7 +30,7 @@ _OPENED = ("libhccl_plugin.so",)
 _GRAPH = re.compile(r"_ZNK?2ge\d\w+$")
 # Operator primitives and trace labels of MindSpore that look like functions of CANN, and packages that are not there.
 _NOT_A_FUNCTION = re.compile(
-    r"Hcom[A-Z].*|Lc[ac]l.*|shmem_.*|HcclWatchdog.*|HcclMetadataInfo|HcclOpBuild|HcclAllToAll|HcclBatchISendIRecv"
+    r"Hcom(?!Exec)[A-Z].*|Lc[ac]l.*|shmem_.*|HcclWatchdog.*|HcclMetadataInfo|HcclOpBuild|HcclAllToAll|HcclBatchISendIRecv"
     r"|HcclZeroCopy.*|acl_\w*|aclrt_\w*|aclDataType|aclnnGenerator|aclnnInit|aclnnFinalize"
 )
 _SYSTEM = re.compile(r"ld-linux|lib(c|dl|gcc_s|gomp|m|pthread|rt|stdc\+\+)\.so\.")
@@ -91,6 +91,9 @@ def read(package: Path) -> symbols.Needs:
     defined = {name for item in libraries.values() for name in item.defined}
     undefined = {name for item in libraries.values() for name in item.undefined} - defined
     linked = {name for name in undefined if symbols.VENDOR.match(name) or _GRAPH.match(name)}
+    # The HCCL plug-in has nothing of MindSpore: a C function that is not the system's is CANN's, whatever its name.
+    opened = {name for file in _OPENED if file in libraries for name in libraries[file].unversioned} - defined
+    linked |= {name for name in opened if not name.startswith("_")}
     own = [item for name, item in libraries.items() if "mindspore" in name or "coll" in name or "hccl" in name]
     words = {word for item in own for word in item.words} - defined - linked
     by_name = {word for word in words if symbols.VENDOR.match(word) and not _NOT_A_FUNCTION.fullmatch(word)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,29 @@ def test_losses_of_a_release_are_compared_with_its_own_cpu_target(tools: None) -
     found = {"lenet": [2.0, 1.1], "gpt": [float("nan")]}
     said = versions.differs(found, {"lenet": [2.0, 1.0], "gpt": [1.0], "resnet": [1.0]}, 1e-2)
     assert said == "lenet is off by 0.1, gpt is off by nan, resnet is missing"
+
+
+def test_the_hccl_plugin_may_need_functions_of_any_name(tools: None, tmp_path: Path) -> None:
+    import mindspore_symbols as needs
+
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    package = tmp_path / "mindspore"
+    folder = package / "lib" / "plugin" / "ascend"
+    folder.mkdir(parents=True)
+    sources = {
+        "libmindspore_ascend.so.2": 'const char *names[] = {"first", "HcomAllReduce", "HcomExecInitialize"};',
+        "libhccl_plugin.so": "int Finalize(void); char *getenv(const char *);"
+        'int PluginFinalize(void) { return getenv("HOME") ? Finalize() : 0; }',
+    }
+    for name, text in sources.items():
+        command = [compiler, "-shared", "-fPIC", "-o", str(folder / name), "-x", "c", "-"]
+        subprocess.run(command, input=text, text=True, check=True)
+    found = needs.read(package)
+    assert found.linked == {"Finalize"}  # getenv has a version: it is the system's
+    assert found.by_name == {"HcomExecInitialize"}  # the other is an operator
+    assert needs.missing(found, {"Initialize"}) == ["Finalize", "HcomExecInitialize"]
 
 
 def test_a_pipeline_is_judged_by_its_last_stage(tools: None) -> None:
