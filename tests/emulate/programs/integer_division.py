@@ -1,4 +1,4 @@
-import torch
+import torch  # the row of DivKernelNpuOpApi.cpp:206
 
 for kind in (torch.int8, torch.uint8, torch.int32, torch.int64):
     x = torch.tensor([7, 9, 4], dtype=kind).npu()

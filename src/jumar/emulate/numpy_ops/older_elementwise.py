@@ -196,7 +196,8 @@ def log_softmax_backward(inputs: Any, attributes: Any, _: Any) -> Any:
 
 @operator("SquareSumAll")
 def sums_of_squares(inputs: Any, _: Any, __: Any) -> Any:
-    return tuple((one * one).sum() for one in inputs[:2])
+    one, other = inputs
+    return (one * one).sum(), (other * other).sum()
 
 
 @operator("ReduceLogSumExp")
