@@ -39,7 +39,7 @@ MODELS: dict[str, tuple[str, int, dict[str, Any]]] = {
     "deepseek-v2": ("DeepseekV2", 0, {**EXPERTS, **LATENT, "topk_method": "greedy", "n_group": 1, "topk_group": 1}),
     "deepseek-v3": (
         "DeepseekV3",
-        0,
+        49,
         {**EXPERTS, **LATENT, "topk_method": "noaux_tc", "scoring_func": "sigmoid", "n_group": 2, "topk_group": 1},
     ),
 }
