@@ -1,7 +1,7 @@
 """The operators of vllm-ascend on the card against their formulas; its compiled part is declared here, not loaded."""
 
 import torch
-import torch_npu  # noqa: F401
+import torch_npu
 from torch.nn import functional as F
 
 from jumar.emulate.companions import vllm_ascend
@@ -148,6 +148,30 @@ assert bool(empty.any()) and not padded.cpu().flatten(0, 1)[empty].any()
 weight = torch.randn(8, 8, 3)
 (product,) = op.moe_grouped_matmul(rows, weight.npu(), tokens, 2, 0, 1)
 same(product, torch.stack([row @ weight[e] for row, e in zip(scores[order // 2], best.indices.flatten()[order])]))
+
+# a whole layer of experts as vllm-ascend calls it, against a loop over tokens and their experts
+cases = ((1, 2, torch.bfloat16), (5, 4, torch.float32), (64, 2, torch.float32), (64, 4, torch.bfloat16))
+for count, best_of, kind in cases:
+    tokens_in, marks = torch.randn(count, 32).to(kind), torch.randn(count, 8).to(kind)
+    into, out_of = (torch.randn(8, 32, 48) / 6).to(kind), (torch.randn(8, 24, 32) / 5).to(kind)
+    top = marks.float().softmax(-1).topk(best_of)
+    shares = top.values / top.values.sum(-1, keepdim=True)
+    expected = torch.zeros(count, 32)
+    for token, (experts, parts) in enumerate(zip(top.indices, shares)):
+        for expert, part in zip(experts, parts):
+            gate, up = (tokens_in[token].float() @ into[expert].float()).chunk(2)
+            expected[token] += part * ((F.silu(gate) * up) @ out_of[expert].float())
+    shares, chosen, _ = op.moe_gating_top_k(marks.npu(), best_of, 1, 1, 1, 1, 0, False, 1.0, 1e-20, None)
+    rows, places, counts, _ = op.npu_moe_init_routing_custom(
+        tokens_in.npu(), chosen, active_num=count * best_of, expert_num=8, expert_tokens_num_type=1,
+        expert_tokens_num_flag=True, active_expert_range=[0, 8], quant_mode=-1,
+    )  # fmt: skip
+    grouped = {"split_item": 2, "group_list_type": 1, "group_type": 0, "group_list": counts}
+    (rows,) = torch_npu.npu_grouped_matmul(x=[rows], weight=[into.npu()], **grouped)
+    (rows,) = torch_npu.npu_grouped_matmul(x=[torch_npu.npu_swiglu(rows)], weight=[out_of.npu()], **grouped)
+    joined = torch_npu.npu_moe_token_unpermute(permuted_tokens=rows, sorted_indices=places.abs(), probs=shares)
+    error = (joined.cpu().float() - expected).norm(dim=-1) / expected.norm(dim=-1)
+    assert float(error.max()) < (1e-5 if kind == torch.float32 else 2e-2), (count, best_of, kind, error)
 
 # sampling, places, drafts
 kept = op.npu_apply_top_k_top_p(scores.npu(), k=torch.tensor([3] * 5, dtype=torch.int32).npu())
