@@ -24,7 +24,9 @@ COMMON = {
     "vocab_size": 512, "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2, "max_position_embeddings": 512, "initializer_range": 0.2,
 }  # fmt: skip
-"""Weights wide enough that no two words are nearly as likely: a rounding must not decide."""
+"""Weights wide enough that few words are nearly as likely: a rounding must not decide."""
+MARGIN = 2 / 1024
+"""Two roundings of float16: what the best word or expert must be ahead of the next one, as a share of its score."""
 EXPERTS = {"moe_intermediate_size": 128, "num_experts_per_tok": 2}
 LATENT = {
     "num_key_value_heads": 4, "q_lora_rank": 64, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
@@ -33,13 +35,13 @@ LATENT = {
 MODELS: dict[str, tuple[str, int, dict[str, Any]]] = {
     "llama": ("Llama", 0, {}),
     "qwen2": ("Qwen2", 0, {}),
-    "qwen3": ("Qwen3", 12, {"head_dim": 64}),
-    "qwen3-moe": ("Qwen3Moe", 9, {**EXPERTS, "head_dim": 64, "num_experts": 8, "norm_topk_prob": True}),
-    "mixtral": ("Mixtral", 2, {"num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": None}),
+    "qwen3": ("Qwen3", 6, {"head_dim": 64}),
+    "qwen3-moe": ("Qwen3Moe", 85, {**EXPERTS, "head_dim": 64, "num_experts": 8, "norm_topk_prob": True}),
+    "mixtral": ("Mixtral", 0, {"num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": None}),
     "deepseek-v2": ("DeepseekV2", 0, {**EXPERTS, **LATENT, "topk_method": "greedy", "n_group": 1, "topk_group": 1}),
     "deepseek-v3": (
         "DeepseekV3",
-        49,
+        1,
         {**EXPERTS, **LATENT, "topk_method": "noaux_tc", "scoring_func": "sigmoid", "n_group": 2, "topk_group": 1},
     ),
 }
@@ -71,24 +73,45 @@ def _options() -> argparse.Namespace:
 
 
 def save(folder: str, options: argparse.Namespace) -> None:
-    """The first random weights with which float32 chooses the same words as bfloat16.
-
-    With others a rounding decides, of two words or of two experts, and kernels round differently. Both networks are
-    read from the folder: one that is converted in memory has rounded rotary frequencies, and chooses other words.
-    """
+    """The first random weights with which no rounding decides, of words or of experts: kernels round differently."""
     family, first, own = MODELS[options.model]
     config = getattr(transformers, f"{family}Config")(**{**COMMON, **own})
     for seed in range(first, first + 25):
         torch.manual_seed(seed)
-        getattr(transformers, f"{family}ForCausalLM")(config).to(torch.bfloat16).save_pretrained(folder)
-        narrow, exact = (greedy(loaded(folder, dtype), prompts(options)) for dtype in (torch.bfloat16, torch.float32))
-        if narrow == exact:
+        getattr(transformers, f"{family}ForCausalLM")(config).to(torch.float16).save_pretrained(folder)
+        # Read from the folder: a network that is converted in memory has rounded rotary frequencies.
+        exact = loaded(folder, torch.float32)
+        words = greedy(exact, prompts(options))
+        if words == greedy(loaded(folder), prompts(options)) and is_decided(exact, prompts(options), words):
             return
     print("a rounding decides with all of the random weights: tokens may differ", flush=True)
 
 
-def loaded(folder: str, dtype: torch.dtype = torch.bfloat16) -> Any:
+def loaded(folder: str, dtype: torch.dtype = torch.float16) -> Any:
     return transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+
+
+@torch.no_grad()
+def is_decided(net: Any, given: list[list[int]], words: list[list[int]]) -> bool:
+    """Whether each word is clearly the best one, and so are the experts of every place, where a layer tells scores."""
+    scores: list[tuple[torch.Tensor, int]] = []
+    active = getattr(net.config, "num_experts_per_tok", 1)
+
+    def keep(module: Any, _: Any, found: Any) -> None:
+        scores.append((found.reshape(-1, found.shape[-1]), active))
+
+    routers = [one for name, one in net.named_modules() if name.endswith(".gate") and isinstance(one, torch.nn.Linear)]
+    hooks = [one.register_forward_hook(keep) for one in routers]
+    for prompt, new in zip(given, words):
+        scores.append((net(torch.tensor([prompt + new[:-1]])).logits[0, len(prompt) - 1 :], 1))
+    for hook in hooks:
+        hook.remove()
+    return all(_is_ahead(rows, chosen) for rows, chosen in scores)
+
+
+def _is_ahead(rows: torch.Tensor, chosen: int) -> bool:
+    best = rows.topk(chosen + 1).values
+    return bool((best[:, -2] - best[:, -1] >= MARGIN * rows.abs().amax(-1)).all())
 
 
 def prompts(options: argparse.Namespace) -> list[list[int]]:
@@ -101,7 +124,7 @@ def with_vllm(folder: str, options: argparse.Namespace) -> list[list[list[int]]]
 
     draft = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 3, "prompt_lookup_min": 2}
     llm = LLM(
-        model=folder, skip_tokenizer_init=True, dtype="bfloat16", max_model_len=256, block_size=128, max_num_seqs=4,
+        model=folder, skip_tokenizer_init=True, dtype="float16", max_model_len=256, block_size=128, max_num_seqs=4,
         max_num_batched_tokens=64, gpu_memory_utilization=0.02, enable_prefix_caching=True,
         tensor_parallel_size=options.cards, enable_expert_parallel=options.experts, enforce_eager=not options.graph,
         speculative_config=draft if options.draft else None,

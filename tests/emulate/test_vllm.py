@@ -37,7 +37,9 @@ _WORDS = {
     "eager": "",
     "graph": "--graph",
     "tensor-parallel": "--cards 2",
+    "triton-in-a-graph": "--model qwen3 --graph",
     "experts": "--model qwen3-moe",
+    "latent-attention": "--model deepseek-v3",
 }
 
 
