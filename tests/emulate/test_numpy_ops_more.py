@@ -11,7 +11,18 @@ import torch
 from stand_ins import CUBE, Library
 
 from jumar.emulate.numpy_ops import boxes as boxes_
-from jumar.emulate.numpy_ops import drawing, fourier, memory, norm, older_loss, older_matrix, older_optimizer, quantized
+from jumar.emulate.numpy_ops import (
+    drawing,
+    experts,
+    fourier,
+    memory,
+    norm,
+    older_loss,
+    older_matrix,
+    older_optimizer,
+    quantized,
+)
+from jumar.emulate.numpy_ops.registry import Inputs
 from jumar.emulate.ops import quant_matmul, quantize
 
 
@@ -314,3 +325,23 @@ def test_samples_have_their_distribution_and_their_seed() -> None:
     assert of_true[0, 0] > of_true[0, 1]
     x, kept = drawing.drop_channels([np.ones((50, 8, 2, 2))], {**seeded, "keep_prob": 0.25}, None)
     assert set(np.unique(x)) == {0, 4} and (x.std((2, 3)) == 0).all() and abs(kept.mean() - 0.25) < 0.06
+
+
+@pytest.mark.parametrize("later", [0, 1])
+def test_tokens_go_to_experts_until_they_are_full(later: int) -> None:
+    """The loops of MindSpore's own kernel, one token after another."""
+    chosen = np.random.default_rng(3).integers(0, 4, (2, 9, 2)).astype(np.int32)
+    sent, back = np.zeros((2, 4, 3), np.int32), np.zeros_like(chosen)
+    for group in range(2):
+        full = [0] * 4
+        steps = [(token, choice) for token in range(9) for choice in range(2)]
+        for token, choice in sorted(steps, key=lambda step: step[::-1]) if later else steps:
+            expert = chosen[group, token, choice]
+            back[group, token, choice] = expert * 4
+            if full[expert] < 3:
+                sent[group, expert, full[expert]] = token + 1
+                full[expert] += 1
+                back[group, token, choice] += full[expert]
+    found = experts.places_of_tokens(Inputs([chosen, 3, 4, later], []), {}, [])
+    np.testing.assert_array_equal(found[0], sent)
+    np.testing.assert_array_equal(found[1], back)

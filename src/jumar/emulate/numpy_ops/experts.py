@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from .registry import NotEmulated, kernel
+from .registry import NotEmulated, kernel, operator
 
 
 @kernel("aclnnMoeComputeExpertTokens")
@@ -23,6 +23,27 @@ def gate(x: Any, finished: Any, k: int) -> Any:
     rows = int(np.prod(x.shape[:-1]))
     places = np.arange(rows * k).reshape(k, rows).T.reshape(experts.shape)
     return np.take_along_axis(weights, order, -1), experts, places
+
+
+@operator("TopKRouter")
+def places_of_tokens(inputs: Any, _: Any, __: Any) -> Any:
+    """The tokens of each expert, from 1, and the place of each token in the rows of all experts, which begin with an
+    empty one; an expert that is full drops the last tokens or, with the fourth input, those of later choices."""
+    chosen, (capacity, experts) = inputs[0], (int(np.reshape(one, -1)[0]) for one in inputs[1:3])
+    later = inputs.get(3) is not None and bool(np.reshape(inputs[3], -1)[0])
+    batch, length, k = chosen.shape
+    flat = (chosen.swapaxes(1, 2) if later else chosen).reshape(batch, -1)
+    tokens = np.tile(np.arange(length), k) if later else np.repeat(np.arange(length), k)
+    sent = np.zeros((batch, experts, capacity), chosen.dtype)
+    back = np.empty_like(flat)
+    for group in range(batch):
+        order = np.argsort(flat[group], kind="stable")
+        by_expert = flat[group][order]
+        place = np.arange(order.size) - np.searchsorted(by_expert, by_expert)
+        kept = place < capacity
+        sent[group, by_expert[kept], place[kept]] = tokens[order[kept]] + 1
+        back[group, order] = by_expert * (capacity + 1) + np.where(kept, place + 1, 0)
+    return sent, (back.reshape(batch, k, length).swapaxes(1, 2) if later else back.reshape(chosen.shape))
 
 
 @kernel("aclnnMoeInitRouting")

@@ -292,7 +292,8 @@ class Experts(nn.Cell):
         tokens = given["global_batch"] // given["micro_batches"] // dp * given["seq"]
         self.tokens, self.room = tokens, -(-tokens * self.active // self.experts)
         self.kind = KINDS[given["computed"]]
-        whole, turned = (dp, 1, 1), (dp // ep, ep, 1, 1)
+        self.outer, self.inner = dp // ep, ep
+        whole, apart = (dp, 1, 1), (dp // ep, ep, 1, 1, 1)
         self.to_float = ops.Cast().shard((whole,))
         self.router = Parameter(initializer("normal", (self.width, self.experts), ms.float32), name="router")
         self.score = ops.MatMul().shard(((dp, 1), (1, 1)))
@@ -302,8 +303,8 @@ class Experts(nn.Cell):
         self.first = zeros((dp, 1, self.width), self.kind)
         self.pad = ops.Concat(1).shard((whole, whole))
         self.dispatch = ops.Gather(batch_dims=1).shard((whole, whole))
-        self.send = ops.Transpose().shard((turned,))
-        self.receive = ops.Transpose().shard(((ep, dp // ep, 1, 1),))
+        self.send = ops.Transpose().shard((apart,))
+        self.receive = ops.Transpose().shard((apart,))
         self.up, self.down = (
             Parameter(initializer("normal", shape, kept), name=name)
             for name, shape in (
@@ -311,7 +312,7 @@ class Experts(nn.Cell):
                 ("down", (self.experts, given["inner"], self.width)),
             )
         )
-        rows, columns = (ep, dp // ep, 1), (ep, dp // ep, tp)
+        rows, columns = (dp // ep, ep, 1, 1), (dp // ep, ep, 1, tp)
         self.cast_up, self.cast_down = ops.Cast().shard(((ep, 1, tp),)), ops.Cast().shard(((ep, tp, 1),))
         self.widen = ops.BatchMatMul().shard((rows, (ep, 1, tp)))
         self.narrow = ops.BatchMatMul().shard((columns, (ep, tp, 1)))
@@ -330,7 +331,7 @@ class Experts(nn.Cell):
         self.total = ops.ReduceSum().shard(((dp, 1, 1, 1),))
 
     def computed(self, x):
-        """All experts on their tokens: (experts, tokens, width)."""
+        """All experts on their tokens: (cards with the same experts, experts, tokens, width)."""
         wide = self.widen(x, self.cast_up(self.up, self.kind))
         if self.gated:
             wide = self.mul(self.act(self.open(x, self.cast_gate(self.gate, self.kind))), wide)
@@ -339,16 +340,17 @@ class Experts(nn.Cell):
         return self.narrow(wide, self.cast_down(self.down, self.kind))
 
     def construct(self, x):
-        groups, experts, width = self.groups, self.experts, self.width
+        groups, experts, width, outer, inner = self.groups, self.experts, self.width, self.outer, self.inner
         rows = ops.reshape(x, (groups, self.tokens, width))
         exact = ops.reshape(self.to_float(rows, ms.float32), (-1, width))
         scores = ops.reshape(self.score(exact, self.router), (groups, self.tokens, experts))
         shares, chosen = self.best(self.softmax(scores), self.active)
         there, back = self.route(chosen, self.room, experts, 0)
         sent = self.dispatch(self.pad((self.first, rows)), ops.stop_gradient(there), 1)
-        held = ops.reshape(self.send(sent, (1, 0, 2, 3)), (experts, -1, width))
-        made = ops.reshape(self.computed(held), (experts, groups, self.room, width))
-        made = self.pad_back((self.lead, self.receive(made, (1, 0, 2, 3))))
+        sent = self.send(ops.reshape(sent, (outer, inner, experts, self.room, width)), (0, 2, 1, 3, 4))
+        made = self.computed(ops.reshape(sent, (outer, experts, -1, width)))
+        made = self.receive(ops.reshape(made, (outer, experts, inner, self.room, width)), (0, 2, 1, 3, 4))
+        made = self.pad_back((self.lead, ops.reshape(made, (groups, experts, self.room, width))))
         made = self.combine(ops.reshape(made, (groups, -1, width)), ops.stop_gradient(back), 1)
         shares = ops.reshape(self.shares(shares, self.kind), (groups, self.tokens, self.active, 1))
         return ops.reshape(self.total(self.share(made, shares), 2), (-1, width))
