@@ -27,7 +27,8 @@ from jumar.parallel.space import PlanRequest
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "docs" / "results" / "data" / "parallel_compiled.json"
 ERROR = ROOT / "src" / "jumar" / "data" / "parallel_error.json"
-SEED, COUNT = 20261117, 40
+SEED, COUNT, HALF = 20261117, 40, 8
+"""Settings with weights in float32, and with weights in half precision after them."""
 SEEN = (*range(8), 12)
 """Settings whose memory was in view when the model was mended; the others are held out."""
 LATENT = Latent(192, 96, 64, 32, 64)
@@ -37,6 +38,17 @@ def draw(seed: int, count: int) -> list[dict[str, Any]]:
     """Settings that depend on the seed alone: every second one has experts."""
     dice = random.Random(seed)
     return [_setting(dice, number, number % 2 == 1) for number in range(count)]
+
+
+def draw_half(seed: int, first: int, count: int) -> list[dict[str, Any]]:
+    """The same with weights in bfloat16 or float16, which MindSpore's AdamWeightDecay takes."""
+    dice = random.Random(f"half {seed}")
+    rows = [_setting(dice, first + number, number % 2 == 1) for number in range(count)]
+    for row in rows:
+        kind = dice.choice(("bfloat16", "float16"))
+        row["network"] |= {"kept": kind, "computed": kind}
+        row["optimizer"] = "adamw" if kind == "bfloat16" else row["optimizer"]
+    return rows
 
 
 def _setting(dice: random.Random, number: int, experts: bool) -> dict[str, Any]:
@@ -106,6 +118,11 @@ def compare(row: dict[str, Any]) -> tuple[int, int]:
     return result.memory[row["stage"]].total, sum(search.clock.volume(result.plan, result.layers, row["stage"]))
 
 
+def half(row: dict[str, Any]) -> bool:
+    """Does it keep its weights in half precision?"""
+    return "kept" in row["network"]
+
+
 def what(row: dict[str, Any]) -> str:
     """The network in a few words."""
     net = row["network"]
@@ -113,6 +130,8 @@ def what(row: dict[str, Any]) -> str:
     if net.get("experts"):
         words.append(f"{net['experts']} experts")
     words += [word for word in ("latent", "tied") if net.get(word)]
+    if half(row):
+        words.append(f"weights {net['kept']}, {row['optimizer']}")
     return ", ".join(words)
 
 
@@ -122,11 +141,11 @@ def plan(row: dict[str, Any]) -> str:
 
 
 def error_bars(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of all that are compiled, dense ones and those with experts."""
+    """Of all that are compiled: dense ones, those with experts, and all with weights in half precision."""
     found: dict[str, list[float]] = {}
     for row in rows:
         if "compiled" in row:
-            kind = "experts" if row["network"].get("experts") else "dense"
+            kind = "half" if half(row) else "experts" if row["network"].get("experts") else "dense"
             found.setdefault(kind, []).append(round(compare(row)[0] / row["compiled"] - 1, 3))
     return {
         kind: {"settings": len(errors), "lowest": min(errors), "highest": max(errors)} for kind, errors in found.items()
@@ -176,7 +195,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.draw:
         source = "bench/parallel_compiled.py, dry runs of MindSpore 2.10.0 (level 1), peak without fragments"
-        rows = draw(given.seed, given.count)
+        rows = draw(given.seed, given.count) + draw_half(given.seed, given.count, HALF)
         save({"source": source, "date": time.strftime("%Y-%m-%d"), "seed": given.seed, "rows": rows})
     data = json.loads(FILE.read_text(encoding="utf-8"))
     for row in data["rows"]:

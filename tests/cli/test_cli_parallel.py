@@ -105,6 +105,7 @@ def test_list_names_presets_and_constants(capsys: pytest.CaptureFixture[str]) ->
         ([*BASE, "--tp", "3"], "tp 3 cannot fill 8 cards"),
         ([*BASE, "--set", "hccs"], "not NAME=VALUE: `hccs`"),
         ([*BASE, "--memory", "much"], "not a size of memory: `much`"),
+        ([*BASE, "--params", "bfloat16"], "MindSpore's optimizer for `adam` takes no weights in bfloat16"),
         ([*BASE, "--layers", "a,b"], "not counts of layers: `a,b`"),
         (["parallel", "resnet-50", "--seq", "128"], "`resnet-50` has no sequence"),
         (["parallel", "resnet-50", "--tp", "2"], "tensor parallel is not modelled for `resnet-50`"),

@@ -193,7 +193,13 @@ def _network(request: ParallelRequest) -> Network:
     changes |= {name: value for name, value in given.items() if value}
     if not request.attention and net.heads and not net.traced:
         changes["attention"] = hardware(request.chip, {}).attention
-    return net.with_(**changes) if changes else net
+    net = net.with_(**changes) if changes else net
+    if (net.framework, net.kept) == ("mindspore", "bfloat16") and request.optimizer != "adamw":
+        raise UserError(
+            f"MindSpore's optimizer for `{request.optimizer}` takes no weights in bfloat16",
+            "`--optimizer adamw`, or keep the weights in float32 (leave out `--params`)",
+        )
+    return net
 
 
 def _interpreter(request: ParallelRequest) -> str:

@@ -25,7 +25,7 @@ def program(net: Network, job: Job, found: Found) -> str:
         *_imports(net, found), "",
         'torch.npu.set_device(int(os.environ["LOCAL_RANK"]))', 'dist.init_process_group("hccl")',
         f'mesh = init_device_mesh("npu", ({sizes},), mesh_dim_names=({names},))',
-        'with torch.device("meta"):', "    model = make_model()", _blocks(net),
+        'with torch.device("meta"):', f"    model = make_model(){_kept(net)}", _blocks(net),
     ]  # fmt: skip
     if plan.pp > 1:
         lines += ["", f"# {plan.pp} stages with {', '.join(map(str, found.layers))} layers: give each rank its own "
@@ -38,6 +38,10 @@ def program(net: Network, job: Job, found: Found) -> str:
         place = "blocks[number]" if plan.recompute == "full" else "block.self_attn"
         lines += ["", "for number, block in enumerate(blocks):", f"    {place} = checkpoint_wrapper({target})"]
     return "\n".join([*lines, "", *_data(net, found), "", *_optimizer(net, job, found)]) + "\n"
+
+
+def _kept(net: Network) -> str:
+    return "" if net.kept == "float32" else f".to(torch.{net.kept})"
 
 
 def _blocks(net: Network) -> str:

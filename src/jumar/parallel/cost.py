@@ -13,6 +13,9 @@ from jumar.parallel.plan import Plan
 from jumar.parallel.setting import Setting, cards_of, holders, is_sharded
 from jumar.parallel.tape import AUTOCAST, JOINED, SEQUENCE, TENSOR, WHOLE, Tape, Value
 
+REDUCED = 4
+"""Bytes of a gradient that FSDP2 adds up: the printed programs reduce in float32."""
+
 
 class Time(NamedTuple):
     """Seconds of a step by what they go to."""
@@ -225,7 +228,7 @@ class Clock:
             if same == 1:
                 continue
             local = weight.elements // cards_of(weight, at)
-            total += local * at.gradient
+            total += local * (REDUCED if at.eager and at.shard else at.gradient)
             if is_sharded(weight, at):
                 total += gathers * local // holders(weight, at) * (at.computed if weight.cast or at.eager else at.kept)
         return total

@@ -20,5 +20,6 @@ def bar(net: Network) -> ErrorBar | None:
     """Of networks like this one; None where nothing was compiled: PyTorch is measured, not compiled."""
     if net.framework != "mindspore" or not net.heads or net.traced:
         return None
-    row = table("parallel_error.json")["networks"].get("experts" if net.experts else "dense")
+    kind = "half" if net.kept != "float32" else "experts" if net.experts else "dense"
+    row = table("parallel_error.json")["networks"].get(kind)
     return ErrorBar(**row) if row else None

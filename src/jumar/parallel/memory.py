@@ -9,11 +9,12 @@ from jumar.parallel.architecture import BYTES
 from jumar.parallel.network import Network
 from jumar.parallel.plan import Job, Plan
 from jumar.parallel.profile import shape
-from jumar.parallel.setting import Profile, Setting, Shape
+from jumar.parallel.setting import Profile, Setting, Shape, cards_of, holders, is_sharded
 from jumar.parallel.tape import DENSE
 
-ADAM = 8
-"""Bytes of state that Adam has for each weight."""
+FIRST, UPDATE = 3 * 4, 7 * 4
+"""Bytes for each element of the largest weight while MindSpore's AdamWeightDecay updates it: weights in half precision
+have no fused operator, and seven tensors of float32 were seen at once, three while all gradients wait (2.10.0)."""
 
 
 class Memory(NamedTuple):
@@ -42,7 +43,7 @@ class Model:
 
     def __init__(self, net: Network, job: Job) -> None:
         self.net, self.job = net, job
-        self.state_bytes, self.waits = job.state_bytes(net.framework), job.waits(net.framework)
+        self.state_bytes, self.waits = job.states(net.framework) * BYTES[net.kept], job.waits(net.framework)
         self.profile = cache(self._profile)
         self.shape = cache(self._shape)
         self.stage = cache(self._stage)
@@ -59,6 +60,7 @@ class Model:
             shard=plan.shard > 0,
             recompute=plan.recompute,
             kept=BYTES[net.kept],
+            gradient=BYTES[net.kept],
             computed=BYTES[net.computed],
             pipeline=plan.pp > 1 or (plan.micro_batches > 1 and not eager),
             adds=plan.pp == 1 and plan.micro_batches > 1 and eager,
@@ -141,6 +143,17 @@ class Model:
                 rows.append((self.profile(number, at), part.count))
         return [row for row in rows if row[1]]
 
+    def _update(self, at: Setting, first: bool, last: bool) -> int:
+        """Bytes that the optimizer needs for a moment to change the largest weight of a stage."""
+        if at.eager or at.kept == BYTES["float32"] or self.job.optimizer != "adamw":
+            return 0
+        parts = [part for number, part in enumerate(self.net.parts)
+                 if number == self.block or (first if number < self.block else last)]  # fmt: skip
+        return UPDATE * max(
+            weight.elements // cards_of(weight, at) // (holders(weight, at) if is_sharded(weight, at) else 1)
+            for part in parts for weight in part.tape.weights
+        )  # fmt: skip
+
     def _stage(
         self, at: Setting, count: int, first: bool, last: bool, flight: float, more: bool, pipeline: bool
     ) -> Memory:
@@ -158,15 +171,16 @@ class Model:
         if at.pipeline:
             # What is added up, and zeros that clear it: one set as the gradients are, one as the optimizer sees them.
             always = (2 * local + state) * at.gradient
-        best = self._highest(rows, gradients, int((flight - 1) * saved), _gathered(rows, at, more))
+        update = self._update(at, first, last)
+        best = self._highest(rows, gradients, int((flight - 1) * saved), _gathered(rows, at, more), at, update)
         size, grads, held, name = best
         if at.eager:
             size, grads, held, name = self._eager(at, rows, state, gradients, best)
             always += local * at.gradient if at.dp > 1 and not at.shard else 0
         if at.adds:
             grads = max(grads, gradients)
-        if at.pipeline and local * at.gradient > size + grads:
-            size, grads, held, name = 0, local * at.gradient, 0, "optimizer"
+        if at.pipeline and local * at.gradient + update > size + grads:
+            size, grads, held, name = update, local * at.gradient, 0, "optimizer"
         inside = held + (int((flight - 1) * copies) if name != "optimizer" else 0)
         return Memory(
             weights, grads + always, state * self.state_bytes, size - inside, inside, buffers, name, int(flight),
@@ -179,19 +193,29 @@ class Model:
         outside = sum(row.local * n for row, n in rows if row.gathered)
         gathered = sum(row.gathered * n for row, n in rows)
         moments = [best, (outside * at.gradient + gathered, gradients, gathered, "backward")]
-        if self.state_bytes == ADAM:
+        if self.job.optimizer in ("adam", "adamw"):
             own = 0 if at.dp > 1 and not at.shard else state * at.gradient
             moments.append((state * at.gradient + gathered, own, gathered, "optimizer"))
         return max(moments, key=lambda moment: moment[0] + moment[1])
 
     def _highest(
-        self, rows: list[tuple[Profile, int]], gradients: int, waiting: int, gathered: dict[str, int]
+        self,
+        rows: list[tuple[Profile, int]],
+        gradients: int,
+        waiting: int,
+        gathered: dict[str, int],
+        at: Setting,
+        update: int,
     ) -> tuple[int, int, int, str]:
         """Activations with copies, gradients, and copies alone at the moment when they are most."""
         forward, backward, last = gathered["forward"], gathered["backward"], gathered["optimizer"]
         best, most = (last, 0, last, "optimizer"), last
         if self.waits:
             best, most = (last, gradients, last, "optimizer"), gradients + last
+        reduced = min(gradients, sum(row.local * n for row, n in rows) * at.gradient)
+        for grads, wide in ((gradients, update * FIRST // UPDATE), (reduced, update)):
+            if wide and grads + last + wide > most:
+                best, most = (last + wide, grads, last, "optimizer"), grads + last + wide
         before = held = done = 0
         for row, n in rows:
             for index in (0, n - 1) if n > 1 else (0,):

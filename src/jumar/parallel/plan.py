@@ -81,11 +81,11 @@ class Job:
     global_batch: int
     optimizer: str = "adam"
 
-    def state_bytes(self, framework: str) -> int:
-        """Bytes of optimizer state for each weight, in float32; MindSpore's SGD has two tensors in any case."""
+    def states(self, framework: str) -> int:
+        """Tensors of optimizer state for each weight, of its dtype; MindSpore's SGD has two in any case."""
         if self.optimizer == "sgd":
-            return 8 if framework == "mindspore" else 0
-        return {"adam": 8, "adamw": 8, "momentum": 4}[self.optimizer]
+            return 2 if framework == "mindspore" else 0
+        return {"adam": 2, "adamw": 2, "momentum": 1}[self.optimizer]
 
     def waits(self, framework: str) -> bool:
         """Does the optimizer run when all gradients are there?
