@@ -62,7 +62,7 @@ def test_installation_checks_of_the_guides(start: Start) -> None:
     done = start(INSTALLATION)
     said = done.stdout
     assert "CRITICAL" not in done.stderr and done.stderr.count("jumar: data sinking is not emulated") == 1
-    assert "sunk [1, 2, 3, 4, 5, 6, 7, 8] True" in said
+    assert "sunk [2, 4, 6, 8] True" in said
     assert "mul [ 4. 10. 18.]" in said
     assert "add 72.0 Ascend" in said
     assert "installed on platform [Ascend] successfully" in said

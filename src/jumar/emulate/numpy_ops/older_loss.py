@@ -108,3 +108,11 @@ def multilabel_backward(inputs: Any, attributes: Any, _: Any) -> Any:
     share = np.reshape(grad, (-1, 1)) / classes
     share = share / count if attributes.get("reduction", "mean") == "mean" else share
     return (out * share).reshape(np.shape(inputs[1]))
+
+
+@operator("KlDivLossGrad")
+def divergence_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+    grad, x, target = inputs[:3]
+    how = attributes.get("reduction", "mean")
+    slope = -np.exp(target) if attributes.get("log_target") else -np.maximum(target, 0)
+    return grad * slope / {"mean": x.size, "batchmean": x.shape[0] if x.ndim else 1}.get(how, 1)
