@@ -64,3 +64,19 @@ def transform(inputs: Any, attributes: Any, outputs: Any) -> Any:
     if half:
         return np.fft.irfftn(inputs[0], [outputs[0].shape[axis] for axis in axes], axes, norm)
     return np.fft.ifftn(inputs[0], None, axes, norm)
+
+
+@operator("DCT")
+def cosines(inputs: Any, attributes: Any, _: Any) -> Any:
+    """The second cosine transform; not `forward`, its transpose, which is its inverse with the norm `ortho`."""
+    axis, length = int(attributes.get("axis", -1)), int(attributes.get("n") or 0)
+    x = inputs[0]
+    size = length if length > 0 else x.shape[axis]
+    kept = np.moveaxis(x, axis, -1)[..., :size]
+    kept = np.concatenate([kept, np.zeros((*kept.shape[:-1], size - kept.shape[-1]), kept.dtype)], -1)
+    ortho = _NORMS.get(attributes.get("norm") or 0) == "ortho" or attributes.get("norm") == "ortho"
+    waves = 2 * np.cos(np.pi * np.arange(size)[:, None] * (2 * np.arange(size) + 1) / (2 * size))
+    if ortho:
+        waves = waves * np.sqrt(np.where(np.arange(size) == 0, 0.5, 1) / (2 * size))[:, None]
+    found = kept @ (waves.T if attributes.get("forward", 1) else waves)
+    return np.moveaxis(found, -1, axis)
