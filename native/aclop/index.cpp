@@ -26,12 +26,21 @@ View part_of(const View& whole, size_t axes, int64_t rows, int64_t row) {
   return part;
 }
 
+// A card reads beyond the end without an error; what it finds there depends on what lies there.
+void check_range(const View& index, int64_t size) {
+  for (int64_t place : load<int64_t>(index))
+    if (place < -size || place >= size)
+      throw NotEmulated("what a card reads at index " + std::to_string(place) + " of " + std::to_string(size) +
+                        " is not emulated");
+}
+
 void gather_slices(const Arguments& a) {
   const View x = a.in(0), index = a.in(1), out = a.out(0);
   auto axis = axis_in(a, 2, "axis", 0), batch = static_cast<int64_t>(a.number("batch_dims", 0));
   if (batch < 0) batch += static_cast<int64_t>(index.dims.size());
-  if (batch == 0) return select(x, axis, index, out);
   if (axis < 0) axis += static_cast<int64_t>(x.dims.size());
+  check_range(index, x.dims.empty() ? 1 : x.dims.at(static_cast<size_t>(axis)));
+  if (batch == 0) return select(x, axis, index, out);
   const auto axes = static_cast<size_t>(batch);
   int64_t rows = 1;
   for (size_t i = 0; i < axes; ++i) rows *= x.dims.at(i);

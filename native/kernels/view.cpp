@@ -76,7 +76,6 @@ void walk(const Dims& dims, const Dims& strides, F&& visit) {
 }
 
 Dims spread(const View& view, const Dims& as) {
-  if (view.dims.size() > as.size() && count(view.dims) == 1) return Dims(as.size(), 0);  // a number, however deep
   if (view.dims.size() > as.size()) throw Unsupported("shape " + text(view.dims) + " does not fit " + text(as));
   Dims strides(as.size(), 0);
   const size_t shift = as.size() - view.dims.size();

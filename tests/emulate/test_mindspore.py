@@ -71,7 +71,7 @@ def test_installation_checks_of_the_guides(start: Start) -> None:
     assert "refused aclnnConvTbcGetWorkspaceSize call failed" in said
     assert "refused OperatorFactory is not exist, op type: NMSWithMask" in said
     assert "jumar: `aclnnConvTbcGetWorkspaceSize` is not emulated (state: refused)" in said
-    assert "doubled\nTensor(shape=[3], dtype=Float32, value= [ 2." in said and "printing [3. 5. 7.]" in said
+    assert "doubled\nTensor(shape=[3], dtype=Float32, value=[ 2." in said and "printing [3. 5. 7.]" in said
     assert "jumar: graph kernels (jit_level O1) are not emulated: kernels run one by one" in done.stderr
     assert "engine [2. 3. 4.]" in said and "jumar: the graph engine (jit_level O2, backend GE) is not" in done.stderr
 

@@ -308,3 +308,81 @@ def test_cosine_transforms_are_those_of_scipy(card: Library) -> None:
         np.testing.assert_allclose(found, fft.dct(x, norm=name), rtol=1e-4, atol=1e-5)
     back = _run(card, "DCT", [x], np.zeros_like(x), type=2, n=5, axis=-1, norm=2, forward=False, grad=False)
     np.testing.assert_allclose(back, fft.idct(x, norm="ortho"), rtol=1e-4, atol=1e-5)
+
+
+def test_slices_go_backwards(card: Library) -> None:
+    x = _random(5, 4)
+    cases = [((4, 3), (0, -5), (-2, -1), 0), ((-1, 0), (-6, 4), (-1, 3), 0), ((0, 1), (0, 3), (-1, 1), 1)]
+    for begin, end, step, mask in cases:
+        first = slice(None, None, -1) if mask else slice(begin[0], None if end[0] == -6 else end[0], step[0])
+        wanted = x[first, slice(begin[1], None if end[1] == -5 else end[1], step[1])]
+        given = [x, np.array(begin), np.array(end), np.array(step)]
+        found = _run(card, "StridedSlice", given, np.zeros(wanted.shape, np.float32), begin_mask=mask, end_mask=mask)
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_bits_of_dropout_fill_their_room(card: Library) -> None:
+    given = [np.array([2, 4, 2, 2]), np.ones(1, np.float32)]
+    assert (_run(card, "DropOutGenMask", given, np.zeros(16, np.uint8), seed=10, seed2=28) == 255).all()
+
+
+def test_a_number_is_assigned_to_one_without_axes(card: Library) -> None:
+    target = np.zeros((), np.float32)
+    assert card.by_type("Assign", [target, np.ones(1, np.float32)], [target]) == 0, card.error()
+    assert target == 1
+
+
+def test_an_index_beyond_the_end_is_refused(card: Library) -> None:
+    given = [_random(3), np.array([4]), np.array([0])]
+    assert card.by_type("GatherV2", given, [np.zeros(1, np.float32)], batch_dims=0) == 100000
+    assert "what a card reads at index 4 of 3 is not emulated" in card.error()
+
+
+def test_weights_of_single_losses_are_not_added_up(card: Library) -> None:
+    x, target, weight = _random(3, 4), np.array([1, 0, 3]), np.ones(4, np.float32)
+    total = np.ones((), np.float32)
+    card.run("aclnnNLLLoss", x, target, weight, 0, -100, np.zeros(3, np.float32), total)
+    assert total == 0
+    card.run("aclnnNLLLoss", x, target, weight, 2, -100, np.zeros((), np.float32), total)
+    assert total == 3
+
+
+def test_images_are_resized(card: Library) -> None:
+    x = torch.from_numpy(_random(1, 2, 5, 6))
+    for corners in (False, True):
+        wanted = functional.interpolate(x, (7, 4), mode="bicubic", align_corners=corners)
+        options = {"align_corners": corners, "half_pixel_centers": not corners}
+        found = _run(
+            card, "CustResizeBicubic", [x.numpy(), np.array([7, 4])], np.zeros((1, 2, 7, 4), np.float32), **options
+        )
+        if corners:  # at half pixels the weights are others than torch's
+            np.testing.assert_allclose(found, wanted, atol=5e-3)
+        line = torch.from_numpy(_random(2, 3, 5)).requires_grad_()
+        out = functional.interpolate(line, 8, mode="linear", align_corners=corners)
+        how = {"mode": "linear", "coordinate_transformation_mode": "align_corners" if corners else "half_pixel"}
+        found = _run(card, "ResizeD", [line.detach().numpy()], np.zeros((2, 3, 8), np.float32), **how)
+        np.testing.assert_allclose(found, out.detach(), rtol=1e-5, atol=1e-6)
+        grad = torch.from_numpy(_random(2, 3, 8))
+        (expected,) = torch.autograd.grad(out, line, grad)
+        found = _run(card, "ResizeGradD", [grad.numpy()], np.zeros((2, 3, 5), np.float32), **how)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    even = _run(card, "ResizeBicubic", [np.ones((1, 1, 4, 4), np.float32), np.array([9, 3])],
+                np.zeros((1, 1, 9, 3), np.float32), half_pixel_centers=True)  # fmt: skip
+    np.testing.assert_allclose(even, 1, rtol=1e-6)
+
+
+def test_windows_are_folded_and_diagonals_set(card: Library) -> None:
+    size = (5, 4)
+    count = ((5 + 2 - 1 - 1) // 1 + 1) * ((4 + 2 - 2 - 1) // 1 + 1)
+    windows = torch.from_numpy(_random(2, 12, count))
+    expected = functional.fold(windows, size, (2, 3), padding=1)
+    options = {"kernel_size": [2, 3], "stride": [1, 1], "dilation": [1, 1], "padding": [1, 1]}
+    found = _run(card, "Col2im", [windows.numpy(), np.array(size)], np.zeros((2, 2, 5, 4), np.float32), **options)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    x, ones = _random(2, 3), np.broadcast_to(np.eye(3, dtype=np.float32), (2, 3, 3)).copy()
+    matrix = _run(card, "MatrixDiagD", [x, ones], np.zeros((2, 3, 3), np.float32))
+    np.testing.assert_array_equal(matrix, torch.diag_embed(torch.from_numpy(x)))
+    np.testing.assert_array_equal(_run(card, "MatrixDiagPartD", [matrix, ones], np.zeros_like(x)), x)
+    filled = _run(card, "MatrixSetDiagD", [np.ones_like(ones), x, ones], np.zeros_like(ones))
+    assert filled[0, 0, 0] == x[0, 0] and filled[0, 0, 1] == 1
+    assert _run(card, "Shape", [ones], np.zeros(3, np.int64)).tolist() == [2, 3, 3]

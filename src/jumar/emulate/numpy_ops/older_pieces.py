@@ -79,11 +79,11 @@ def rows_to_places(inputs: Any, _: Any, __: Any) -> Any:
     shape, batches, pointers, columns, values = inputs[:5]
     size = int(shape[-2]) + 1
     found = []
-    for batch, (begin, end) in enumerate(zip(batches[:-1], batches[1:])):
+    for batch, begin in enumerate(batches[:-1]):
         steps = np.diff(pointers[batch * size : (batch + 1) * size])
         rows = np.repeat(np.arange(size - 1), steps)
         front = [np.full(rows.size, batch)] if len(shape) == 3 else []  # a batch of matrices
-        found.append(np.stack([*front, rows, columns[begin:end]], -1))
+        found.append(np.stack([*front, rows, columns[begin : begin + rows.size]], -1))
     return np.concatenate(found), values, shape
 
 

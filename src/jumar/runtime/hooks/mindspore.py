@@ -28,6 +28,7 @@ PORT = "JUMAR_MINDSPORE_PORT"
 _CPU = "CPU"
 _LEVELS = {"O1": "graph kernels (jit_level O1) are", "O2": "the graph engine (jit_level O2, backend GE) is"}
 _UNPROFILED = "MindSpore's profiler is not emulated: the program runs, and no profile is written"
+_NO_AIR = "jumar: export to AIR, which the graph engine writes, is not emulated"
 _PATIENCE = 60.0
 _GRACE = 2.0
 
@@ -49,6 +50,7 @@ def changes(target: str) -> dict[str, Change]:
             "mindspore.common.jit_config": _plain_graphs,
             "mindspore.graph.jit_config": _plain_graphs,
             "mindspore.profiler.platform.npu_profiler": _no_profile,
+            "mindspore.train.serialization": _no_air,
         }
     return {
         **both,
@@ -151,6 +153,15 @@ def _no_profile(module: Any) -> None:
         say(_UNPROFILED)
 
     module.NpuProfiler.__init__ = __init__
+
+
+def _no_air(module: Any) -> None:
+    """`export(file_format="AIR")`: without the graph engine, MindSpore goes on and misses the file."""
+
+    def _save_air(*_: Any, **__: Any) -> None:
+        raise RuntimeError(_NO_AIR)
+
+    module._save_air = _save_air
 
 
 def _no_compiler(module: Any) -> None:
