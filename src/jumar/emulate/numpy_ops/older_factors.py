@@ -71,8 +71,9 @@ def unpack(inputs: Any, attributes: Any, _: Any) -> Any:
 @operator("LuUnpackGrad")
 def unpack_backward(inputs: Any, _: Any, outputs: Any) -> Any:
     """Each of the two gradients in the room of both factors."""
-    found = []
-    for grad, part, place in zip(inputs, (lambda x: np.tril(x, -1), np.triu), outputs):
+    found: list[Any] = []
+    parts: list[Any] = [lambda x: np.tril(x, -1), np.triu]
+    for grad, part, place in zip(inputs, parts, outputs):
         if place is None:
             found.append(None)
             continue
@@ -137,3 +138,14 @@ def pairs_backward(inputs: Any, attributes: Any, _: Any) -> Any:
     np.add.at(out, first, part)
     np.subtract.at(out, second, part)
     return out
+
+
+@operator("Pdist")
+def pairs(inputs: Any, attributes: Any, _: Any) -> Any:
+    """The distances of all pairs of rows."""
+    x, power = inputs[0], float(attributes.get("p", 2.0))
+    first, second = np.triu_indices(x.shape[-2], 1)
+    size = np.abs(x[..., first, :] - x[..., second, :])
+    if power == 0:
+        return (size != 0).sum(-1)
+    return size.max(-1, initial=0) if np.isinf(power) else (size**power).sum(-1) ** (1 / power)

@@ -78,6 +78,6 @@ def _texts(values: Any) -> Any:
 
 def _rows(texts: Any, depth: int) -> str:
     if texts.ndim == 1:
-        return "[" + " ".join(texts) + "]"
+        return f"[{' '.join(texts)}]"
     between = "\n" * (texts.ndim - 1) + " " * depth
     return "[" + between.join(_rows(row, depth + 1) for row in texts) + "]"
