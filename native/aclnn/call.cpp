@@ -29,6 +29,7 @@ int32_t execute(const char* name, void* handle, void* stream) {
   int32_t code = finish_stream(name, stream);
   if (code == ACL_SUCCESS) {
     try {
+      bridge::repeated() = executor->repeatable;
       executor->run();
     } catch (const kernels::Fault& fault) {
       code = fail(ACL_ERROR_RT_AICPU_EXCEPTION, "jumar: `%s`: %s", name, fault.what());

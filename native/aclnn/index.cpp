@@ -18,12 +18,20 @@ View single(Number number) {
   return {number->type, {}, {}, const_cast<uint8_t*>(number->value)};
 }
 
-// One for each axis; an empty tensor stands for the whole axis.
+// For the whole axis stands nothing, an empty tensor without memory, or MindSpore's tensor of nine dimensions of size 0;
+// an empty tensor with memory is an index that chooses nothing, such as a mask without a true value.
+bool is_given(In index) {
+  if (index == nullptr) return false;
+  if (index->dims == Dims{0}) return view(index).data != nullptr;
+  return index->dims != Dims(9, 0);
+}
+
+// One for each axis.
 struct Indices {
   explicit Indices(Tensors tensors) {
     all.reserve(tensors->size());
     for (In one : *tensors) {
-      const bool given = one != nullptr && one->dims != Dims{0};
+      const bool given = is_given(one);
       all.push_back(given ? view(one) : View{});
       chosen.push_back(given ? &all.back() : nullptr);
     }

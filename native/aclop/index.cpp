@@ -1,6 +1,7 @@
 // Operators by type for lookups by index, sorting and running sums.
 #include "kernels/index.h"
 
+#include "acl/nnop.h"
 #include "aclop/run.h"
 #include "kernels/layout.h"
 #include "kernels/order.h"
@@ -15,9 +16,36 @@ int64_t axis_in(const Arguments& a, size_t input, const char* attribute, int64_t
   return static_cast<int64_t>(a.has_in(input) ? a.number_in(input) : a.number(attribute, static_cast<double>(missing)));
 }
 
+// The part of a packed tensor that belongs to one of `rows` rows over its first `axes` axes.
+View part_of(const View& whole, size_t axes, int64_t rows, int64_t row) {
+  View part = whole;
+  part.dims.erase(part.dims.begin(), part.dims.begin() + static_cast<std::ptrdiff_t>(axes));
+  part.strides = packed_strides(part.dims);
+  const auto bytes = static_cast<int64_t>(element_size(whole.type));
+  part.data = static_cast<char*>(whole.data) + count(whole.dims) / rows * row * bytes;
+  return part;
+}
+
+// A card reads beyond the end without an error; what it finds there depends on what lies there.
+void check_range(const View& index, int64_t size) {
+  for (int64_t place : load<int64_t>(index))
+    if (place < -size || place >= size)
+      throw NotEmulated("what a card reads at index " + std::to_string(place) + " of " + std::to_string(size) +
+                        " is not emulated");
+}
+
 void gather_slices(const Arguments& a) {
-  if (a.number("batch_dims", 0) != 0) throw NotEmulated("GatherV2 with batch dimensions is not emulated");
-  select(a.in(0), axis_in(a, 2, "axis", 0), a.in(1), a.out(0));
+  const View x = a.in(0), index = a.in(1), out = a.out(0);
+  auto axis = axis_in(a, 2, "axis", 0), batch = static_cast<int64_t>(a.number("batch_dims", 0));
+  if (batch < 0) batch += static_cast<int64_t>(index.dims.size());
+  if (axis < 0) axis += static_cast<int64_t>(x.dims.size());
+  check_range(index, x.dims.empty() ? 1 : x.dims.at(static_cast<size_t>(axis)));
+  if (batch == 0) return select(x, axis, index, out);
+  const auto axes = static_cast<size_t>(batch);
+  int64_t rows = 1;
+  for (size_t i = 0; i < axes; ++i) rows *= x.dims.at(i);
+  for (int64_t row = 0; row < rows; ++row)
+    select(part_of(x, axes, rows, row), axis - batch, part_of(index, axes, rows, row), part_of(out, axes, rows, row));
 }
 
 template <Running What>

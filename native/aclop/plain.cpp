@@ -36,7 +36,12 @@ void assign_of(const Arguments& a) {
 }
 
 void assign(const Arguments& a) {
-  copy(a.in(1), a.in(0));
+  View value = a.in(1);
+  if (count(value.dims) == count(a.in(0).dims)) {  // such as one number for a number without axes
+    value.dims = a.in(0).dims;
+    value.strides = packed_strides(value.dims);
+  }
+  copy(value, a.in(0));
   if (a.out(0).data != a.in(0).data) copy(a.in(0), a.out(0));
 }
 

@@ -26,8 +26,10 @@ Seed next(const Arguments& a) {
 View number(const double& value) { return {kDouble, {}, {}, const_cast<double*>(&value)}; }
 
 // Inputs: shape, probability to stay.
+// Bits for the whole room, which is larger than the tensor that they are for.
 void dropout_mask(const Arguments& a) {
-  dropout_bits(a.out(0), count(load<int64_t>(a.in(0))), 1 - a.number_in(1), next(a));
+  constexpr int64_t kBits = 8;
+  dropout_bits(a.out(0), kBits * count(a.out(0).dims), 1 - a.number_in(1), next(a));
 }
 
 void dropout(const Arguments& a) { apply_dropout_bits(a.in(0), a.in(1), 1 - a.number_in(2), a.out(0)); }

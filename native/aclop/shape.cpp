@@ -60,11 +60,11 @@ View strided(View x, const Arguments& a) {
   for (const char* name : {"ellipsis_mask", "new_axis_mask"})
     if (a.number(name, 0) != 0) throw NotEmulated(std::string(name) + " is not emulated");
   for (size_t axis = 0; axis < begin.size(); ++axis) {
-    const int64_t from = mask("begin_mask", axis) ? 0 : begin[axis];
-    const int64_t to = mask("shrink_axis_mask", axis) ? (from == -1 ? x.dims.at(axis) : from + 1)
-                       : mask("end_mask", axis)       ? x.dims.at(axis)
-                                                      : end[axis];
-    x = sliced(x, static_cast<int64_t>(axis), from, to, step[axis]);
+    const int64_t size = x.dims.at(axis);
+    const bool single = mask("shrink_axis_mask", axis), back = step[axis] < 0 && !single;
+    const int64_t from = mask("begin_mask", axis) ? (back ? size - 1 : 0) : begin[axis];
+    const int64_t to = single ? (from == -1 ? size : from + 1) : mask("end_mask", axis) ? (back ? -size - 1 : size) : end[axis];
+    x = sliced(x, static_cast<int64_t>(axis), from, to, single ? 1 : step[axis]);
   }
   return x;
 }

@@ -14,14 +14,22 @@ Resize rule_of(const Arguments& a, Resize::How how) {
   return {how, a.number("align_corners", 0) != 0, a.number("half_pixel_centers", 0) != 0};
 }
 
+// A row of pixels as an image of one row.
+View image(View x) {
+  if (x.dims.size() != 3) return x;
+  x.dims.insert(x.dims.begin() + 2, 1);
+  x.strides = packed_strides(x.dims);
+  return x;
+}
+
 template <Resize::How How>
 void resize_of(const Arguments& a) {
-  resize(a.in(0), rule_of(a, How), a.out(0));
+  resize(image(a.in(0)), rule_of(a, How), image(a.out(0)));
 }
 
 template <Resize::How How>
 void resize_gradient_of(const Arguments& a) {
-  resize_gradient(a.in(0), rule_of(a, How), a.out(0));
+  resize_gradient(image(a.in(0)), rule_of(a, How), image(a.out(0)));
 }
 
 }  // namespace

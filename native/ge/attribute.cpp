@@ -6,6 +6,7 @@ namespace {
 
 // What is kept for a value: narrow integers are widened, so that either width can be asked for.
 int64_t kept(int32_t value) { return value; }
+int64_t kept(const DataType& value) { return value; }
 std::vector<int64_t> kept(const std::vector<int32_t>& value) { return {value.begin(), value.end()}; }
 std::string kept(const AscendString& value) { return value.GetString(); }
 std::vector<std::string> kept(const std::vector<AscendString>& value) {
@@ -29,6 +30,7 @@ Operator& Operator::keep(const std::string& name, const T& value) {
 
 template <typename T>
 Status Operator::find(const std::string& name, T& value) const {
+  value = T{};
   if (impl_ == nullptr) return kFailed;
   const auto found = impl_->attributes.find(name);
   if (found == impl_->attributes.end()) return kFailed;

@@ -19,7 +19,7 @@ std::map<std::string, Creator>& creators() {
 
 Operator::Operator(const std::string& type) : Operator(std::string(), type) {}
 Operator::Operator(const std::string& name, const std::string& type)
-    : impl_(std::make_shared<OperatorImpl>(OperatorImpl{name, type, {}})) {}
+    : impl_(std::make_shared<OperatorImpl>(OperatorImpl{name, type, defaults_of(type)})) {}
 Operator::Operator(const AscendString& name, const AscendString& type)
     : Operator(std::string(name.GetString()), std::string(type.GetString())) {}
 

@@ -1,5 +1,6 @@
 // The graph engine's operator: a name, a type and attributes. MindSpore makes one for a kernel of the network to ask
-// for the attributes it has by default; no graph is ever built from them. Old string ABI, as MindSpore's.
+// for the attributes it has by default; no graph is ever built from them. It never looks at the status of `GetAttr`, so
+// the value must be one even where there is none. Old string ABI, as MindSpore's.
 #pragma once
 #include <any>
 #include <cstdint>
@@ -31,6 +32,8 @@ struct OperatorImpl {
 
 using Status = uint32_t;
 constexpr Status kFailed = 0xFFFFFFFF;
+
+std::map<std::string, std::any> defaults_of(const std::string& type);  // defaults.cpp
 
 class EXPORTED Operator {
  public:

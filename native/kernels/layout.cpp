@@ -35,24 +35,26 @@ View along_channels(View x, size_t rank) {
 }
 
 View sliced(const View& x, int64_t axis, int64_t start, int64_t end, int64_t step) {
-  if (step < 1) throw NotEmulated("a slice with step " + std::to_string(step) + " is not emulated");
+  if (step == 0) throw Unsupported("a slice with step 0");
   const size_t which = at(axis_of(axis, x.dims.size()));
-  const int64_t size = x.dims[which];
-  const auto inside = [size](int64_t place) { return std::clamp<int64_t>(place < 0 ? place + size : place, 0, size); };
+  const int64_t size = x.dims[which], low = step < 0 ? -1 : 0;  // backwards, the end is before the first
+  const auto inside = [=](int64_t place) { return std::clamp(place < 0 ? place + size : place, low, size + low); };
   start = inside(start);
-  end = std::max(start, inside(end));
+  end = inside(end);
+  const int64_t length = std::max<int64_t>(0, (end - start + step - (step < 0 ? -1 : 1)) / step);
   // Shifting the data by elements needs their size: steps are bytes of the storage.
   static const auto bytes = [](int32_t type) -> int64_t {
     switch (type) {
-      case kDouble: case kInt64: case kUint64: return 8;
+      case kComplex128: return 16;
+      case kDouble: case kInt64: case kUint64: case kComplex64: return 8;
       case kFloat: case kInt32: case kUint32: return 4;
       case kFloat16: case kBfloat16: case kInt16: case kUint16: return 2;
       default: return 1;
     }
   };
   View out = x;
-  out.data = static_cast<char*>(x.data) + start * x.strides[which] * bytes(x.type);
-  out.dims[which] = (end - start + step - 1) / step;
+  if (length != 0) out.data = static_cast<char*>(x.data) + start * x.strides[which] * bytes(x.type);
+  out.dims[which] = length;
   out.strides[which] *= step;
   return out;
 }

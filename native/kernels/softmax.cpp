@@ -84,8 +84,9 @@ void nll_loss(const View& x, const View& target, const View* weight, Mean mean, 
     sum += losses[i];
     total += factor;
   }
-  store(total_weight, std::vector<double>(static_cast<size_t>(count(total_weight.dims)), total));
-  if (mean == Mean::kNone) return store(out, losses);
+  const bool single = mean == Mean::kNone;  // then nobody divides by the weight, and it stays 0
+  store(total_weight, std::vector<double>(static_cast<size_t>(count(total_weight.dims)), single ? 0 : total));
+  if (single) return store(out, losses);
   store(out, std::vector<double>{mean == Mean::kMean ? sum / total : sum});
 }
 

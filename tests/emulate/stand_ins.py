@@ -12,7 +12,7 @@ import numpy as np
 from jumar.core.compat import tomllib
 from jumar.emulate import env
 
-TYPES = {"float32": 0, "float16": 1, "int32": 3, "uint8": 4, "int64": 9, "float64": 11, "bool": 12,
+TYPES = {"float32": 0, "float16": 1, "int8": 2, "int32": 3, "uint8": 4, "int64": 9, "float64": 11, "bool": 12,
          "complex64": 16, "complex128": 17}  # fmt: skip
 _ND = 2
 _API = Path(__file__).resolve().parents[2] / "native" / "api"

@@ -62,7 +62,7 @@ def test_installation_checks_of_the_guides(start: Start) -> None:
     done = start(INSTALLATION)
     said = done.stdout
     assert "CRITICAL" not in done.stderr and done.stderr.count("jumar: data sinking is not emulated") == 1
-    assert "sunk [1, 2, 3, 4, 5, 6, 7, 8] True" in said
+    assert "sunk [2, 4, 6, 8] True" in said
     assert "mul [ 4. 10. 18.]" in said
     assert "add 72.0 Ascend" in said
     assert "installed on platform [Ascend] successfully" in said
@@ -71,7 +71,7 @@ def test_installation_checks_of_the_guides(start: Start) -> None:
     assert "refused aclnnConvTbcGetWorkspaceSize call failed" in said
     assert "refused OperatorFactory is not exist, op type: NMSWithMask" in said
     assert "jumar: `aclnnConvTbcGetWorkspaceSize` is not emulated (state: refused)" in said
-    assert "doubled\nTensor(shape=[3], dtype=Float32, value= [ 2." in said and "printing [3. 5. 7.]" in said
+    assert "doubled\nTensor(shape=[3], dtype=Float32, value=[ 2." in said and "printing [3. 5. 7.]" in said
     assert "jumar: graph kernels (jit_level O1) are not emulated: kernels run one by one" in done.stderr
     assert "engine [2. 3. 4.]" in said and "jumar: the graph engine (jit_level O2, backend GE) is not" in done.stderr
 

@@ -73,31 +73,67 @@ def _gradient(words: str, *given: Any) -> Any:
     return (*backward(call, a["query"], a["key"], a["value"], a["grad"]), None)
 
 
+_CACHED = ("scale5", "offset5")
+"""Of quantised keys and values."""
+
+
 def _infer(words: str, *given: Any) -> Any:
     """Caches may come as lists with one tensor; what is beyond the length of a sequence is not seen."""
     a = _named(words, given)
-    key, value = (x[0] if isinstance(x, list) else x for x in (a["key"], a["value"]))
-    if any(np.size(v) for k, v in a.items() if k.startswith(("scale", "offset")) and k != "scale" and v is not None):
+    quantized = {k: v for k, v in a.items() if k.startswith(("scale", "offset")) and k not in ("scale", *_CACHED)}
+    if any(v is not None and np.size(v) for v in quantized.values()):
         raise NotEmulated("quantized attention is not emulated")
-    for name in ("table", "key_shared"):
-        if a.get(name) is not None and np.size(a[name]):
-            raise NotEmulated(f"attention over a cache of pages (`{name}`) is not emulated")
+    if a.get("key_shared") is not None and np.size(a["key_shared"]):
+        raise NotEmulated("attention over a shared cache (`key_shared`) is not emulated")
     layout = a["layout"]
     call = Call(a["heads"], layout, a["scale"], mode=a.get("mode", 0), mask=a["mask"], bias=a["bias"],
                 before=a.get("before", 2**31 - 1), after=a.get("after", 2**31 - 1))  # fmt: skip
     q = to_heads(a["query"], a["heads"], layout)
-    heads = a["key_heads"] or a["heads"]
-    keys, values = to_heads(key, heads, layout), to_heads(value, heads, layout)
     rows, columns = a.get("lengths") or (), a.get("key_lengths") or ()
-    out = np.zeros((*q.shape[:-1], values.shape[-1]), np.float32)
-    plain = call._replace(layout="BNSD")
+    plain, results = call._replace(layout="BNSD"), []
     for batch in range(q.shape[0]):
         r = slice(0, _length(rows, batch, q.shape[2]))
+        keys, values = _caches(a, batch)
         c = slice(0, _length(columns, batch, keys.shape[2]))
         one = plain._replace(mask=_of(call.mask, batch), bias=_of(call.bias, batch))
-        at = slice(batch, batch + 1)
-        out[batch, :, r] = forward(one, q[at, :, r], keys[at, :, c], values[at, :, c])[0][0]
-    return from_heads(out, layout)
+        out = np.zeros((*q.shape[1:-1], values.shape[-1]), np.float32)
+        out[:, r] = forward(one, q[batch : batch + 1, :, r], keys[:, :, c], values[:, :, c])[0][0]
+        results.append(out)
+    return from_heads(np.stack(results), layout)
+
+
+def _caches(a: dict[str, Any], batch: int) -> Any:
+    """Keys and values of a sequence: (1, heads, places, size)."""
+    heads, found = a["key_heads"] or a["heads"], []
+    for which, name in enumerate(("key", "value")):
+        cache = a[name][0] if isinstance(a[name], list) else a[name]
+        if a.get("table") is not None and np.size(a["table"]):
+            whole = _paged(cache, a["table"][batch], heads)
+        else:
+            whole = to_heads(cache[batch : batch + 1], heads, a["layout"])
+        found.append(_widened(whole, which, *(a.get(one) for one in _CACHED)))
+    return found
+
+
+def _paged(cache: Any, table: Any, heads: int) -> Any:
+    """Pages (places, heads · size) or (heads, places, size) in the order of the table, up to the first unused one."""
+    used = np.asarray(table)
+    used = used[: int(np.argmax(used < 0))] if (used < 0).any() else used
+    pages = cache[used]
+    if pages.ndim == 3:
+        return to_heads(pages.reshape(1, -1, pages.shape[-1]), heads, "BSH")
+    return pages.transpose(1, 0, 2, 3).reshape(1, heads, -1, pages.shape[-1])
+
+
+def _widened(x: Any, which: int, scale: Any, offset: Any) -> Any:
+    """Quantised keys (0) or values (1): (x + offset) · scale, with a factor for each channel."""
+    if scale is None or not np.size(scale):
+        return x
+    if np.size(scale) != 2 * x.shape[1] * x.shape[-1]:
+        raise NotEmulated(f"scales {np.shape(scale)} of quantised keys is not emulated")
+    shape = (2, x.shape[1], 1, x.shape[-1])
+    shift = np.reshape(offset, shape)[which] if offset is not None and np.size(offset) else 0
+    return (x.astype(np.float32) + shift) * np.reshape(scale, shape)[which]
 
 
 def _length(lengths: Any, batch: int, whole: int) -> int:

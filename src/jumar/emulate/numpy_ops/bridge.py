@@ -10,7 +10,7 @@ from typing import Any, Callable
 import numpy as np
 
 from . import registry
-from .memory import Place
+from .memory import FLOAT16, Place
 
 _LIBRARY = "libjumar_ascend.so"
 _NOTHING, _IN, _OUT, _BOTH, _NUMBER, _INTEGER, _INTEGERS, _TEXT, _LIST, _OUT_LIST = range(10)
@@ -85,7 +85,7 @@ def _tell(code: int, text: str, why: int, room: int) -> int:
 
 def _run(name: str, arguments: Any, count: int) -> None:
     function, older = registry.find(name)
-    given, outputs = _read(arguments, count)
+    given, outputs = _read(arguments, count, registry.is_stepwise(name))
     if older:
         inputs, text = given
         places = [_place(arguments[1 + at]) for at in range(len(inputs))]
@@ -95,7 +95,7 @@ def _run(name: str, arguments: Any, count: int) -> None:
     _store(outputs, results)
 
 
-def _read(arguments: Any, count: int) -> tuple[list[Any], list[Place | None]]:
+def _read(arguments: Any, count: int, stepwise: bool) -> tuple[list[Any], list[Place | None]]:
     """The inputs in their order, and the places of the outputs."""
     given: list[Any] = []
     outputs: list[Place | None] = []
@@ -106,14 +106,14 @@ def _read(arguments: Any, count: int) -> tuple[list[Any], list[Place | None]]:
         members = [arguments[at + i] for i in range(seen.count)] if seen.kind in (_LIST, _OUT_LIST) else []
         at += len(members)
         if seen.kind == _LIST:
-            given.append([_value(member) for member in members])
+            given.append([_value(member, stepwise) for member in members])
         elif seen.kind == _OUT_LIST:
             outputs += [_place(member) for member in members]
         elif seen.kind == _OUT:
             outputs.append(_place(seen))
         else:
             outputs += [_place(seen)] if seen.kind == _BOTH else []
-            given.append(_value(seen))
+            given.append(_value(seen, stepwise))
     return given, outputs
 
 
@@ -121,10 +121,12 @@ def _place(seen: Any) -> Place | None:
     return Place(seen.type, seen.dims, seen.count, seen.strides, seen.data) if seen.dims or seen.data else None
 
 
-def _value(seen: Any) -> Any:
+def _value(seen: Any, stepwise: bool) -> Any:
     if seen.kind in (_IN, _BOTH):
         place = _place(seen)
-        return None if place is None else place.read()
+        if place is None:
+            return None
+        return place.raw() if stepwise and place.type == FLOAT16 else place.read()
     if seen.kind == _NUMBER:
         return int(seen.number) if seen.type in _INTEGER_TYPES else seen.number
     if seen.kind == _INTEGER:

@@ -225,6 +225,11 @@ def reduce_mean(inputs: Any, attributes: Any, _: Any) -> Any:
     return np.mean(inputs[0], _over(inputs[0], np.reshape(axes, -1)))
 
 
+@operator("BiasAddGrad")
+def bias_backward(inputs: Any, _: Any, __: Any) -> Any:
+    return np.sum(inputs[0], tuple(axis for axis in range(inputs[0].ndim) if axis != 1))
+
+
 @operator("MatMul", "MatMulV2", "BatchMatMul")
 def product(inputs: Any, attributes: Any, _: Any) -> Any:
     x, y = (np.array(one) for one in inputs[:2])

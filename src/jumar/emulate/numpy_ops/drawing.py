@@ -87,3 +87,44 @@ def drop_channels(inputs: Any, attributes: Any, _: Any) -> Any:
     kept = _draw(attributes).random(x.shape[:2]) < keep
     mask = np.broadcast_to(kept.reshape(*x.shape[:2], *[1] * (x.ndim - 2)), x.shape)
     return np.where(mask, x / keep, 0) if keep else np.zeros_like(x), mask
+
+
+@operator("Cauchy")
+def cauchy(_: Any, attributes: Any, outputs: Any) -> Any:
+    found = _draw(attributes).standard_cauchy(outputs[0].shape)
+    return attributes.get("median", 0.0) + attributes.get("sigma", 1.0) * found
+
+
+@operator("TruncatedNormal")
+def truncated(_: Any, attributes: Any, outputs: Any) -> Any:
+    """Normal numbers; those further than two from 0 are drawn again."""
+    draw = _draw(attributes)
+    found = draw.normal(size=outputs[0].shape)
+    far = np.abs(found) > _FURTHEST
+    while far.any():
+        found[far] = draw.normal(size=int(far.sum()))
+        far = np.abs(found) > _FURTHEST
+    return found
+
+
+_FURTHEST = 2
+
+
+@operator("LogNormalReverse")
+def log_normal(_: Any, attributes: Any, outputs: Any) -> Any:
+    return _draw(attributes).lognormal(attributes.get("mean", 1.0), attributes.get("std", 2.0), outputs[0].shape)
+
+
+@operator("NonDeterministicInts")
+def integers(_: Any, attributes: Any, outputs: Any) -> Any:
+    limits = np.iinfo(outputs[0].dtype)
+    return np.random.default_rng().integers(limits.min, limits.max, outputs[0].shape, outputs[0].dtype, endpoint=True)
+
+
+@operator("Randperm")
+def permutation(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """The first numbers in any order; the rest of the room is filled."""
+    count = int(np.reshape(inputs[0], -1)[0])
+    out = np.full(outputs[0].shape, int(attributes.get("pad", -1)), np.int64)
+    out[:count] = _draw(attributes).permutation(count)
+    return out

@@ -72,13 +72,18 @@ def route_v2(
     return x[rows // experts.shape[-1]], places, tokens, None
 
 
-@kernel("aclnnMoeFinalizeRouting")
+@kernel("aclnnMoeFinalizeRouting", stepwise=True)
 def combine(rows: Any, skip: Any, other: Any, bias: Any, scales: Any, places: Any, experts: Any) -> Any:
-    k = scales.shape[1]
-    index = places.reshape(k, -1).T
-    parts = rows[index] + (0 if bias is None else bias[experts])
-    out = (parts * scales[..., None]).sum(1)
-    return out + sum(one for one in (skip, other) if one is not None)
+    """The order of the sums is the device's: what is skipped first, then an expert after the other."""
+    count, choices = scales.shape
+    index = places.reshape(choices, -1)
+    given = [one for one in (skip, other) if one is not None]
+    out = sum(given[1:], given[0]) if given else np.zeros((count, rows.shape[1]), rows.dtype)
+    for choice in range(choices):
+        part = rows[index[choice]]
+        part = part if bias is None else part + bias[experts[:, choice]]
+        out = out + scales[:, choice, None] * part
+    return out
 
 
 def _gathered(rows: Any, places: Any) -> Any:

@@ -64,3 +64,39 @@ def transform(inputs: Any, attributes: Any, outputs: Any) -> Any:
     if half:
         return np.fft.irfftn(inputs[0], [outputs[0].shape[axis] for axis in axes], axes, norm)
     return np.fft.ifftn(inputs[0], None, axes, norm)
+
+
+def _cosines(x: Any, size: int, axis: int, ortho: bool, forward: bool) -> Any:
+    """The second cosine transform along an axis; not `forward`, its transpose: its inverse, where it is orthogonal."""
+    kept = np.moveaxis(x, axis, -1)[..., :size]
+    kept = np.concatenate([kept, np.zeros((*kept.shape[:-1], size - kept.shape[-1]), kept.dtype)], -1)
+    waves = 2 * np.cos(np.pi * np.arange(size)[:, None] * (2 * np.arange(size) + 1) / (2 * size))
+    if ortho:
+        waves = waves * np.sqrt(np.where(np.arange(size) == 0, 0.5, 1) / (2 * size))[:, None]
+    return np.moveaxis(kept @ (waves.T if forward else waves), -1, axis)
+
+
+@operator("DCT", "DCTN")
+def cosines(inputs: Any, attributes: Any, _: Any) -> Any:
+    return _transformed(inputs, attributes, bool(attributes.get("forward", 1)))
+
+
+@operator("IDCT", "IDCTN")
+def cosines_back(inputs: Any, attributes: Any, _: Any) -> Any:
+    return _transformed(inputs, attributes, False)
+
+
+def _transformed(inputs: Any, attributes: Any, forward: bool) -> Any:
+    """Type, sizes, axes and scaling: further inputs, or attributes in older releases."""
+    given = [inputs.get(at) if inputs.get(at) is not None else attributes.get(name) for at, name in _COSINES]
+    sizes, axes = (None if one is None else [int(v) for v in np.reshape(one, -1)] or None for one in given[:2])
+    x, norm = inputs[0], given[2]
+    axes = axes if axes is not None else list(range(x.ndim))[-len(sizes or range(x.ndim)) :]
+    ortho = norm == "ortho" or (norm is not None and not isinstance(norm, str) and int(np.reshape(norm, -1)[0]) == 2)
+    for at, axis in enumerate(axes):
+        size = sizes[at] if sizes is not None and sizes[at] > 0 else x.shape[axis]
+        x = _cosines(x, size, axis, ortho, forward)
+    return x
+
+
+_COSINES = ((2, "n"), (3, "axis"), (4, "norm"))

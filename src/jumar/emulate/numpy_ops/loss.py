@@ -49,7 +49,9 @@ def nll_2d(x: Any, target: Any, weight: Any, how: int, ignored: int) -> Any:
     factor = np.where(valid, weight[index], 0)
     value = -np.take_along_axis(x, index[:, None], 1)[:, 0] * factor
     total = factor.sum()
-    return value if how == _NONE else value.sum() / total if how == _MEAN else value.sum(), total
+    if how == _NONE:
+        return value, 0
+    return value.sum() / total if how == _MEAN else value.sum(), total
 
 
 @kernel("aclnnNLLLoss2dBackward")

@@ -108,3 +108,35 @@ def multilabel_backward(inputs: Any, attributes: Any, _: Any) -> Any:
     share = np.reshape(grad, (-1, 1)) / classes
     share = share / count if attributes.get("reduction", "mean") == "mean" else share
     return (out * share).reshape(np.shape(inputs[1]))
+
+
+@operator("KlDivLossGrad")
+def divergence_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+    grad, x, target = inputs[:3]
+    how = attributes.get("reduction", "mean")
+    slope = -np.exp(target) if attributes.get("log_target") else -np.maximum(target, 0)
+    return grad * slope / {"mean": x.size, "batchmean": x.shape[0] if x.ndim else 1}.get(how, 1)
+
+
+@operator("MultiMarginLoss")
+def margins(inputs: Any, attributes: Any, _: Any) -> Any:
+    value, _slope = _margins(inputs[0], inputs[1], inputs.get(2), attributes)
+    return _reduced(value, attributes)
+
+
+@operator("MultiMarginLossGrad")
+def margins_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+    grad, x, target, weight = inputs[0], inputs[1], inputs[2], inputs.get(3)
+    _value, slope = _margins(x, target, weight, attributes)
+    return _share(grad if np.size(grad) == 1 else grad[:, None], len(x), attributes) * slope
+
+
+def _margins(x: Any, target: Any, weight: Any, attributes: Any) -> Any:
+    """The loss of each row, and its slope: what other classes are too near to the true one, to a power."""
+    rows, power, margin = np.arange(len(x)), int(attributes.get("p", 1)), attributes.get("margin", 1.0)
+    near = np.maximum(margin - x[rows, target][:, None] + x, 0)
+    near[rows, target] = 0
+    factor = (np.ones(len(x)) if weight is None else weight[target])[:, None] / x.shape[1]
+    slope = factor * power * near ** (power - 1) * (near > 0)
+    slope[rows, target] = -slope.sum(1)
+    return (factor * near**power).sum(1), slope

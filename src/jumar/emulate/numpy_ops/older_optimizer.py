@@ -276,3 +276,32 @@ def sparse_ftrl_fused(inputs: Any, attributes: Any, _: Any) -> Any:
     var, total, linear = (np.array(one) for one in inputs[:3])
     var[rows], total[rows], linear[rows] = _ftrl(var[rows], total[rows], linear[rows], grad, *options)
     return inputs.write(0, var), inputs.write(1, total), inputs.write(2, linear)
+
+
+@operator("LarsV2Update")
+def layer_wise(inputs: Any, attributes: Any, _: Any) -> Any:
+    """The gradient scaled by how large the weights are against it (LARS); the third and fourth are sums of squares."""
+    weight, grad, weights, grads, decay, rate = inputs[:6]
+    weights, grads = np.sqrt(weights), np.sqrt(grads)
+    size = attributes.get("hyperpara", 0.001) * weights / (grads + decay * weights + attributes.get("epsilon", 1e-5))
+    size = np.where((weights > 0) & (grads > 0), size, 1)
+    size = np.clip(size / rate, 0, 1) if attributes.get("use_clip") else size
+    return (size * (grad + decay * weight)).astype(grad.dtype)
+
+
+@operator("LambApplyWeightAssign")
+def lamb_weight(inputs: Any, _: Any, __: Any) -> Any:
+    """The ratio of the norms of weights and update scales the step."""
+    weights, updates, rate, update, parameter = inputs[:5]
+    ratio = np.where((weights > 0) & (updates > 0), weights / np.where(updates == 0, 1, updates), 1)
+    return inputs.write(4, parameter - ratio * rate * update)
+
+
+@operator("LambApplyOptimizerAssign")
+def lamb_update(inputs: Any, _: Any, __: Any) -> Any:
+    """The update, and both moments."""
+    grad, second, first, parameter, keep1, take1, keep2, take2, epsilon, steps, used, decay = inputs[:12]
+    first = keep1 * first + take1 * grad
+    second = keep2 * second + take2 * grad * grad
+    update = first / (1 - keep1**steps) / (np.sqrt(second / (1 - keep2**steps)) + epsilon)
+    return update + used * decay * parameter, inputs.write(1, second), inputs.write(2, first)

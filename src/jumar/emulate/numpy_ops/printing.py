@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .memory import BFLOAT16, FLOAT16
 from .registry import NotEmulated, operator
 
 _PRINTED = "_npu_log"
+_SHORTENED = 1000  # elements; MindSpore's own text of a larger tensor leaves some out
 _TENSOR = 0  # of the vendor's enum acltdtTensorType
 
 
@@ -22,8 +24,8 @@ def send(inputs: Any, attributes: Any, _: Any) -> Any:
     channel = attributes.get("channel_name", "")
     if channel != _PRINTED:
         return _hand_over(channel, inputs)
-    for value in inputs[:-1]:
-        sys.stdout.write(_shown(value) + "\n")
+    for at, value in enumerate(inputs[:-1]):
+        sys.stdout.write(_shown(value, inputs.place(at)) + "\n")
     sys.stdout.flush()
     return ()
 
@@ -52,9 +54,30 @@ def _hand_over(channel: str, inputs: Any) -> Any:
     return ()
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, place: Any) -> str:
+    """A tensor as MindSpore prints what it receives: all of its values, in the type that was sent."""
     if isinstance(value, str):
         return value
-    if value.ndim == 0:
-        return str(value)
-    return repr(sys.modules["mindspore"].Tensor(value.copy()))
+    kinds = sys.modules["mindspore"]
+    given = place.raw() if place.type == FLOAT16 else value
+    as_sent = {"dtype": kinds.bfloat16} if place.type == BFLOAT16 else {}
+    head, _, body = repr(kinds.Tensor(np.array(given), **as_sent)).partition("value=")
+    if value.size > _SHORTENED:
+        body = ("\n" if value.ndim > 1 else "") + _rows(_texts(given), 1) + ")"
+    plain = body.replace(",", "")
+    return f"{head}value={plain[1:] if plain.startswith(' ') else plain}"
+
+
+def _texts(values: Any) -> Any:
+    """Each number as text, all of the same width."""
+    floating = values.dtype.kind == "f"
+    texts = [f"{value: .8e}" if floating else str(value) for value in values.reshape(-1).tolist()]
+    width = max(map(len, texts))
+    return np.array([text.rjust(width) for text in texts], object).reshape(values.shape)
+
+
+def _rows(texts: Any, depth: int) -> str:
+    if texts.ndim == 1:
+        return f"[{' '.join(texts)}]"
+    between = "\n" * (texts.ndim - 1) + " " * depth
+    return "[" + between.join(_rows(row, depth + 1) for row in texts) + "]"

@@ -66,17 +66,18 @@ def multiply(x: Any, y: Any, scale: Any, offset: Any, token_scale: Any, bias: An
     return _int8(out + offset) if offset is not None and offset.size else out
 
 
-@kernel("aclnnWeightQuantBatchMatmulV2")
+@kernel("aclnnWeightQuantBatchMatmulV2", stepwise=True)
 def multiply_by_quantized(
     x: Any, weight: Any, scale: Any, shift: Any, out_scale: Any, out_shift: Any, bias: Any, group: int
 ) -> Any:
-    """The weight is (value + shift) · scale; each row of both serves `group` rows of it."""
+    """The weight is (value + shift) · scale in the type of `x`; each row of both serves `group` rows of it."""
     factors = [None if one is None or not one.size else _scale(one) for one in (scale, shift)]
     if group > 0:
         rows = weight.shape[-2]
         factors = [None if one is None else np.repeat(one, group, -2)[..., :rows, :] for one in factors]
-    plain = (weight.astype(np.float32) + (0 if factors[1] is None else factors[1])) * factors[0]
-    out = x @ plain
+    plain = weight.astype(x.dtype)
+    plain = (plain if factors[1] is None else plain + factors[1]) * factors[0]
+    out = x.astype(np.float32) @ plain.astype(np.float32)
     if bias is not None and bias.size:
         out = out + bias
     if out_scale is None or not out_scale.size:

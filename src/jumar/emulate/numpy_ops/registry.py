@@ -10,6 +10,7 @@ from typing import Any, Callable
 Kernel = Callable[..., Any]
 _KERNELS: dict[str, Kernel] = {}
 _TYPES: dict[str, Kernel] = {}
+_STEPWISE: set[str] = set()
 CUSTOM = "Cust"
 """Before the types of MindSpore's own kernels for the device's processor."""
 _NOT_FAMILIES = ("__init__", "bridge", "memory", "registry")
@@ -47,12 +48,16 @@ class Sized:
         self.value = value
 
 
-def kernel(*names: str) -> Callable[[Kernel], Kernel]:
-    """For operator calls (aclnn): the arguments of the row, without the outputs."""
+def kernel(*names: str, stepwise: bool = False) -> Callable[[Kernel], Kernel]:
+    """For operator calls (aclnn): the arguments of the row, without the outputs.
+
+    `stepwise` is for operators that the device computes in float16 step by step: it comes as it is, not as float32.
+    """
 
     def register(function: Kernel) -> Kernel:
         for name in names:
             _KERNELS[name] = function
+        _STEPWISE.update(names if stepwise else ())
         return function
 
     return register
@@ -82,6 +87,11 @@ def find(name: str) -> tuple[Kernel, bool]:
     if found is not None:
         return found, False
     return _TYPES[name if name in _TYPES else name[len(CUSTOM) :]], True
+
+
+def is_stepwise(name: str) -> bool:
+    """Whether it wants float16 as it is; for a name that was found."""
+    return name in _STEPWISE
 
 
 def names() -> set[str]:

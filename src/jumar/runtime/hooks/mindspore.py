@@ -2,10 +2,9 @@
 
 On its CPU target, programs that name Ascend or GPU get the CPU: the device of `set_context` and `set_device`; `init()`,
 which on the platform reads a rank table and here meets at MindSpore's own scheduler; mixed precision, which the CPU
-refuses. On the emulated machine there is no queue from the host's data set into the graph (data sinking): batches are
-handed over one by one; there is no operator compiler, whose package MindSpore reports missing whenever a device is
-chosen; graph kernels (jit_level O1) and the graph engine (O2, GE) become kernels one by one (O0); and operators that
-the stand-ins leave to numpy are connected; the profiler of the device records nothing. On both, the number of data
+refuses. On the emulated machine there is no operator compiler, whose package MindSpore reports missing for each device
+that is chosen; graph kernels (jit_level O1) and the graph engine (O2, GE) become kernels one by one (O0); operators
+that the stand-ins leave to numpy are connected; the profiler of the device records nothing. On both, the number of data
 workers is at most that of this machine's cores.
 
 Python 3.7 and the standard library only: loaded by site/sitecustomize.py in interpreters without Jumar.
@@ -28,8 +27,8 @@ MEET = "JUMAR_MINDSPORE_MEET"
 PORT = "JUMAR_MINDSPORE_PORT"
 _CPU = "CPU"
 _LEVELS = {"O1": "graph kernels (jit_level O1) are", "O2": "the graph engine (jit_level O2, backend GE) is"}
-_UNSUNK = "data sinking is not emulated: batches are passed one by one, and callbacks see every step"
 _UNPROFILED = "MindSpore's profiler is not emulated: the program runs, and no profile is written"
+_NO_AIR = "jumar: export to AIR, which the graph engine writes, is not emulated"
 _PATIENCE = 60.0
 _GRACE = 2.0
 
@@ -46,13 +45,12 @@ def changes(target: str) -> dict[str, Change]:
         return {
             **both,
             "mindspore.log": _no_compiler,
-            "mindspore.train.data_sink": _unsunk_function,
-            "mindspore.train.model": _unsunk,
             "mindspore.version": _connect_kernels,
             "mindspore.context": _plain_context,
             "mindspore.common.jit_config": _plain_graphs,
             "mindspore.graph.jit_config": _plain_graphs,
             "mindspore.profiler.platform.npu_profiler": _no_profile,
+            "mindspore.train.serialization": _no_air,
         }
     return {
         **both,
@@ -142,7 +140,7 @@ def _plain_graphs(module: Any) -> None:
 def _plain(level: str) -> str:
     """The level that is emulated: kernels one by one. The results are the same, the times mean nothing either way."""
     if level in _LEVELS:
-        _say(f"{_LEVELS[level]} not emulated: kernels run one by one, as with jit_level O0")
+        say(f"{_LEVELS[level]} not emulated: kernels run one by one, as with jit_level O0")
         return "O0"
     return level
 
@@ -152,9 +150,18 @@ def _no_profile(module: Any) -> None:
 
     def __init__(self: Any) -> None:
         self._is_env_not_valid = True  # what its other methods ask for first
-        _say(_UNPROFILED)
+        say(_UNPROFILED)
 
     module.NpuProfiler.__init__ = __init__
+
+
+def _no_air(module: Any) -> None:
+    """`export(file_format="AIR")`: without the graph engine, MindSpore goes on and misses the file."""
+
+    def _save_air(*_: Any, **__: Any) -> None:
+        raise RuntimeError(_NO_AIR)
+
+    module._save_air = _save_air
 
 
 def _no_compiler(module: Any) -> None:
@@ -163,67 +170,8 @@ def _no_compiler(module: Any) -> None:
     module._get_logger().addFilter(lambda record: not any(text in record.getMessage() for text in missed))
 
 
-def _unsunk(module: Any) -> None:
-    """What MindSpore itself does on its CPU target, with as many steps as `sink_size` asks for."""
-    model = module.Model
-
-    def train(
-        self: Any, epoch: int, train_dataset: Any, list_callback: Any = None, cb_params: Any = None,
-        sink_size: int = -1, initial_epoch: int = 0, valid_infos: Any = None,
-    ) -> None:  # fmt: skip
-        _say(_UNSUNK)
-        if sink_size > 0:
-            size = train_dataset.get_dataset_size()
-            epoch = initial_epoch + -(-(epoch - initial_epoch) * sink_size // size)
-        self._train_process(epoch, train_dataset, list_callback, cb_params, initial_epoch, valid_infos)
-
-    def evaluate(self: Any, valid_dataset: Any, *args: Any, **kwargs: Any) -> Any:
-        _say(_UNSUNK)
-        return self._eval_process(valid_dataset, *args, **kwargs)
-
-    model._train_dataset_sink_process, model._eval_dataset_sink_process = train, evaluate
-
-
-def _unsunk_function(module: Any) -> None:
-    """`data_sink`: its function runs `sink_size` times a call, and the data set begins again where it ends."""
-    own = module.data_sink
-
-    @functools.wraps(own)
-    def data_sink(
-        fn: Any, dataset: Any, sink_size: int = 1, jit_config: Any = None, input_signature: Any = None
-    ) -> Any:
-        module.Validator.check_positive_int(sink_size, "sink_size")
-        if hasattr(dataset, "__transfer_dataset__"):
-            raise ValueError("The dataset has been used with network.")
-        dataset.__transfer_dataset__ = None
-        _say(_UNSUNK)
-        batches = _again_and_again(dataset)
-        run = fn if jit_config is None else _compiled(module, fn, jit_config)
-
-        @functools.wraps(fn)
-        def sink_process(*_: Any, **__: Any) -> Any:
-            out = None
-            for _step in range(sink_size):
-                out = run(*next(batches))
-            return out
-
-        return sink_process
-
-    module.data_sink = data_sink
-
-
-def _again_and_again(dataset: Any) -> Any:
-    while True:
-        yield from dataset.create_tuple_iterator(num_epochs=1)
-
-
-def _compiled(module: Any, function: Any, config: Any) -> Any:
-    newer = getattr(module, "_get_jit_func", None)
-    return module.jit(function, jit_config=config) if newer is None else newer(function, config)
-
-
 @functools.lru_cache(maxsize=None)  # noqa: UP033  (Python 3.7)
-def _say(text: str) -> None:
+def say(text: str) -> None:
     """Once for each text."""
     try:
         from jumar.runtime.tell import tell

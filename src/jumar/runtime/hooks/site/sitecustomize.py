@@ -1,6 +1,6 @@
 """Changes MindSpore in the interpreter of the user's program; `jumar run` and the jobs of the cloud stand-in need it.
 
-Python reads this at start because its folder is first in PYTHONPATH. The interpreter need not have Jumar, so the two
+Python reads this at start because its folder is first in PYTHONPATH. The interpreter need not have Jumar, so the
 modules beside it are loaded by their paths; then the `sitecustomize` that this one hides is run.
 """
 
@@ -33,6 +33,8 @@ def _hand_on() -> None:
 
 if os.environ.get("JUMAR_MINDSPORE_TARGET"):
     _imports = _load("imports")
-    for _name, _change in _load("mindspore").changes(os.environ["JUMAR_MINDSPORE_TARGET"]).items():
+    _target, _changes = os.environ["JUMAR_MINDSPORE_TARGET"], _load("mindspore")
+    _all = {**_changes.changes(_target), **_load("mindspore_sink").changes(_target, _changes.say)}
+    for _name, _change in _all.items():
         _imports.on_import(_name, _imports.Hook(after=_change))
 _hand_on()

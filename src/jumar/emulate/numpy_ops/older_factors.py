@@ -1,0 +1,151 @@
+"""Products of reflections, LU factors and triangular systems by type (operators of the older interface)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .registry import operator
+
+
+def _by_rows(run: Any, *given: Any) -> Any:
+    """`run` on the matrices of a batch: the axes in front of the last two (the last one of a vector of numbers)."""
+    cores = [2 if matrix else 1 for _, matrix in given]
+    batch = np.broadcast_shapes(*(x.shape[: x.ndim - core] for (x, _), core in zip(given, cores)))
+    parts = [np.broadcast_to(x, batch + x.shape[x.ndim - core :]) for (x, _), core in zip(given, cores)]
+    flat = [part.reshape(-1, *part.shape[len(batch) :]) for part in parts]
+    found = [run(*row) for row in zip(*flat)]
+    return np.stack(found).reshape(*batch, *found[0].shape) if found else np.zeros((*batch, 0, 0))
+
+
+@operator("Orgqr")
+def reflections(inputs: Any, _: Any, __: Any) -> Any:
+    """The first columns of the product of I - tau · v · vᴴ; v stands below the diagonal and begins with 1."""
+
+    def product(x: Any, tau: Any) -> Any:
+        out = np.eye(*x.shape, dtype=x.dtype)
+        for at in range(len(tau) - 1, -1, -1):
+            v = np.concatenate([np.zeros(at, x.dtype), np.ones(1, x.dtype), x[at + 1 :, at]])
+            out = out - tau[at] * np.outer(v, np.conj(v) @ out)
+        return out
+
+    return _by_rows(product, (inputs[0], True), (inputs[1], False))
+
+
+def _order(pivots: Any, size: int) -> Any:
+    """Rows after the exchanges that pivots, which count from 1, stand for."""
+    order = np.arange(size)
+    for at, other in enumerate(pivots):
+        order[[at, other - 1]] = order[[other - 1, at]]
+    return order
+
+
+@operator("LuSolve")
+def solve(inputs: Any, _: Any, __: Any) -> Any:
+    def one(right: Any, both: Any, pivots: Any) -> Any:
+        size = both.shape[-1]
+        lower = np.tril(both, -1) + np.eye(size, dtype=both.dtype)
+        return np.linalg.solve(np.triu(both), np.linalg.solve(lower, right[_order(pivots, size)]))
+
+    return _by_rows(one, (inputs[0], True), (inputs[1], True), (inputs[2], False))
+
+
+@operator("LuUnpack")
+def unpack(inputs: Any, attributes: Any, _: Any) -> Any:
+    both, pivots = inputs[0], inputs[1]
+    rows, columns = both.shape[-2:]
+    inner = min(rows, columns)
+
+    def permutation(row: Any) -> Any:
+        return np.eye(rows, dtype=both.dtype)[:, _order(row, rows)]
+
+    lower = np.tril(both[..., :, :inner], -1) + np.eye(rows, inner, dtype=both.dtype)
+    return (
+        _by_rows(permutation, (pivots, False)) if attributes.get("unpack_pivots", 1) else None,
+        lower if attributes.get("unpack_data", 1) else None,
+        np.triu(both[..., :inner, :]) if attributes.get("unpack_data", 1) else None,
+    )
+
+
+@operator("LuUnpackGrad")
+def unpack_backward(inputs: Any, _: Any, outputs: Any) -> Any:
+    """Each of the two gradients in the room of both factors."""
+    found: list[Any] = []
+    parts: list[Any] = [lambda x: np.tril(x, -1), np.triu]
+    for grad, part, place in zip(inputs, parts, outputs):
+        if place is None:
+            found.append(None)
+            continue
+        room = np.zeros(place.shape, grad.dtype)
+        room[..., : grad.shape[-2], : grad.shape[-1]] = part(grad)
+        found.append(room)
+    return found
+
+
+@operator("SolveTriangularGrad")
+def triangular_backward(inputs: Any, _: Any, outputs: Any) -> Any:
+    """Gradients for the matrix and for the right side of a triangular system."""
+    matrix, x, grad = inputs[:3]
+    turned, lower, unit = (int(np.reshape(one, -1)[0]) for one in inputs[3:6])
+    part = np.tril if lower else np.triu
+    whole = part(matrix)
+    if unit:
+        whole = part(matrix, -1 if lower else 1) + np.eye(matrix.shape[-1], dtype=matrix.dtype)
+    vector = x.ndim == matrix.ndim - 1
+    columns, slopes = (one[..., None] if vector else one for one in (x, grad))
+    used = np.swapaxes(whole, -1, -2) if turned else whole
+    used = np.conj(used) if turned == _CONJUGATED else used
+    right = np.linalg.solve(np.conj(np.swapaxes(used, -1, -2)), slopes)
+    outer = -right @ np.conj(np.swapaxes(columns, -1, -2))
+    outer = np.swapaxes(outer, -1, -2) if turned else outer
+    outer = np.conj(outer) if turned == _CONJUGATED else outer
+    to_matrix = part(outer, (-1 if lower else 1) if unit else 0)
+    return to_matrix, right[..., 0] if vector else right
+
+
+_CONJUGATED = 2
+
+
+def _slope(far: Any, distance: Any, power: float) -> Any:
+    """What a distance of this power changes by, along each coordinate."""
+    size = np.abs(far)
+    if power == 0:
+        return np.zeros_like(far)
+    if power == 1:
+        return np.sign(far)
+    if np.isinf(power):
+        return np.sign(far) * (size == distance)
+    with np.errstate(all="ignore"):
+        found = np.sign(far) * (size / distance) ** (power - 1)
+    return np.where(distance == 0, 0, found)
+
+
+@operator("CdistGrad")
+def distances_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+    grad, x, other, distance = inputs[:4]
+    far = x[..., :, None, :] - other[..., None, :, :]
+    return (grad[..., None] * _slope(far, distance[..., None], float(attributes.get("p", 2.0)))).sum(-2)
+
+
+@operator("PdistGrad")
+def pairs_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+    grad, x, distance = inputs[:3]
+    first, second = np.triu_indices(x.shape[0], 1)
+    far = x[first] - x[second]
+    part = grad[:, None] * _slope(far, distance[:, None], float(attributes.get("p", 2.0)))
+    out = np.zeros_like(x)
+    np.add.at(out, first, part)
+    np.subtract.at(out, second, part)
+    return out
+
+
+@operator("Pdist")
+def pairs(inputs: Any, attributes: Any, _: Any) -> Any:
+    """The distances of all pairs of rows."""
+    x, power = inputs[0], float(attributes.get("p", 2.0))
+    first, second = np.triu_indices(x.shape[-2], 1)
+    size = np.abs(x[..., first, :] - x[..., second, :])
+    if power == 0:
+        return (size != 0).sum(-1)
+    return size.max(-1, initial=0) if np.isinf(power) else (size**power).sum(-1) ** (1 / power)
