@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
+import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -24,6 +29,12 @@ import numpy as np
 ids = np.zeros((8, 64), np.int32)
 model.train(1, ds.NumpySlicesDataset((ids, ids), shuffle=False).batch(8), dataset_sink_mode=False)
 """
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 def _found(plan: Plan, batch: int = 8, framework: str = "mindspore") -> tuple[Search, Found]:
@@ -114,6 +125,44 @@ def test_proof_of_pytorch_is_a_dry_run_of_the_whole_plan(tmp_path: Path) -> None
     part = prove_torch.prove(deep, chosen, [sys.executable, str(program)], depth=4)
     assert part.shrunk and part.stages[0].compiled >> 20 == 140
     assert part.stages[0].predicted < whole.stages[0].predicted
+
+
+@pytest.mark.slow
+def test_experts_train_alike_on_any_cards(mindspore: str, tmp_path: Path) -> None:
+    """Four data-parallel cards hold all experts, half of them or a quarter: the same losses, and they fall."""
+    small = {
+        "hidden": 128,
+        "heads": 4,
+        "kv_heads": 2,
+        "head_dim": 32,
+        "inner": 64,
+        "vocab": 512,
+        "layers": 2,
+        "seq": 64,
+    }
+    net = models.preset("llama-7b").with_(
+        **small, seq=64, input_bytes=512, experts=8, active_experts=2, attention="plain", computed="float32"
+    )
+    search = Search(net, Job(8), hardware.find("910B3", {}))
+    losses = []
+    for ep in (1, 2, 4):
+        found = search.evaluate(Plan(4, 1, 1, ep=ep), search.hardware.usable)
+        assert found is not None
+        folder = tmp_path / str(ep)
+        folder.mkdir()
+        (folder / "train.py").write_text(code.network(net, search.job, found), encoding="utf-8")
+        program = shutil.copy(Path(__file__).parent / "programs" / "train_network.py", folder)
+        words = ["msrun", "--worker_num=4", "--local_worker_num=4", "--join=True", "--log_dir=logs",
+                 f"--master_port={_free_port()}", program]  # fmt: skip
+        subprocess.run(
+            [sys.executable, "-m", "jumar", "run", "--cards", "4", "--python", mindspore, *words],
+            cwd=folder, check=True, timeout=900, env={**os.environ, "JUMAR_MACHINE": f"experts-{os.getpid()}-{ep}"},
+        )  # fmt: skip
+        told = (folder / "logs" / "worker_0.log").read_text(encoding="utf-8")
+        losses.append([float(word) for word in re.findall(r"^loss (\S+)", told, re.MULTILINE)])
+    assert len(losses[0]) == 3 and losses[0][0] > losses[0][1] > losses[0][2]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-5)
+    assert losses[2] == pytest.approx(losses[0], rel=1e-5)
 
 
 @pytest.mark.slow
