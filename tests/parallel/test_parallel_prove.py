@@ -114,6 +114,9 @@ def test_too_much_memory_ends_the_dry_run(tmp_path: Path) -> None:
     hog = "import time\nkept = bytearray(300 << 20)\ntime.sleep(600)\n"
     with pytest.raises(UserError, match="the dry run was stopped: it used 0"):
         prove.watched(_program(tmp_path, hog), tmp_path, {}, 600, 100 << 20)
+    with pytest.raises(UserError) as told:
+        prove.watched(_program(tmp_path, hog), tmp_path, {}, 600, 100 << 20, 3 << 30)
+    assert "no fewer layers, and MindSpore holds 3.0 GiB of zeros" in str(told.value.hint)
 
 
 def test_too_much_time_ends_the_dry_run(tmp_path: Path) -> None:

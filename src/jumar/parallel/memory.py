@@ -114,6 +114,11 @@ class Model:
         first, last, flight = stage == 0, stage == plan.pp - 1, plan.flights[stage]
         return self.stage(self.setting(plan), count, first, last, flight, plan.micro_batches > flight, plan.pp > 1)
 
+    def accumulated(self, plan: Plan, stage: int, count: int) -> int:
+        """Bytes of the gradients that a stage adds up over its micro-batches, before the optimizer shard."""
+        at = self.setting(plan)
+        return at.gradient * sum(row.local * n for row, n in self.rows(at, count, stage == 0, stage == plan.pp - 1))
+
     def least(self, plan: Plan, depth: int) -> float:
         """No split of the repeated layers needs less than this on its fullest card.
 

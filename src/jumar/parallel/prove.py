@@ -149,7 +149,8 @@ def _stage(
     }  # fmt: skip
     words = [*starter, str(folder / code.SCRIPT), json.dumps(code.words(search.net, search.job, found))]
     began = time.monotonic()
-    output = watched(words, place, variables, limit, (available() - SPARE) // at_once)
+    zeros = search.model.accumulated(plan, stage, found.layers[stage]) if plan.pp > 1 else 0
+    output = watched(words, place, variables, limit, (available() - SPARE) // at_once, zeros)
     match = PEAK.search(output)
     if match is None:
         raise UserError(
@@ -160,8 +161,12 @@ def _stage(
     return Proof(stage, rank, predicted, int(match[1]) << 20, volume, _volume(place), time.monotonic() - began)
 
 
-def watched(words: Sequence[str], folder: Path, variables: dict[str, str], limit: float, most: int) -> str:
-    """Run a program and return what it says; it is ended when it takes too long or too much of the host's memory."""
+def watched(
+    words: Sequence[str], folder: Path, variables: dict[str, str], limit: float, most: int, zeros: int = 0
+) -> str:
+    """Run a program and return what it says; it is ended when it takes too long or too much of the host's memory.
+
+    `zeros`: bytes that MindSpore fills to clear the gradients of a pipeline, which has no fewer layers."""
     log = folder / "log"
     with log.open("wb") as file:
         process = processes.start(
@@ -175,7 +180,10 @@ def watched(words: Sequence[str], folder: Path, variables: dict[str, str], limit
                 if used > most or available() < SPARE // 2:
                     raise UserError(
                         f"the dry run was stopped: it used {used / GIB:.1f} GiB of this machine's memory",
-                        "prove fewer layers (`--prove-layers 4`), or use a machine with more memory",
+                        f"use a machine with more memory: the pipeline has no fewer layers, and MindSpore holds "
+                        f"{zeros / GIB:.1f} GiB of zeros for its gradients"
+                        if zeros
+                        else "prove fewer layers (`--prove-layers 4`), or use a machine with more memory",
                     )
                 if time.monotonic() > end:
                     raise UserError(f"the dry run was stopped after {limit:.0f} s", "raise `--prove-limit`")
