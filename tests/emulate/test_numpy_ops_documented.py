@@ -125,3 +125,22 @@ def test_diagonals_of_matrices(card: Library) -> None:
     found = _run(card, "Diag", [x], np.zeros((2, 3, 2, 3), np.float32))
     np.testing.assert_array_equal(np.einsum("ijij->ij", found), x)
     assert np.count_nonzero(found) == 6
+
+
+def test_boxes_that_share_too_much_are_left_out(card: Library) -> None:
+    boxes = np.array([[1, 2, 3, 4], [1, 3, 3, 4], [1, 3, 4, 4], [1, 1, 4, 4], [1, 1, 3, 4]], np.float32)
+    scores = np.array([0.4, 0.5, 0.72, 0.9, 0.45], np.float32)
+    numbers = [np.array(5, np.int32), np.array(0.5, np.float32), np.array(0.0, np.float32)]
+    found = _run(card, "NonMaxSuppressionV3", [boxes, scores, *numbers], np.full(5, 9, np.int32), offset=0)
+    assert found[:3].tolist() == [3, 2, 0]
+    shares = np.eye(5, dtype=np.float32)
+    shares[3, 4] = shares[4, 3] = 0.9
+    found = _run(card, "NonMaxSuppressionWithOverlaps", [shares, scores, *numbers], np.zeros(5, np.int32))
+    assert found[:4].tolist() == [3, 2, 1, 0]
+
+
+def test_bits_of_true_and_false_are_turned_round(card: Library) -> None:
+    x = np.array([True, False, True, False])
+    np.testing.assert_array_equal(card.run("aclnnBitwiseNot", x, np.zeros(4, bool)), ~x)
+    whole = np.array([0, 5, -3])
+    np.testing.assert_array_equal(card.run("aclnnBitwiseNot", whole, np.zeros(3, np.int64)), ~whole)

@@ -6,7 +6,7 @@ from typing import Any, Iterator
 
 import numpy as np
 
-from .registry import NotEmulated, operator
+from .registry import NotEmulated, Sized, operator
 
 
 def _samples(box: Any, attributes: Any) -> tuple[Any, Any]:
@@ -203,3 +203,33 @@ def inside_image(inputs: Any, _: Any, __: Any) -> Any:
     left, top, right, bottom = np.moveaxis(inputs[0], -1, 0)
     inside = (left >= 0) & (top >= 0)
     return inside & (right <= width * ratio - 1) & (bottom <= height * ratio - 1)
+
+
+def _best(shares: Any, scores: Any, most: int, limit: float, least: float) -> Any:
+    """Boxes by their scores, without those that share too much with a better one."""
+    kept: list[int] = []
+    for box in np.argsort(-scores, kind="stable"):
+        if len(kept) < most and scores[box] > least and not (shares[box, kept] > limit).any():
+            kept.append(int(box))
+    return Sized(np.array(kept, np.int32))
+
+
+def _numbers(inputs: Any) -> Any:
+    most, limit, least = (float(np.reshape(one, -1)[0]) for one in inputs[2:5])
+    return int(most), limit, least
+
+
+@operator("NonMaxSuppressionV3")
+def suppress(inputs: Any, attributes: Any, _: Any) -> Any:
+    """Corners of the boxes come in any order."""
+    extra = int(attributes.get("offset", 0) or 0)
+    low, high = (pick(inputs[0][:, :2], inputs[0][:, 2:]) for pick in (np.minimum, np.maximum))
+    sides = np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None]) + extra
+    common, area = np.prod(np.maximum(sides, 0), -1), np.prod(high - low + extra, -1)
+    union = area[:, None] + area[None] - common
+    return _best(np.where(union > 0, common / np.where(union > 0, union, 1), 0), inputs[1], *_numbers(inputs))
+
+
+@operator("NonMaxSuppressionWithOverlaps")
+def suppress_by_overlaps(inputs: Any, _: Any, __: Any) -> Any:
+    return _best(inputs[0], inputs[1], *_numbers(inputs))
