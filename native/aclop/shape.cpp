@@ -115,7 +115,7 @@ void diagonal(const Arguments& a) {
   const View x = a.in(0), out = a.out(0);
   const int64_t size = count(x.dims);
   fill(out, 0);
-  copy(x, {out.type, {size}, {size + 1}, out.data});
+  copy({x.type, {size}, {1}, x.data}, {out.type, {size}, {size + 1}, out.data});
 }
 
 void concatenate_of(const Arguments& a) {

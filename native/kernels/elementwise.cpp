@@ -197,6 +197,7 @@ int32_t type_of(double value, int32_t other) {
 }  // namespace
 
 void unary(Unary what, const View& x, const View& out) {
+  if (what == Unary::kBitNot && x.type == kBool) what = Unary::kLogicalNot;  // its other bits are no value
   const auto run = [&](auto sample) {
     using T = decltype(sample);
     if (what == Unary::kRelu) return each<T>(out, [](T v) { return v > T(0) ? v : v != v ? v : T(0); }, x);

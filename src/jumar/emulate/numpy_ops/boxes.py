@@ -6,7 +6,7 @@ from typing import Any, Iterator
 
 import numpy as np
 
-from .registry import NotEmulated, operator
+from .registry import NotEmulated, Sized, operator
 
 
 def _samples(box: Any, attributes: Any) -> tuple[Any, Any]:
@@ -167,3 +167,69 @@ def _block_arguments(inputs: Any, attributes: Any, edges: str) -> tuple[Any, lis
     if len(pairs) > len(block):  # one pair for each axis but the batch: those in front are channels
         block = [1] * (len(pairs) - len(block)) + block
     return inputs[0], block, pairs, inputs[0].ndim - len(block)
+
+
+@operator("BoundingBoxDecode")
+def decode_boxes(inputs: Any, attributes: Any, _: Any) -> Any:
+    """Boxes moved and scaled by what a network has found, kept inside of the image."""
+    left, top, right, bottom = np.moveaxis(inputs[0], -1, 0)
+    means, stds = (np.asarray(attributes.get(name) or [value] * 4) for name, value in (("means", 0), ("stds", 1)))
+    far_x, far_y, wider, taller = np.moveaxis(inputs[1] * stds + means, -1, 0)
+    most = abs(np.log(attributes.get("wh_ratio_clip", 0.016)))
+    width, height = right - left + 1, bottom - top + 1
+    x, y = far_x * width + (left + right) / 2, far_y * height + (top + bottom) / 2
+    half = [size * np.exp(np.clip(by, -most, most)) / 2 for size, by in ((width, wider), (height, taller))]
+    found = [x - half[0] + 0.5, y - half[1] + 0.5, x + half[0] - 0.5, y + half[1] - 0.5]
+    limits = [int(v) for v in np.reshape(attributes.get("max_shape") or (), -1)]
+    if limits:
+        found = [np.clip(one, 0, limits[1 - at % 2] - 1) for at, one in enumerate(found)]
+    return np.stack(found, -1)
+
+
+@operator("Iou")
+def overlaps(inputs: Any, attributes: Any, _: Any) -> Any:
+    """What each pair of boxes has in common, of both together or of the true one."""
+    boxes, true = inputs[0][None], inputs[1][:, None]
+    low, high = np.maximum(boxes[..., :2], true[..., :2]), np.minimum(boxes[..., 2:], true[..., 2:])
+    common = np.prod(np.maximum(high - low + 1, 0), -1)
+    first, second = (np.prod(one[..., 2:] - one[..., :2] + 1, -1) for one in (boxes, true))
+    return common / (second if attributes.get("mode") == "iof" else first + second - common)
+
+
+@operator("CheckValid")
+def inside_image(inputs: Any, _: Any, __: Any) -> Any:
+    """Whether boxes lie in an image of height and width times a ratio."""
+    height, width, ratio = (float(v) for v in np.reshape(inputs[1], -1)[:3])
+    left, top, right, bottom = np.moveaxis(inputs[0], -1, 0)
+    inside = (left >= 0) & (top >= 0)
+    return inside & (right <= width * ratio - 1) & (bottom <= height * ratio - 1)
+
+
+def _best(shares: Any, scores: Any, most: int, limit: float, least: float) -> Any:
+    """Boxes by their scores, without those that share too much with a better one."""
+    kept: list[int] = []
+    for box in np.argsort(-scores, kind="stable"):
+        if len(kept) < most and scores[box] > least and not (shares[box, kept] > limit).any():
+            kept.append(int(box))
+    return Sized(np.array(kept, np.int32))
+
+
+def _numbers(inputs: Any) -> Any:
+    most, limit, least = (float(np.reshape(one, -1)[0]) for one in inputs[2:5])
+    return int(most), limit, least
+
+
+@operator("NonMaxSuppressionV3")
+def suppress(inputs: Any, attributes: Any, _: Any) -> Any:
+    """Corners of the boxes come in any order."""
+    extra = int(attributes.get("offset", 0) or 0)
+    low, high = (pick(inputs[0][:, :2], inputs[0][:, 2:]) for pick in (np.minimum, np.maximum))
+    sides = np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None]) + extra
+    common, area = np.prod(np.maximum(sides, 0), -1), np.prod(high - low + extra, -1)
+    union = area[:, None] + area[None] - common
+    return _best(np.where(union > 0, common / np.where(union > 0, union, 1), 0), inputs[1], *_numbers(inputs))
+
+
+@operator("NonMaxSuppressionWithOverlaps")
+def suppress_by_overlaps(inputs: Any, _: Any, __: Any) -> Any:
+    return _best(inputs[0], inputs[1], *_numbers(inputs))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import operator
+from .registry import Sized, operator
 
 _NEVER = -np.inf
 
@@ -114,3 +114,21 @@ def loss_of_scores(inputs: Any, attributes: Any, outputs: Any) -> Any:
         losses[batch], slope = slopes(rows, labels, blank)
         grads[: steps[batch], batch] = np.exp(rows) + slope
     return losses, grads
+
+
+@operator("CTCGreedyDecoder")
+def decode(inputs: Any, attributes: Any, _: Any) -> Any:
+    """The best class of each step; repeated ones and the last class, which is blank, are left out."""
+    scores, lengths = inputs[:2]
+    blank = scores.shape[-1] - 1
+    places, values, longest = [], [], 0
+    for row in range(scores.shape[1]):
+        best = np.argmax(scores[: int(lengths[row]), row], -1)
+        kept = [int(v) for at, v in enumerate(best)
+                if v != blank and not (attributes.get("merge_repeated", 1) and at and best[at - 1] == v)]  # fmt: skip
+        places += [(row, at) for at in range(len(kept))]
+        values += kept
+        longest = max(longest, len(kept))
+    total = [-scores[: int(lengths[row]), row].max(-1).sum() for row in range(scores.shape[1])]
+    found = np.array(places, np.int64).reshape(-1, 2), np.array(values, np.int64)
+    return Sized(found[0]), Sized(found[1]), np.array([scores.shape[1], longest]), np.array(total)[:, None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.fft
 
 from .registry import operator
 
@@ -100,3 +101,43 @@ def _transformed(inputs: Any, attributes: Any, forward: bool) -> Any:
 
 
 _COSINES = ((2, "n"), (3, "axis"), (4, "norm"))
+
+
+def _frequencies(run: Any) -> Any:
+    def call(inputs: Any, _: Any, __: Any) -> Any:
+        """Inputs: how many values there are, and how far apart."""
+        step = 1.0 if inputs.get(1) is None else float(np.reshape(inputs[1], -1)[0])
+        return run(int(np.reshape(inputs[0], -1)[0]), step)
+
+    return call
+
+
+operator("FFTFreq")(_frequencies(np.fft.fftfreq))
+operator("RFFTFreq")(_frequencies(np.fft.rfftfreq))
+
+
+def _hermitian(run: Any) -> Any:
+    def call(inputs: Any, attributes: Any, _: Any) -> Any:
+        sizes, axes, norm = _options(inputs, attributes)
+        return run(inputs[0], sizes, axes, norm) if axes is not None else run(inputs[0], sizes, norm=norm)
+
+    return call
+
+
+for _name in ("HFFT2", "IHFFT2", "HFFTN", "IHFFTN"):
+    operator(_name)(_hermitian(getattr(scipy.fft, _name.lower())))
+
+
+@operator("STFT")
+def short_time(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """Transforms of windows that follow each other, frequencies in rows."""
+    x, window = inputs[0], inputs.get(1)
+    size, step = int(attributes["n_fft"]), int(attributes["hop_length"])
+    frames = np.stack([x[..., at : at + size] for at in range(0, x.shape[-1] - size + 1, step)], -1)
+    if window is not None and np.size(window):
+        before = (size - len(window)) // 2
+        frames = frames * np.pad(window, (before, size - len(window) - before))[:, None]
+    whole = not attributes.get("onesided", 1) or np.iscomplexobj(frames)
+    found = (np.fft.fft if whole else np.fft.rfft)(frames, axis=-2)
+    found = found / np.sqrt(size) if attributes.get("normalized") else found
+    return found if outputs[0].dtype.kind == "c" else np.stack([found.real, found.imag], -1)

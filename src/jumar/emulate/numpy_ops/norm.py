@@ -120,3 +120,17 @@ def layer_norm_second(inputs: Any, attributes: Any, _: Any) -> Any:
     found = projected(through) - plain * inverse * inverse * unit / size
     back = projected(to_x)
     return found, weight * back + to_weight * unit + to_bias, (grad * back).sum(rows)
+
+
+@operator("Renorm")
+def renorm(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """Slices no larger than a norm; the device only says by how much each of them is to be scaled."""
+    x, axis = inputs[0], int(attributes.get("dim", 0)) % inputs[0].ndim
+    power, most = float(attributes.get("p", 2)), float(attributes.get("maxnorm", 0))
+    others = tuple(at for at in range(x.ndim) if at != axis)
+    size = np.abs(x)
+    norm = (
+        size.max(others, keepdims=True) if np.isinf(power) else (size**power).sum(others, keepdims=True) ** (1 / power)
+    )
+    factor = np.where(norm > most, most / (norm + 1e-7), 1)
+    return factor if outputs[0].shape == factor.shape else factor * x

@@ -7,6 +7,7 @@ from typing import Any, Callable
 import numpy as np
 from scipy import special
 
+from .memory import FLOAT16
 from .registry import Sized, operator
 
 
@@ -173,11 +174,16 @@ def cummin(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("CumulativeLogsumexp")
-def running_log_sum(inputs: Any, attributes: Any, _: Any) -> Any:
-    x, axis = inputs[0], int(np.asarray(inputs[1]).reshape(-1)[0])
-    if attributes.get("reverse"):
-        return np.flip(np.logaddexp.accumulate(np.flip(x, axis), axis), axis)
-    return np.logaddexp.accumulate(x, axis)
+def running_log_sum(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """From one end or the other, with each value itself or only with those before it."""
+    axis = int(np.asarray(inputs[1]).reshape(-1)[0])
+    x = np.moveaxis(inputs[0], axis, 0)
+    x = x[::-1] if attributes.get("reverse") else x
+    if attributes.get("exclusive"):
+        lowest = np.finfo(np.float16 if outputs[0].type == FLOAT16 else x.dtype).min
+        x = np.concatenate([np.full_like(x[:1], lowest), x[:-1]])
+    found = np.logaddexp.accumulate(x, 0)
+    return np.moveaxis(found[::-1] if attributes.get("reverse") else found, 0, axis)
 
 
 @operator("SoftmaxGrad")

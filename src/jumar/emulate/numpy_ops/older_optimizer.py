@@ -131,7 +131,7 @@ def add_sign(inputs: Any, _: Any, __: Any) -> Any:
 @operator("ApplyPowerSign", "ApplyPowerSignD")
 def power_sign(inputs: Any, _: Any, __: Any) -> Any:
     base, decay = _numbers(inputs, 3, 4)
-    return _sign_update(inputs, lambda same: base ** (decay * same))
+    return _sign_update(inputs, lambda same: np.exp(base * decay * same))
 
 
 def _shrunk(x: Any, rate: Any, l1: float, l2: float) -> Any:

@@ -192,3 +192,27 @@ def affine_grid_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     base = np.stack([*reversed(points), np.ones_like(points[0])], -1).reshape(-1, len(points) + 1)
     grad = inputs[0].reshape(size[0], -1, len(points))
     return np.einsum("pk,npr->nrk", base, grad).reshape(outputs[0].shape)
+
+
+@operator("EmbeddingLookup")
+def look_up(inputs: Any, _: Any, __: Any) -> Any:
+    """Rows by index, which counts from an offset; zeros for rows that are elsewhere."""
+    table = inputs[0]
+    at = inputs[1] - int(np.reshape(inputs[2], -1)[0])
+    there = (at >= 0) & (at < len(table))
+    return table[np.clip(at, 0, len(table) - 1)] * there.reshape(there.shape + (1,) * (table.ndim - 1))
+
+
+def _rows_changed(change: Any) -> Any:
+    def run(inputs: Any, attributes: Any, _: Any) -> Any:
+        out = np.array(inputs[0])
+        rows = [int(v) for v in np.reshape(attributes["indices"], -1)]
+        change(out, rows, inputs[1])
+        return out
+
+    return run
+
+
+operator("InplaceAddD")(_rows_changed(np.add.at))
+operator("InplaceSubD")(_rows_changed(np.subtract.at))
+operator("InplaceUpdateD")(_rows_changed(lambda out, rows, values: out.__setitem__(rows, values)))

@@ -80,4 +80,4 @@ def _rows(texts: Any, depth: int) -> str:
     if texts.ndim == 1:
         return f"[{' '.join(texts)}]"
     between = "\n" * (texts.ndim - 1) + " " * depth
-    return "[" + between.join(_rows(row, depth + 1) for row in texts) + "]"
+    return f"[{between.join(_rows(row, depth + 1) for row in texts)}]"
