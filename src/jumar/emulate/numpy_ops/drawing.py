@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
+from .memory import FLOAT16
 from .registry import operator
 
 
@@ -82,11 +84,13 @@ def uniform(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("Dropout2D", "Dropout3D")
-def drop_channels(inputs: Any, attributes: Any, _: Any) -> Any:
+def drop_channels(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """In float16 it divides by what is kept in float16."""
     x, keep = inputs[0], attributes.get("keep_prob", 0.5)
+    divisor = float(np.float16(keep)) if outputs[0].type == FLOAT16 else keep
     kept = _draw(attributes).random(x.shape[:2]) < keep
     mask = np.broadcast_to(kept.reshape(*x.shape[:2], *[1] * (x.ndim - 2)), x.shape)
-    return np.where(mask, x / keep, 0) if keep else np.zeros_like(x), mask
+    return np.where(mask, x / divisor, 0) if keep else np.zeros_like(x), mask
 
 
 @operator("Cauchy")
@@ -127,4 +131,16 @@ def permutation(inputs: Any, attributes: Any, outputs: Any) -> Any:
     count = int(np.reshape(inputs[0], -1)[0])
     out = np.full(outputs[0].shape, int(attributes.get("pad", -1)), np.int64)
     out[:count] = _draw(attributes).permutation(count)
+    return out
+
+
+@operator("ParameterizedTruncatedNormal")
+def truncated_between(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """Inputs: the shape, whose first number counts the batches; means, deviations, and limits of each of them."""
+    draw, out = _draw(attributes), np.empty(outputs[0].shape, np.float64)
+    mean, deviation, low, high = (np.broadcast_to(np.reshape(one, -1), len(out)) for one in inputs[1:5])
+    for batch, rows in enumerate(out):
+        start, end = (float(stats.norm.cdf((one[batch] - mean[batch]) / deviation[batch])) for one in (low, high))
+        shares = start + (end - start) * draw.random(rows.shape)
+        rows[...] = np.clip(mean[batch] + deviation[batch] * stats.norm.ppf(shares), low[batch], high[batch])
     return out

@@ -110,3 +110,23 @@ def set_diagonal(inputs: Any, _: Any, __: Any) -> Any:
     at = np.arange(values.shape[-1])
     filled[..., at, at] = values
     return np.where(ones != 0, filled, x)
+
+
+@operator("ResizeArea")
+def shrink(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """Each pixel is the mean of the area that it covers in the picture, which may end inside of pixels."""
+    x = inputs[0].astype(np.float32)
+    for axis in (1, 2):
+        weights = _shares(x.shape[axis], outputs[0].shape[axis], bool(attributes.get("align_corners")))
+        x = np.moveaxis(np.tensordot(weights, x, (1, axis)), 0, axis)
+    return x
+
+
+def _shares(size: int, count: int, corners: bool) -> Any:
+    step = (size - 1) / (count - 1) if corners and count > 1 else size / count
+    out = np.zeros((count, size))
+    for row in range(count):
+        first, end = row * step, (row + 1) * step
+        for at in range(int(first), int(np.ceil(end))):
+            out[row, min(at, size - 1)] += (min(at + 1, end) - max(at, first)) / step
+    return out
