@@ -84,6 +84,84 @@ def test_steps_of_came(card: Library) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-4)
 
 
+def test_last_steps_of_came(card: Library) -> None:
+    step, moment = _random(6, 4), _random(4, 6).T.copy()
+    numbers = [np.array([one], np.float32) for one in (1e-3, 0.9, 0.5, 60.0)]
+    outs = [np.zeros((6, 4), np.float32), np.zeros(6, np.float32), np.zeros(4, np.float32), np.zeros(1, np.float32)]
+    _run(card, "ApplyCamePart3", [step, moment, *numbers, np.array([6, 4])], *outs, use_first_moment=True)
+    clipped = step / (60 / 24 / 0.5)
+    new = 0.9 * moment + 0.1 * clipped
+    found = (clipped - new) ** 2 + 1e-3
+    for one, wanted in zip(outs, (new, found.sum(1), found.sum(0), found.sum())):
+        np.testing.assert_allclose(one, wanted, rtol=1e-4)
+    parameter, rows, columns = _random(6, 4) + 1, np.abs(_random(6)), np.abs(_random(4))
+    means = 0.8 * rows + 0.2 * found.mean(1), 0.8 * columns + 0.2 * found.mean(0)
+    wanted = (1 - 0.1 * 0.3) * parameter - 0.1 * new / np.sqrt(np.outer(*means) / means[0].mean())
+    decay, rate, beta = (np.array([one], np.float32) for one in (0.3, 0.1, 0.8))
+    total = np.array([rows.sum()], np.float32)
+    inputs = [parameter, outs[0], rows, columns, decay, rate, beta, total, *outs[1:], np.array([6, 4])]
+    _run(card, "ApplyCamePart4", inputs, np.zeros((6, 4), np.float32), np.zeros(6, np.float32), np.zeros(4, np.float32))
+    for one, expected in zip((parameter, rows, columns), (wanted, *means)):
+        np.testing.assert_allclose(one, expected, rtol=1e-4)
+
+
+def test_boxes_in_their_order(card: Library) -> None:
+    rows = np.array([[0, 0, 2, 2, 0.5], [0, 0, 2, 1.9, 0.9], [5, 5, 6, 6, 0.3]], np.float32)
+    outs = [np.zeros_like(rows), np.zeros(3, np.int32), np.zeros(3, bool)]
+    _run(card, "NMSWithMask", [rows], *outs, iou_threshold=0.5)
+    np.testing.assert_array_equal(outs[0], rows)
+    assert outs[1].tolist() == [0, 1, 2] and outs[2].tolist() == [True, False, True]
+
+
+def test_crops_change_with_their_boxes(card: Library) -> None:
+    image, boxes = _random(2, 6, 7, 3), np.array([[0.12, 0.2, 0.73, 0.87], [0.31, 0.11, 0.84, 0.67]], np.float32)
+    which, size, grad = np.array([1, 0], np.int32), np.array([3, 4], np.int32), _random(2, 3, 4, 3)
+
+    def cropped(corners: Any) -> float:
+        given = [image, corners.astype(np.float32), which, size]
+        crops = _run(card, "CropAndResize", given, np.zeros((2, 3, 4, 3), np.float32), method="bilinear")
+        return float((crops.astype(np.float64) * grad).sum())
+
+    found = _run(card, "CropAndResizeGradBoxes", [grad, image, boxes, which], np.zeros((2, 4), np.float32))
+    for place in np.ndindex(2, 4):
+        shift = np.zeros((2, 4))
+        shift[place] = 1e-3
+        slope = (cropped(boxes + shift) - cropped(boxes - shift)) / 2e-3
+        np.testing.assert_allclose(found[place], slope, rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("pseudo", [False, True])
+@pytest.mark.parametrize("overlapping", [False, True])
+def test_cells_of_unequal_sizes(card: Library, overlapping: bool, pseudo: bool) -> None:
+    x = _random(2, 7, 9, 3)
+    options = {"overlapping": overlapping, "pseudo_random": pseudo, "seed": 3}
+    out, rows, columns = np.zeros((2, 4, 5, 3), np.float32), np.zeros(5, np.int64), np.zeros(6, np.int64)
+    _run(card, "FractionalMaxPool", [x], out, rows, columns, **options)
+    assert rows[0] == columns[0] == 0 and rows[-1] == 7 and columns[-1] == 9
+    assert set(np.diff(rows)) | set(np.diff(columns)) <= {1, 2}
+    wide = int(overlapping)
+    for line, column in np.ndindex(4, 5):
+        cell = x[:, rows[line] : rows[line + 1] + wide, columns[column] : columns[column + 1] + wide]
+        np.testing.assert_array_equal(out[:, line, column], cell.max((1, 2)))
+    grad = np.ones_like(out)
+    back = _run(card, "FractionalMaxPoolGrad", [x, out, grad, rows, columns], np.zeros_like(x), **options)
+    np.testing.assert_allclose((back * x).sum(), out.sum(), rtol=1e-4)
+    shape = np.array(x.shape)
+    back = _run(card, "FractionalAvgPoolGrad", [shape, grad, rows, columns], np.zeros_like(x), **options)
+    mean = np.zeros_like(out)
+    _run(card, "FractionalAvgPool", [x], mean, np.zeros_like(rows), np.zeros_like(columns), **options)
+    np.testing.assert_allclose((back * x).sum(), mean.sum(), rtol=1e-3, atol=1e-4)
+
+
+def test_gradient_of_bicubic_pictures(card: Library) -> None:
+    x, grad = _random(1, 2, 4, 5), _random(1, 2, 7, 3)
+    size = np.array([7, 3], np.int32)
+    for half in (False, True):
+        out = _run(card, "ResizeBicubic", [x, size], np.zeros_like(grad), half_pixel_centers=half)
+        back = _run(card, "ResizeBicubicGrad", [grad, x], np.zeros_like(x), half_pixel_centers=half)
+        np.testing.assert_allclose((back * x).sum(), (out * grad).sum(), rtol=1e-3, atol=1e-4)
+
+
 def test_tokens_go_to_experts_with_room(card: Library) -> None:
     chosen = np.array([[[0, 1], [1, 3], [3, 2], [2, 2], [2, 0], [0, 1]]], np.int32)
     taken, found = np.zeros((1, 4, 2), np.int32), np.zeros_like(chosen)

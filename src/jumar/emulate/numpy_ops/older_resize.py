@@ -44,6 +44,13 @@ def bicubic(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return _resized(x, [_cubic(x.shape[at], outputs[0].shape[at], *options) for at in (-2, -1)])
 
 
+@operator("ResizeBicubicGrad")
+def bicubic_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    grad, shape = inputs[0].astype(np.float64), outputs[0].shape
+    options = bool(attributes.get("align_corners")), bool(attributes.get("half_pixel_centers"))
+    return _resized(grad, [_cubic(shape[at], grad.shape[at], *options).T for at in (-2, -1)])
+
+
 def _matrices(attributes: Any, sizes: Any, results: Any) -> Any:
     """For the axes behind batch and channel."""
     how = str(attributes.get("mode", "nearest"))
