@@ -58,7 +58,13 @@ def more(value):
 
 
 print("engine", more(x))
-data = ms.dataset.NumpySlicesDataset({"x": np.ones((8, 2), np.float32), "y": np.ones((8, 1), np.float32)}).batch(2)
+
+
+def pairs():
+    return ms.dataset.NumpySlicesDataset({"x": np.ones((8, 2), np.float32), "y": np.ones((8, 1), np.float32)}).batch(2)
+
+
+data = pairs()
 net = nn.Dense(2, 1)
 model = ms.Model(net, nn.MSELoss(), nn.Momentum(net.trainable_params(), 0.1, 0.5), metrics={"loss"})
 steps = []
@@ -70,7 +76,7 @@ class Steps(ms.Callback):
 
 
 model.train(4, data, callbacks=[Steps()], dataset_sink_mode=True, sink_size=2)
-print("sunk", steps, float(model.eval(data, dataset_sink_mode=True)["loss"]) < 1)
+print("sunk", steps, float(model.eval(pairs(), dataset_sink_mode=True)["loss"]) < 1)
 
 
 def add(x, y):
