@@ -126,6 +126,7 @@ class _Plugin:
     def __init__(self, lines: Any, done: set[str], output: Path) -> None:
         self.lines, self.done, self.output = lines, done, output
         self.state: dict[str, dict[str, str]] = {}
+        self.variables: dict[str, str] = {}
 
     def write(self, name: str, state: str, text: str) -> None:
         self.lines.write(json.dumps({"name": name, "state": state, "text": text[-_KEPT:]}) + "\n")
@@ -138,7 +139,14 @@ class _Plugin:
             self.write("(file)", "failed", report.longreprtext)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.variables = dict(os.environ)
         self.write(_case(nodeid), "started", "")
+
+    def pytest_runtest_logfinish(self) -> None:
+        """The vendor gives each case a process of its own: variables that it sets do not reach the next one."""
+        if dict(os.environ) != self.variables:
+            os.environ.clear()
+            os.environ.update(self.variables)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.outcome == "passed" and report.when != "call":

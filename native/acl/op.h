@@ -31,6 +31,7 @@ struct Attribute {
 
 struct Attributes {
   std::map<std::string, Attribute> values;
+  mutable uint64_t draws = 0;  // how often an operator that was given these has drawn random numbers
 };
 
 }  // namespace jumar

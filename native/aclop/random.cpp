@@ -1,8 +1,8 @@
-// Operators by type for random numbers and dropout. They are given seeds only: how often one was called with the same
-// seeds makes the difference between its results, and seeds of zero mean others in every process.
+// Operators by type for random numbers and dropout. They are given seeds only: how often one was called makes the
+// difference between its results. Another one with the same seeds starts again; its attributes tell them apart. Seeds of
+// zero mean others in every process, and no two calls with them are alike.
 #include "kernels/random.h"
 
-#include <map>
 #include <mutex>
 #include <random>
 
@@ -15,12 +15,12 @@ using namespace kernels;
 
 Seed next(const Arguments& a) {
   static std::mutex mutex;
-  static auto& calls = *new std::map<std::pair<uint64_t, uint64_t>, uint64_t>;
   static const uint64_t own = std::random_device{}();
-  std::pair seeds{static_cast<uint64_t>(a.number("seed", 0)), static_cast<uint64_t>(a.number("seed2", 0))};
-  if (seeds.first == 0 && seeds.second == 0) seeds.first = own;
+  static uint64_t unseeded = 0;
+  const auto first = static_cast<uint64_t>(a.number("seed", 0)), second = static_cast<uint64_t>(a.number("seed2", 0));
   const std::lock_guard<std::mutex> guard(mutex);
-  return {seeds.first ^ seeds.second << 32, calls[seeds]++};
+  if (a.attributes == nullptr || (first == 0 && second == 0)) return {own, unseeded++};
+  return {first ^ second << 32, a.attributes->draws++};
 }
 
 View number(const double& value) { return {kDouble, {}, {}, const_cast<double*>(&value)}; }

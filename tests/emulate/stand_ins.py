@@ -56,15 +56,16 @@ class Library:
         """The code of an operator that is called with nothing at all: which one tells whether it is there."""
         return int(self._c[f"{name}GetWorkspaceSize"](*[None] * 60))
 
-    def by_type(self, kind: str, inputs: list[Any], outputs: list[Any], **attributes: Any) -> int:
-        """The same with the older interface."""
+    def by_type(self, kind: str, inputs: list[Any], outputs: list[Any], times: int = 1, **attributes: Any) -> int:
+        """The same with the older interface; `times` calls with the same attributes are those of one kernel."""
         attr = c_void_p(self._c.aclopCreateAttr())
         for name, value in attributes.items():
             self._attribute(attr, name.encode(), value)
         rows = [(self._descriptors(side), self._buffers(side), len(side)) for side in (inputs, outputs)]
         (in_desc, in_data, ins), (out_desc, out_data, outs) = rows
-        return int(self._c.aclopCompileAndExecute(
-            kind.encode(), ins, in_desc, in_data, outs, out_desc, out_data, attr, 0, 0, None, None))  # fmt: skip
+        return max(int(self._c.aclopCompileAndExecute(
+            kind.encode(), ins, in_desc, in_data, outs, out_desc, out_data, attr, 0, 0, None, None))
+            for _ in range(times))  # fmt: skip
 
     def _attribute(self, attr: c_void_p, name: bytes, value: Any) -> None:
         if isinstance(value, bool):

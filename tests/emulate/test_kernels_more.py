@@ -51,7 +51,7 @@ def test_losses(card: Library, x: Any) -> None:
 def test_numpy_indexing(card: Library, x: Any) -> None:
     cube = x.reshape(2, 3, 4)
     i, j = np.array([[1, 0]]), np.array([[2], [0]])
-    none = np.zeros(0, "int64")
+    none = np.zeros((0,) * 9, "int64")  # as MindSpore marks a whole axis
     assert np.allclose(card.run("aclnnIndex", cube, [i, j], np.zeros((2, 2, 4))), cube[i, j])
     assert np.allclose(card.run("aclnnIndex", cube, [none, j], np.zeros((2, 2, 1, 4))), cube[:, j])
     assert np.allclose(card.run("aclnnIndex", cube, [i, none, j], np.zeros((2, 2, 3))), cube[i, :, j])
@@ -142,7 +142,12 @@ def test_same_seed_gives_the_same_numbers(card: Library) -> None:
     assert abs(drawn.mean()) < 0.05 and abs(drawn.std() - 1) < 0.05
     again = np.zeros_like(drawn)
     assert card.by_type("RandomStandardNormal", [np.array([2, 5000])], [again], seed=3, seed2=4) == 0
-    assert (drawn != again).any()  # the next numbers of the same sequence
+    assert (drawn == again).all()  # another kernel with the same seeds
+    assert card.by_type("RandomStandardNormal", [np.array([2, 5000])], [again], times=2, seed=3, seed2=4) == 0
+    assert (drawn != again).any()  # the next numbers of the same kernel
+    for numbers in (drawn, again):
+        assert card.by_type("RandomStandardNormal", [np.array([2, 5000])], [numbers], seed=0, seed2=0) == 0
+    assert (drawn != again).any()
 
 
 def test_batch_norm_by_type(card: Library) -> None:

@@ -173,12 +173,26 @@ def backward(call: Call, query: Any, key: Any, value: Any, grad: Any) -> tuple[A
         factor = _kept(call, weights.shape, done)
         done += weights.size
         used = weights if factor is None else weights * factor
-        slope = np.matmul(g[at], values.swapaxes(-1, -2)) * (1 if factor is None else factor)
-        slope = weights * (slope - (slope * weights).sum(-1, keepdims=True)) * np.float32(call.scale)
+        mean = _sum_of_pairs(g[at] * np.matmul(used, values))
+        slope = _wide_product(g[at], values.swapaxes(-1, -2)) * (1 if factor is None else factor)
+        slope = weights * (slope - mean) * np.float32(call.scale)
         to_q[at] = np.matmul(slope, keys)
         to_k[columns] += _gathered(np.matmul(slope.swapaxes(-1, -2), q[at]), k.shape[1])
         to_v[columns] += _gathered(np.matmul(used.swapaxes(-1, -2), g[at]), v.shape[1])
     return from_heads(to_q, call.layout), from_heads(to_k, call.layout), from_heads(to_v, call.layout)
+
+
+def _wide_product(x: Any, y: Any) -> Any:
+    """As the matrix unit sums: rounded once."""
+    return np.matmul(x.astype(np.float64), y.astype(np.float64)).astype(np.float32)
+
+
+def _sum_of_pairs(x: Any) -> Any:
+    """Over the last axis, as the vector unit sums: neighbours first, rounded at every step."""
+    while x.shape[-1] > 1:
+        odd = x[..., -1:] if x.shape[-1] % 2 else x[..., :0]
+        x = np.concatenate([x[..., 0 : x.shape[-1] - 1 : 2] + x[..., 1::2], odd], -1)
+    return x
 
 
 def _gathered(x: Any, heads: int) -> Any:

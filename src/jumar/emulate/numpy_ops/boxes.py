@@ -233,3 +233,52 @@ def suppress(inputs: Any, attributes: Any, _: Any) -> Any:
 @operator("NonMaxSuppressionWithOverlaps")
 def suppress_by_overlaps(inputs: Any, _: Any, __: Any) -> Any:
     return _best(inputs[0], inputs[1], *_numbers(inputs))
+
+
+@operator("NMSWithMask")
+def suppress_in_order(inputs: Any, attributes: Any, _: Any) -> Any:
+    """Boxes as they come, with their scores; their numbers; and which of them share too much with none before."""
+    rows = inputs[0]
+    low, high = rows[:, :2], rows[:, 2:4]
+    common = np.prod(np.maximum(np.minimum(high[:, None], high) - np.maximum(low[:, None], low), 0), -1)
+    area = np.prod(high - low, -1)
+    shares = common / (area[:, None] + area - common)
+    kept = np.ones(len(rows), bool)
+    for row in range(1, len(rows)):
+        kept[row] = not (shares[row, :row][kept[:row]] > attributes.get("iou_threshold", 0.5)).any()
+    return rows[:, :5], np.arange(len(rows)), kept
+
+
+def _sides(first: float, last: float, count: int, size: int) -> tuple[Any, Any, Any]:
+    """Where the lines of a crop lie in the picture, and how far each moves with the two ends of the box."""
+    if count == 1:
+        return np.array([(first + last) / 2 * (size - 1)]), np.array([(size - 1) / 2]), np.array([(size - 1) / 2])
+    share = np.arange(count) / (count - 1) * (size - 1)
+    return first * (size - 1) + share * (last - first), (size - 1) - share, share
+
+
+@operator("CropAndResizeGradBoxes")
+def crop_backward_boxes(inputs: Any, _: Any, outputs: Any) -> Any:
+    """From the gradient of crops: how they change with the corners of their boxes (y1, x1, y2, x2)."""
+    grads, images, boxes, which = inputs[:4]
+    height, width = images.shape[1:3]
+    out = np.zeros(outputs[0].shape, np.float64)
+    for at, (top, left, bottom, right) in enumerate(np.asarray(boxes, np.float64)):
+        image = images[int(which[at])].astype(np.float64)
+        lines, to_top, to_bottom = _sides(top, bottom, grads.shape[1], height)
+        columns, to_left, to_right = _sides(left, right, grads.shape[2], width)
+        there = ((lines >= 0) & (lines <= height - 1))[:, None] & ((columns >= 0) & (columns <= width - 1))
+        low, near = (
+            np.clip(np.floor(one).astype(int), 0, size - 1) for one, size in ((lines, height), (columns, width))
+        )
+        high, far = (
+            np.clip(np.ceil(one).astype(int), 0, size - 1) for one, size in ((lines, height), (columns, width))
+        )
+        down, along = (lines - low)[:, None, None], (columns - near)[None, :, None]
+        corners = [image[np.ix_(rows, places)] for rows in (low, high) for places in (near, far)]
+        by_line = (1 - along) * (corners[2] - corners[0]) + along * (corners[3] - corners[1])
+        by_column = (1 - down) * (corners[1] - corners[0]) + down * (corners[3] - corners[2])
+        lined = np.where(there, (by_line * grads[at]).sum(-1), 0)
+        placed = np.where(there, (by_column * grads[at]).sum(-1), 0)
+        out[at] = (lined.sum(1) @ to_top, placed.sum(0) @ to_left, lined.sum(1) @ to_bottom, placed.sum(0) @ to_right)
+    return out

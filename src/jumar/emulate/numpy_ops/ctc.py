@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import Sized, operator
+from .registry import NotEmulated, Sized, operator
 
 _NEVER = -np.inf
 
@@ -62,11 +62,14 @@ def slopes(logs: Any, labels: Any, blank: int) -> tuple[float, Any]:
     return -total, grad
 
 
-def _labels(targets: Any, lengths: Any, batch: int) -> Any:
-    if targets.ndim == 2:
-        return targets[batch, : lengths[batch]]
-    start = int(np.sum(lengths[:batch]))
-    return targets[start : start + lengths[batch]]
+def _labels(targets: Any, lengths: Any, batch: int, classes: int) -> Any:
+    """Beyond the classes a card reads what lies there."""
+    start = int(np.sum(lengths[:batch])) if targets.ndim == 1 else 0
+    found = (targets if targets.ndim == 1 else targets[batch])[start : start + lengths[batch]]
+    for label in found:
+        if not 0 <= label < classes:
+            raise NotEmulated(f"what a card reads for label {label} of {classes} is not emulated")
+    return found
 
 
 @operator("CTCLossV2")
@@ -76,7 +79,9 @@ def loss(inputs: Any, attributes: Any, outputs: Any) -> Any:
     values = np.zeros(logs.shape[1])
     table = np.full(outputs[1].shape, _NEVER)
     for batch in range(logs.shape[1]):
-        rows = alphas(logs[: steps[batch], batch], _extended(_labels(targets, lengths, batch), blank), blank)
+        rows = alphas(
+            logs[: steps[batch], batch], _extended(_labels(targets, lengths, batch, logs.shape[-1]), blank), blank
+        )
         table[batch, : rows.shape[0], : rows.shape[1]] = rows
         values[batch] = -_total(rows)
     if attributes.get("zero_infinity"):
@@ -90,7 +95,7 @@ def loss_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     out = np.zeros(logs.shape)
     for batch in range(logs.shape[1]):
         rows = logs[: steps[batch], batch]
-        value, slope = slopes(rows, _labels(targets, lengths, batch), int(attributes.get("blank", 0)))
+        value, slope = slopes(rows, _labels(targets, lengths, batch, logs.shape[-1]), int(attributes.get("blank", 0)))
         if np.isinf(value) and attributes.get("zero_infinity"):
             continue
         # The device hands back the gradient of a softmax before the logarithms, as other frameworks do.

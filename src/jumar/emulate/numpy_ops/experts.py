@@ -131,3 +131,61 @@ def unpermute_backward(rows: Any, grad: Any, places: Any, weights: Any, padded: 
     to_rows[places[there]] = scaled[there]
     to_weights = None if weights is None else (_gathered(rows, places) * spread).sum(-1).reshape(weights.shape)
     return to_rows, to_weights
+
+
+@operator("TopKRouter")
+def places_of_tokens(inputs: Any, _: Any, outputs: Any) -> Any:
+    """Which tokens each expert takes, and where each choice lies; the first place of an expert stands for none."""
+    choices, room = inputs[0], int(np.reshape(inputs[1], -1)[0])
+    taken = np.zeros(outputs[0].shape, np.int64)
+    found = np.zeros(choices.shape, np.int64)
+    count = np.zeros(taken.shape[:2], np.int64)
+    for batch, token, choice in np.ndindex(choices.shape):
+        expert = int(choices[batch, token, choice])
+        place = int(count[batch, expert])
+        found[batch, token, choice] = expert * (room + 1)
+        if place < room:
+            taken[batch, expert, place] = token + 1
+            found[batch, token, choice] += place + 1
+            count[batch, expert] += 1
+    return taken, found
+
+
+_ACTIVATIONS = {
+    "fastgelu": lambda x: x / (1 + np.exp(-1.702 * x)),
+    "gelu": lambda x: x / (1 + np.exp(-1.5957691216 * (x + 0.044715 * x**3))),
+    "relu": lambda x: np.maximum(x, 0),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+}
+_GATED = {"geglu": "gelu", "swiglu": "silu", "reglu": "relu"}
+
+
+@kernel("aclnnFFN")
+def feed_forward(x: Any, first: Any, second: Any, tokens: Any, bias: Any, end_bias: Any, *others: Any) -> Any:
+    """Two layers for the tokens of each expert, which lie one behind the other."""
+    *scales, activation, _ = others
+    if any(one is not None and np.size(one) for one in scales):
+        raise NotEmulated("quantised weights (aclnnFFN) is not emulated")
+    name = str(activation).lower()
+    if name not in _ACTIVATIONS and name not in _GATED:
+        raise NotEmulated(f"the activation `{activation}` (aclnnFFN) is not emulated")
+    if not tokens:
+        return _layers(x, first, second, bias, end_bias, name)
+    out = np.zeros((*x.shape[:-1], second.shape[-1]), np.float32)
+    start = 0
+    for expert, count in enumerate(tokens):
+        rows = slice(start, start + count)
+        own, end = (None if one is None else one[expert] for one in (bias, end_bias))
+        out[rows] = _layers(x[rows], first[expert], second[expert], own, end, name)
+        start += count
+    return out
+
+
+def _layers(x: Any, first: Any, second: Any, bias: Any, end_bias: Any, name: str) -> Any:
+    middle = x @ first + (0 if bias is None else bias)
+    if name in _GATED:
+        half = middle.shape[-1] // 2
+        middle = _ACTIVATIONS[_GATED[name]](middle[..., :half]) * middle[..., half:]
+    else:
+        middle = _ACTIVATIONS[name](middle)
+    return middle @ second + (0 if end_bias is None else end_bias)

@@ -122,6 +122,36 @@ def layer_norm_second(inputs: Any, attributes: Any, _: Any) -> Any:
     return found, weight * back + to_weight * unit + to_bias, (grad * back).sum(rows)
 
 
+@operator("BatchNormGradGrad")
+def batch_norm_second(inputs: Any, attributes: Any, _: Any) -> Any:
+    """The gradient of the gradient: for the input, the gradient given to it, and the scale."""
+    last = attributes.get("data_format", "NHWC") == "NHWC"
+    x, grad, second = (np.moveaxis(inputs[at], -1, 1) if last else inputs[at] for at in (0, 1, 5))
+    axes = _axes(x)
+    scale, mean, variance, to_scale, to_bias = (_channels(inputs[at], x) for at in (2, 3, 4, 6, 7))
+    inverse = 1 / np.sqrt(variance + attributes.get("epsilon", 1e-4))
+    normal = (x - mean) * inverse
+
+    def average(value: Any) -> Any:
+        return value.mean(axes, keepdims=True)
+
+    def projected(value: Any) -> Any:
+        return value - average(value) - normal * average(value * normal)
+
+    if not attributes.get("is_training", 1):
+        to_x = to_scale * inverse * grad
+        to_grad = second * inverse * scale + to_scale * normal + to_bias
+        scaled = (second * grad * inverse).sum(axes)
+    else:
+        both, slope, bend = average(grad * second), average(grad * normal), average(second * normal)
+        to_x = normal * (average(second) * average(grad) - both + 3 * slope * bend)
+        to_x = to_x + bend * (average(grad) - grad) + slope * (average(second) - second)
+        to_x = scale * inverse * inverse * to_x + to_scale * inverse * projected(grad)
+        to_grad = scale * inverse * projected(second) + to_scale * normal + to_bias
+        scaled = (second * inverse * projected(grad)).sum(axes)
+    return (np.moveaxis(to_x, 1, -1), np.moveaxis(to_grad, 1, -1), scaled) if last else (to_x, to_grad, scaled)
+
+
 @operator("Renorm")
 def renorm(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Slices no larger than a norm; the device only says by how much each of them is to be scaled."""

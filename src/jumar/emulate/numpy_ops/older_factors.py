@@ -140,6 +140,42 @@ def pairs_backward(inputs: Any, attributes: Any, _: Any) -> Any:
     return out
 
 
+@operator("LstsqV2")
+def least_squares(inputs: Any, _: Any, outputs: Any) -> Any:
+    """The solution, the squares that are left, the rank, and the singular values; some drivers give less."""
+    matrix, right = (np.asarray(one) for one in inputs[:2])
+    plain = right.ndim == matrix.ndim - 1
+    right = right[..., None] if plain else right
+    found = np.matmul(np.linalg.pinv(matrix), right)
+    left = (np.abs(right - matrix @ found) ** 2).sum(-2)
+    results = [found[..., 0] if plain else found, left, np.linalg.matrix_rank(matrix), None]
+    results[3] = np.linalg.svd(matrix, compute_uv=False)
+    return tuple(None if not place.size else one for one, place in zip(results, outputs))
+
+
+@operator("LstsqV2Grad")
+def least_squares_backward(inputs: Any, _: Any, __: Any) -> Any:
+    """For the matrix and the right side, from the derivative of the inverse that the solution is made with."""
+    grad, matrix, right = (np.asarray(one) for one in inputs[:3])
+    plain = right.ndim == matrix.ndim - 1
+    grad, right = (one[..., None] if plain else one for one in (grad, right))
+
+    def turned(one: Any) -> Any:
+        return one.swapaxes(-1, -2)
+
+    inverse = np.linalg.pinv(matrix)
+    slope = grad @ turned(right)
+    rest = np.eye(matrix.shape[-2]) - matrix @ inverse
+    null = np.eye(matrix.shape[-1]) - inverse @ matrix
+    to_matrix = (
+        -turned(inverse) @ slope @ turned(inverse)
+        + rest @ turned(slope) @ inverse @ turned(inverse)
+        + turned(inverse) @ inverse @ turned(slope) @ null
+    )
+    to_right = turned(inverse) @ grad
+    return to_matrix, to_right[..., 0] if plain else to_right
+
+
 @operator("Pdist")
 def pairs(inputs: Any, attributes: Any, _: Any) -> Any:
     """The distances of all pairs of rows."""

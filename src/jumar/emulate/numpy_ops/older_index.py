@@ -18,7 +18,14 @@ def _number(x: Any) -> Any:
 
 
 def _updated(x: Any, places: Any, values: Any, how: str) -> Any:
+    """`places`: an index for each of the first axes. Those beyond the end change nothing, as on a card."""
     out = np.array(x)
+    inside = np.ones(np.shape(places[0]), bool)
+    for index, size in zip(places, out.shape):
+        inside &= (index >= 0) & (index < size)
+    if not inside.all():
+        values = np.broadcast_to(values, inside.shape + out.shape[len(places) :])[inside]
+        places = tuple(index[inside] for index in places)
     if how == "Update":
         out[places] = values
     elif how == "Div" and out.dtype.kind != "f":
@@ -31,7 +38,7 @@ def _updated(x: Any, places: Any, values: Any, how: str) -> Any:
 def _register() -> None:
     for how in (*_UPDATES, "Update"):
         operator(f"Scatter{how}")(
-            lambda inputs, _, __, how=how: inputs.write(0, _updated(inputs[0], inputs[1], inputs[2], how))
+            lambda inputs, _, __, how=how: inputs.write(0, _updated(inputs[0], (inputs[1],), inputs[2], how))
         )
         operator(f"ScatterNd{how}")(
             lambda inputs, _, __, how=how: inputs.write(
@@ -130,7 +137,7 @@ for _how in ("Update", "Add", "Sub"):
     @operator(f"Inplace{_how}")
     def inplace(inputs: Any, attributes: Any, _: Any, how: str = _how) -> Any:
         rows = [int(v) for v in attributes["indices"]] if attributes.get("indices") else np.reshape(inputs[1], -1)
-        return _updated(inputs[0], rows, inputs[-1], how)
+        return _updated(inputs[0], (np.asarray(rows),), inputs[-1], how)
 
 
 @operator("ReverseV2")
@@ -234,3 +241,23 @@ def random_categorical(inputs: Any, attributes: Any, outputs: Any) -> Any:
     draw = np.random.default_rng(seeds if any(seeds) else None)
     noise = draw.gumbel(size=(*outputs[0].shape, inputs[0].shape[-1]))
     return (inputs[0][:, None, :] + noise).argmax(-1)
+
+
+_SEGMENTS = {"Max": (np.maximum, -np.inf), "Min": (np.minimum, np.inf), "Prod": (np.multiply, 1), "Mean": (np.add, 0)}
+
+for _how in _SEGMENTS:
+
+    @operator(f"Segment{_how}")
+    def segment(inputs: Any, _: Any, outputs: Any, how: str = _how) -> Any:
+        """Of rows with the same number, which do not fall; nothing is 0, or 1 for products."""
+        x, ids = inputs[:2]
+        function, first = _SEGMENTS[how]
+        if np.isinf(first) and x.dtype.kind != "f":
+            first = np.iinfo(x.dtype).min if first < 0 else np.iinfo(x.dtype).max
+        out = np.full(outputs[0].shape, first, x.dtype)
+        function.at(out, ids, x)
+        count = np.bincount(ids, minlength=len(out)).reshape(-1, *[1] * (x.ndim - 1))
+        if how == "Mean":
+            total = np.maximum(count, 1)
+            return (out // total if x.dtype.kind in "iu" else out / total).astype(x.dtype)
+        return out if how == "Prod" else np.where(count > 0, out, 0)

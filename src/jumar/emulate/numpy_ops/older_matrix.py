@@ -162,6 +162,23 @@ def trace_backward(inputs: Any, _: Any, outputs: Any) -> Any:
     return np.eye(*outputs[0].shape) * inputs[0]
 
 
+@operator("TraceV2")
+def trace_along(inputs: Any, _: Any, outputs: Any) -> Any:
+    """Inputs: the tensor, the offset, two axes, and the type, which the output has."""
+    offset, first, second = (int(np.reshape(inputs[at], -1)[0]) for at in (1, 2, 3))
+    return np.trace(inputs[0].astype(outputs[0].dtype), offset, first, second)
+
+
+@operator("TraceV2Grad")
+def trace_along_backward(inputs: Any, _: Any, outputs: Any) -> Any:
+    """Inputs: the gradient, the shape, the offset and two axes."""
+    offset, first, second = (int(np.reshape(inputs[at], -1)[0]) for at in (2, 3, 4))
+    out = np.zeros(outputs[0].shape, outputs[0].dtype)
+    plane = np.moveaxis(out, (first, second), (-2, -1))
+    plane[...] = np.eye(*plane.shape[-2:], offset) * np.asarray(inputs[0])[..., None, None]
+    return out
+
+
 @operator("Eye")
 def eye(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return np.broadcast_to(np.eye(*outputs[0].shape[-2:]), outputs[0].shape)

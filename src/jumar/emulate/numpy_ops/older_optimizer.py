@@ -305,3 +305,13 @@ def lamb_update(inputs: Any, _: Any, __: Any) -> Any:
     second = keep2 * second + take2 * grad * grad
     update = first / (1 - keep1**steps) / (np.sqrt(second / (1 - keep2**steps)) + epsilon)
     return update + used * decay * parameter, inputs.write(1, second), inputs.write(2, first)
+
+
+@operator("ApplyAdagradDA")
+def adagrad_da(inputs: Any, _: Any, __: Any) -> Any:
+    """Dual averaging: the parameter is made of the sums of gradients and of their squares."""
+    grad = inputs[3]
+    rate, l1, l2, step = _numbers(inputs, 4, 5, 6, 7)
+    total, squares = inputs.write(1, inputs[1] + grad), inputs.write(2, inputs[2] + grad * grad)
+    kept = np.sign(total) * np.maximum(np.abs(total) - l1 * step, 0) if l1 > 0 else total
+    return inputs.write(0, -rate * kept / (l2 * step * rate + np.sqrt(squares))), total, squares

@@ -44,6 +44,13 @@ def bicubic(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return _resized(x, [_cubic(x.shape[at], outputs[0].shape[at], *options) for at in (-2, -1)])
 
 
+@operator("ResizeBicubicGrad")
+def bicubic_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    grad, shape = inputs[0].astype(np.float64), outputs[0].shape
+    options = bool(attributes.get("align_corners")), bool(attributes.get("half_pixel_centers"))
+    return _resized(grad, [_cubic(shape[at], grad.shape[at], *options).T for at in (-2, -1)])
+
+
 def _matrices(attributes: Any, sizes: Any, results: Any) -> Any:
     """For the axes behind batch and channel."""
     how = str(attributes.get("mode", "nearest"))
@@ -110,3 +117,23 @@ def set_diagonal(inputs: Any, _: Any, __: Any) -> Any:
     at = np.arange(values.shape[-1])
     filled[..., at, at] = values
     return np.where(ones != 0, filled, x)
+
+
+@operator("ResizeArea")
+def shrink(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """Each pixel is the mean of the area that it covers in the picture, which may end inside of pixels."""
+    x = inputs[0].astype(np.float32)
+    for axis in (1, 2):
+        weights = _shares(x.shape[axis], outputs[0].shape[axis], bool(attributes.get("align_corners")))
+        x = np.moveaxis(np.tensordot(weights, x, (1, axis)), 0, axis)
+    return x
+
+
+def _shares(size: int, count: int, corners: bool) -> Any:
+    step = (size - 1) / (count - 1) if corners and count > 1 else size / count
+    out = np.zeros((count, size))
+    for row in range(count):
+        first, end = row * step, (row + 1) * step
+        for at in range(int(first), int(np.ceil(end))):
+            out[row, min(at, size - 1)] += (min(at + 1, end) - max(at, first)) / step
+    return out

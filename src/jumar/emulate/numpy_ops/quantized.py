@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import NotEmulated, kernel
+from .registry import NotEmulated, kernel, operator
 
 _ROUNDED = {"round": np.rint, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
 _LOW, _HIGH = -128, 127
@@ -96,3 +96,10 @@ def update_cache(cache: Any, places: Any, values: Any, axis: int) -> Any:
         piece[at] = slice(start, start + values.shape[at])
         out[tuple(piece)] = values[row]
     return out
+
+
+@operator("AscendQuant")
+def quantize_by_type(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    scale, offset = (float(attributes.get(name) or 0) for name in ("scale", "offset"))
+    how = str(attributes.get("round_mode") or "Round")
+    return quantize(inputs[0], scale, offset, int(attributes.get("sqrt_mode") or 0), how, outputs[0].type)

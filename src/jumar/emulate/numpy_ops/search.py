@@ -25,7 +25,7 @@ def unique_plain(x: Any, _: int, inverse: int) -> Any:
 @kernel("aclnnUniqueDim")
 def unique_rows(x: Any, _: int, __: int, axis: int) -> Any:
     values, places, many = np.unique(x, axis=axis, return_inverse=True, return_counts=True)
-    return Sized(values), places.reshape(-1), Sized(many)
+    return Sized(values), Sized(places.reshape(-1)), Sized(many)
 
 
 @kernel("aclnnUniqueConsecutive")

@@ -1,0 +1,50 @@
+"""The largest values of windows of pictures, and where they were (operators of the older interface)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .registry import operator
+
+
+def _pair(attributes: Any, name: str, missing: int) -> tuple[int, int]:
+    """Of one, two or four numbers: with channels before the space, as MindSpore has them, or behind it."""
+    given = attributes.get(name)
+    numbers = [int(one) for one in (given if isinstance(given, (list, tuple)) else [given or missing])] or [missing]
+    if len(numbers) == 4:
+        behind = [int(one) for one in attributes["ksize"]][1] != 1
+        return (numbers[1], numbers[2]) if behind else (numbers[2], numbers[3])
+    return numbers[0], numbers[-1]
+
+
+@operator("MaxPoolWithArgmaxV2")
+def largest(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """`argmax` counts over the rows of a picture, without its edges."""
+    x = inputs[0]
+    height, width = x.shape[-2:]
+    size, step, edge, gap = (_pair(attributes, *one) for one in
+                             (("ksize", 1), ("strides", 1), ("pads", 0), ("dilation", 1)))  # fmt: skip
+    out = np.full(outputs[0].shape, -np.inf, np.float32)
+    places = np.zeros(out.shape, np.int64)
+    rows, columns = (np.arange(out.shape[axis - 2]) * step[axis] - edge[axis] for axis in (0, 1))
+    for down in range(size[0]):
+        for right in range(size[1]):
+            line, column = rows + down * gap[0], columns + right * gap[1]
+            there = ((line >= 0) & (line < height))[:, None] & ((column >= 0) & (column < width))
+            line, column = np.clip(line, 0, height - 1)[:, None], np.clip(column, 0, width - 1)
+            value = np.where(there, x[..., line, column], -np.inf)
+            better = value > out
+            out = np.where(better, value, out)
+            places = np.where(better, line * width + column, places)
+    return out, places
+
+
+@operator("MaxPoolGradWithArgmaxV2")
+def largest_backward(inputs: Any, _: Any, __: Any) -> Any:
+    x, grad, places = inputs[:3]
+    planes = int(np.prod(x.shape[:-2]))
+    out = np.zeros((planes, x.shape[-2] * x.shape[-1]), np.float32)
+    np.add.at(out, (np.arange(planes)[:, None], places.reshape(planes, -1)), grad.reshape(planes, -1))
+    return out.reshape(x.shape)

@@ -1,0 +1,142 @@
+"""Sets of rows, distances of sequences, and tensors as they are, by type (operators of the older interface)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .registry import operator
+
+
+def _number(x: Any) -> Any:
+    return np.reshape(x, -1)[0]
+
+
+@operator("CheckNumerics")
+def check(inputs: Any, attributes: Any, _: Any) -> Any:
+    if not np.isfinite(inputs[0]).all():
+        raise ValueError(f"{attributes.get('message') or ''} a number is infinite or none".strip())
+    return inputs[0]
+
+
+@operator("Expand")
+def expand(inputs: Any, _: Any, outputs: Any) -> Any:
+    return np.broadcast_to(inputs[0], outputs[0].shape)
+
+
+@operator("ArgMax")
+def place_of_largest(inputs: Any, attributes: Any, _: Any) -> Any:
+    axis = attributes.get("axis", attributes.get("dimension", 0)) if len(inputs) < 2 else _number(inputs[1])
+    return np.argmax(inputs[0], int(axis))
+
+
+@operator("AccumulateNV2")
+def total(inputs: Any, _: Any, __: Any) -> Any:
+    return sum(inputs[1:], inputs[0])
+
+
+@operator("ReduceLogSum")
+def log_of_sum(inputs: Any, attributes: Any, _: Any) -> Any:
+    axes = tuple(int(one) for one in np.reshape(inputs[1], -1)) or None
+    return np.log(np.sum(inputs[0], axes, keepdims=bool(attributes.get("keep_dims"))))
+
+
+@operator("Centralization")
+def centre(inputs: Any, attributes: Any, _: Any) -> Any:
+    axes = tuple(int(one) for one in attributes.get("axes") or [-1])
+    return inputs[0] - inputs[0].mean(axes, keepdims=True)
+
+
+@operator("MaskedScatter")
+def fill_mask(inputs: Any, _: Any, __: Any) -> Any:
+    """Values one after the other, where the mask is true."""
+    out, mask = np.array(inputs[0]), np.broadcast_to(inputs[1].astype(bool), inputs[0].shape)
+    out[mask] = np.reshape(inputs[2], -1)[: int(mask.sum())]
+    return out
+
+
+@operator("ConcatOffset")
+def starts(inputs: Any, attributes: Any, _: Any) -> Any:
+    """Where each tensor begins in all of them one behind the other."""
+    axis, ranks = int(attributes.get("axis") or 0), np.ndim(inputs[0])
+    out = np.zeros((len(inputs), ranks), np.int64)
+    out[1:, axis] = np.cumsum([one.shape[axis] for one in inputs])[:-1]
+    return out
+
+
+@operator("DynamicStitch")
+def stitch(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """Rows to the places that come with them; of several rows for a place, the last counts."""
+    half = len(inputs) // 2
+    out = np.zeros(outputs[0].shape, inputs[half].dtype)
+    for places, rows in zip(inputs[:half], inputs[half:]):
+        out[places] = rows
+    return out
+
+
+@operator("ConfusionMatrix")
+def confusion(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    out = np.zeros(outputs[0].shape, np.float64)
+    weights = inputs.get(2)
+    np.add.at(out, (inputs[0], inputs[1]), 1 if weights is None else weights)
+    return out
+
+
+@operator("MirrorPadGrad")
+def mirror_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    mode = {"REFLECT": "reflect", "SYMMETRIC": "symmetric"}[attributes.get("mode") or "REFLECT"]
+    shape = outputs[0].shape
+    places: Any = np.pad(np.arange(int(np.prod(shape))).reshape(shape), np.asarray(inputs[1]).tolist(), mode)
+    out = np.zeros(int(np.prod(shape)), inputs[0].dtype)
+    np.add.at(out, places.reshape(-1), inputs[0].reshape(-1))
+    return out.reshape(shape)
+
+
+@operator("EditDistance")
+def edits(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """Between sequences in two sparse tensors, each with places, values and a shape."""
+    out = np.zeros(outputs[0].shape, np.float32)
+    guesses, truths = (_sequences(*inputs[at : at + 2]) for at in (0, 3))
+    for place in np.ndindex(out.shape):
+        guess, truth = guesses.get(place, []), truths.get(place, [])
+        distance = float(_distance(guess, truth))
+        if attributes.get("normalize", 1):
+            distance = distance / len(truth) if truth else float("inf") if guess else 0.0
+        out[place] = distance
+    return out
+
+
+def _sequences(places: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
+    found: dict[tuple[int, ...], list[Any]] = {}
+    for place, value in zip(places, values):
+        found.setdefault(tuple(int(one) for one in place[:-1]), []).append(value)
+    return found
+
+
+def _distance(one: list[Any], other: list[Any]) -> int:
+    """Letters to put in, take out or change."""
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        before, row[0] = row[0], at
+        for column, wanted in enumerate(other, 1):
+            before, row[column] = row[column], min(row[column] + 1, row[column - 1] + 1, before + (letter != wanted))
+    return row[-1]
+
+
+def _sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+@operator("GLU")
+def gate(inputs: Any, attributes: Any, _: Any) -> Any:
+    value, open_ = np.split(inputs[0], 2, int(attributes.get("dim", attributes.get("axis", -1))))
+    return value * _sigmoid(open_)
+
+
+@operator("GLUGrad")
+def gate_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+    axis = int(attributes.get("dim", attributes.get("axis", -1)))
+    value, open_ = np.split(inputs[1], 2, axis)
+    share = _sigmoid(open_)
+    return np.concatenate([inputs[0] * share, inputs[0] * value * share * (1 - share)], axis)
