@@ -107,13 +107,18 @@ def run(files: list[str], scratch: Path, out: Path, options: argparse.Namespace)
             )
             _watch(started, out, options.limit)
         told = _lines(out)[done:]
+        why = f"ended with code {started.returncode}: {_last(scratch / 'said')}"
         if not told:
-            why = f"ended with code {started.returncode}: {_last(scratch / 'said')}"
             _tell(out, files[0], "crashed", why)
             return
-        if told[-1]["state"] == "finished":
+        ended = {line["case"] for line in told if line["state"] in _ENDS}
+        broken = [line["case"] for line in told if line["state"] == "started" and line["case"] not in ended]
+        for case in broken:
+            _tell(out, case, "crashed", why)
+        if told[-1]["state"] == "finished" and not broken:
             return
-        _tell(out, told[-1]["case"], "crashed", f"ended with code {started.returncode}: {_last(scratch / 'said')}")
+        if not broken:
+            _tell(out, told[-1]["case"], "crashed", why)
 
 
 def _watch(started: subprocess.Popen[bytes], out: Path, limit: int) -> None:

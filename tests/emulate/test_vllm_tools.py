@@ -28,6 +28,8 @@ def test_crashes(): os._exit(7)
 
 def test_hangs(): time.sleep(60)
 
+def test_stops_the_session(): raise KeyboardInterrupt
+
 def test_comes_last(): pass
 
 @pytest.fixture
@@ -65,7 +67,8 @@ def test_crashes_and_hangs_are_cases_like_others(tool: Any, tmp_path: Path, monk
     assert many == ["passed", "passed"]
     assert states == {
         "test_passes": "passed", "test_fails": "failed", "test_skips": "skipped", "test_crashes": "crashed",
-        "test_hangs": "failed", "test_comes_last": "passed", "test_has_no_start": "failed",
+        "test_hangs": "failed", "test_stops_the_session": "crashed", "test_comes_last": "passed",
+        "test_has_no_start": "failed",
     }  # fmt: skip
     assert [row["state"] for row in found["tests/ut/test_b.py"].values()] == ["failed"]
     why = {case.split("::")[-1]: row["why"] for case, row in found["tests/ut/test_a.py"].items()}
