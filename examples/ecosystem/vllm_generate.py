@@ -8,6 +8,7 @@ prompts come in pieces, because a step takes 64 words at most. `--save FOLDER` o
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 from typing import Any
 
@@ -180,6 +181,10 @@ def with_vllm(folder: str, options: argparse.Namespace) -> list[list[list[int]]]
     """What each prompt gives, twice: the second time the cache has their beginnings."""
     from vllm import LLM, SamplingParams
 
+    if options.lora:  # peft has used the card in this process already: the engine cannot be a fork of it
+        os.environ.setdefault("VLLM_WORKER_MULTIPROC_METHOD", "spawn")
+    if options.sleep:  # vllm-ascend does not wake up weights in the cube's own format
+        os.environ.setdefault("VLLM_ASCEND_ENABLE_NZ", "0")
     # Steps scheduled ahead mislead a pipeline of vllm-ascend 0.18.0: it puts guesses into prompts that come in pieces.
     draft = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 3, "prompt_lookup_min": 2}
     llm = LLM(
