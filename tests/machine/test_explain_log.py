@@ -356,9 +356,9 @@ def test_what_vllm_says_at_every_start_is_no_reason() -> None:
         "jumar: no NPU found, emulating 8 x Ascend910B3 with 65536 MiB each",
         "ERROR 11-18 01:14:02 [config.py:29] Failed to import Triton kernels. Please make sure your triton version is "
         "compatible. Error: No module named 'triton.language.target_info'",
-        "(APIServer pid=7) WARNING 11-18 01:14:06 [system_utils.py:289] Found ulimit of 20000 and failed to automatically "
-        "increase with error current limit exceeds maximum limit. This can cause fd limit errors like `OSError: [Errno 24] "
-        "Too many open files`. Consider increasing with ulimit -n",
+        "(APIServer pid=7) WARNING 11-18 01:14:06 [system_utils.py:289] Found ulimit of 20000 and failed to "
+        "automatically increase with error current limit exceeds maximum limit. This can cause fd limit errors like "
+        "`OSError: [Errno 24] Too many open files`. Consider increasing with ulimit -n",
     ]
     assert not log.explain_text(usual).has_error
     said = "(APIServer pid=7) huggingface_hub.errors.HFValidationError: Repo id must use alphanumeric chars: './modle'."
