@@ -157,6 +157,7 @@ def losses(python: Path, words: list[str], device: str) -> tuple[Told, str]:
     nothing = Told("loss", {})
     env = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}", "JUMAR_EXPLAIN": "0", "OMP_NUM_THREADS": "1"}
     env.update({"DS_ACCELERATOR": device, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"})
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # Without compiled modules, each start of torch costs ten times the work.
     try:
         done = subprocess.run(
             [str(python), "-m", "jumar", *words],

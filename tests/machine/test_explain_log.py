@@ -349,3 +349,20 @@ def test_unreadable_file_is_an_error_of_the_user(tmp_path: Path) -> None:
 def test_standard_input_twice(jumar: Run) -> None:
     hint = "hint: `jumar explain --help` shows how it is used\n"
     assert jumar("explain", "-", "-").err == f"error: `-` can be given only once\n\n{hint}"
+
+
+def test_what_vllm_says_at_every_start_is_no_reason() -> None:
+    usual = [
+        "jumar: no NPU found, emulating 8 x Ascend910B3 with 65536 MiB each",
+        "ERROR 11-18 01:14:02 [config.py:29] Failed to import Triton kernels. Please make sure your triton version is "
+        "compatible. Error: No module named 'triton.language.target_info'",
+        "(APIServer pid=7) WARNING 11-18 01:14:06 [system_utils.py:289] Found ulimit of 20000 and failed to "
+        "automatically increase with error current limit exceeds maximum limit. This can cause fd limit errors like "
+        "`OSError: [Errno 24] Too many open files`. Consider increasing with ulimit -n",
+    ]
+    assert not log.explain_text(usual).has_error
+    said = "(APIServer pid=7) huggingface_hub.errors.HFValidationError: Repo id must use alphanumeric chars: './modle'."
+    assert _ids(log.explain_text([*usual, "Traceback (most recent call last):", said]))[0] == "PROGRAM_SAID"
+    triton = "ModuleNotFoundError: No module named 'triton'"
+    files = "OSError: [Errno 24] Too many open files"
+    assert {"TRITON_NO_DRIVER", "OPEN_FILES"} <= set(_ids(log.explain_text([*usual, triton, files])))
