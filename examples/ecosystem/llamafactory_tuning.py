@@ -18,20 +18,13 @@ from transformers_trainer import Tell
 def write_data(folder: Path) -> None:
     starts = range(0, 48, 3)
     rows = [{"prompt": text(at, 4), "good": text(at + 4, 4), "bad": text(9, 4)} for at in starts]
-    judged = [{"prompt": row["prompt"], "said": row["good"], "liked": True} for row in rows]
-    judged += [{"prompt": row["prompt"], "said": row["bad"], "liked": False} for row in rows]
     write_rows(folder / "counting.jsonl", rows)
-    write_rows(folder / "judged.jsonl", judged)
-    pairs = {"columns": {"prompt": "prompt", "chosen": "good", "rejected": "bad"}, "ranking": True}
+    columns = {"prompt": "prompt", "response": "good"}
+    pairs = {"prompt": "prompt", "chosen": "good", "rejected": "bad"}
     known = {
-        "pt": {"file_name": "counting.jsonl", "columns": {"prompt": "good"}},
-        "sft": {"file_name": "counting.jsonl", "columns": {"prompt": "prompt", "response": "good"}},
-        "dpo": {"file_name": "counting.jsonl", **pairs},
-        "rm": {"file_name": "counting.jsonl", **pairs},
-        "kto": {
-            "file_name": "judged.jsonl", "columns": {"prompt": "prompt", "response": "said", "kto_tag": "liked"},
-        },
-    }  # fmt: skip
+        "sft": {"file_name": "counting.jsonl", "columns": columns},
+        "dpo": {"file_name": "counting.jsonl", "columns": pairs, "ranking": True},
+    }
     (folder / "dataset_info.json").write_text(json.dumps(known), encoding="utf-8")
 
 
@@ -41,14 +34,14 @@ def settings(folder: Path, stage: str, how: str) -> dict[str, Any]:
         "finetuning_type": how, "template": "empty", "dataset": stage, "dataset_dir": str(folder), "cutoff_len": 16,
         "output_dir": str(folder / "out"), "per_device_train_batch_size": 4, "learning_rate": 1e-2, "max_steps": 4,
         "logging_steps": 1, "save_strategy": "no", "report_to": "none", "disable_tqdm": True, "lora_rank": 4,
-        "freeze_trainable_layers": 1, "use_cpu": tiny.device() == "cpu",
+        "use_cpu": tiny.device() == "cpu",
     }  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--stage", choices=("pt", "sft", "rm", "dpo", "kto"), default="sft")
-    parser.add_argument("--how", choices=("full", "lora", "freeze"), default="lora")
+    parser.add_argument("--stage", choices=("sft", "dpo"), default="sft")
+    parser.add_argument("--how", choices=("full", "lora"), default="lora")
     parser.add_argument("--cpu", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:

@@ -1,4 +1,4 @@
-"""ms-swift on an NPU: `jumar run swift_tuning.py --how kto --tuner lora`. The arguments are those of `swift rlhf`."""
+"""ms-swift on an NPU: `jumar run swift_tuning.py --how dpo`. The arguments are those of `swift sft` and `swift rlhf`."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ from tiny_text import text, write_checkpoint, write_rows
 from transformers_trainer import Tell
 
 
-def row(start: int, how: str) -> dict[str, object]:
+def row(start: int) -> dict[str, object]:
     said = [{"role": "user", "content": text(start, 4)}, {"role": "assistant", "content": text(start + 4, 4)}]
-    return {"messages": said, **({"label": bool(start % 2)} if how == "kto" else {"rejected_response": text(9, 4)})}
+    return {"messages": said, "rejected_response": text(9, 4)}
 
 
-def words(folder: Path, how: str, tuner: str) -> list[str]:
+def words(folder: Path, how: str) -> list[str]:
     options = {
         "model": write_checkpoint(folder / "model"), "model_type": "llama", "template": "dummy",
         "torch_dtype": "float32", "fp16": False, "bf16": False, "check_model": False,
-        "dataset": write_rows(folder / "rows.jsonl", [row(start, how) for start in range(0, 48, 3)]),
-        "tuner_type": tuner, "lora_rank": 4, "lora_dropout": 0,
+        "dataset": write_rows(folder / "rows.jsonl", [row(start) for start in range(0, 48, 3)]), "tuner_type": "full",
         "output_dir": folder / "out", "per_device_train_batch_size": 4, "learning_rate": 1e-2, "max_steps": 4,
         "logging_steps": 1, "save_strategy": "no", "report_to": "none", "split_dataset_ratio": 0, "max_length": 16,
         "gradient_accumulation_steps": 1, "use_cpu": tiny.device() == "cpu", "callbacks": "tell", "dataset_num_proc": 1,
     }  # fmt: skip
-    if how != "sft":
-        options["rlhf_type"] = how
+    if how == "dpo":
+        options["rlhf_type"] = "dpo"
     return [word for name, value in options.items() for word in (f"--{name}", str(value))]
 
 
@@ -42,14 +41,12 @@ class Telling(TrainerCallback):
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--how", choices=("sft", "dpo", "kto", "orpo"), default="sft")
-    parser.add_argument("--tuner", choices=("full", "lora"), default="full")
+    parser.add_argument("--how", choices=("sft", "dpo"), default="sft")
     parser.add_argument("--cpu", action="store_true")
-    options = parser.parse_args()
+    how = parser.parse_args().how
     callbacks_map["tell"] = Telling
     with tempfile.TemporaryDirectory() as name:
-        start = sft_main if options.how == "sft" else rlhf_main
-        start(words(Path(name), options.how, options.tuner))
+        (sft_main if how == "sft" else rlhf_main)(words(Path(name), how))
 
 
 if __name__ == "__main__":

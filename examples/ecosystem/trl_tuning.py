@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ import trl
 from datasets import Dataset
 
 import tiny
-from tiny_text import text, tokenizer
+from tiny_text import text, tokenizer, write_checkpoint
 from transformers_trainer import Tell, model
 
 STARTS = range(0, 48, 3)
@@ -71,9 +72,8 @@ def different(completions: list[str], **_: Any) -> list[float]:
 
 
 def grpo(**settings: Any) -> transformers.Trainer:
-    """The model writes the answers, and `different` rewards them."""
-    writer = Writer(model().config)
-    writer.load_state_dict(model().state_dict())
+    """The model writes the answers, and `different` rewards them. trl reads the model to stay near from its folder."""
+    writer = Writer.from_pretrained(write_checkpoint(Path(settings["output_dir"]) / "model"))
     settings = trl.GRPOConfig(num_generations=4, max_completion_length=6, top_k=1, beta=0.04, **settings)
     rows = Dataset.from_list([{"prompt": one["prompt"]} for one in PAIRS])
     return trl.GRPOTrainer(writer, different, args=settings, train_dataset=rows, processing_class=tokenizer())
