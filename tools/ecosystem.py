@@ -1,6 +1,6 @@
 """Runs the stacks of examples/ecosystem on emulated cards and on the CPU, and writes what happened.
 
-Usage: python tools/ecosystem.py [NAME]... [--cache DIR] [--keep] [--wheel FILE]
+Usage: python tools/ecosystem.py [NAME]... [--only WORDS]... [--cache DIR] [--keep] [--wheel FILE]
 
 Each stack has an environment of its own with the default pair of torch and torch_npu. The rows go to
 docs/results/data/ecosystem.json, and `tools/generate.py` makes docs/results/ecosystem.md from them. Exit code 1 says
@@ -15,6 +15,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -34,8 +35,8 @@ _ERROR = re.compile(r"^\s*(?:\[rank ?\d+\]:?\s+)*([\w.]*(?:Error|Exception|Exit)
 _PATH = re.compile(r"/[^\s`']+")
 _LIMIT = 1200
 _CLOSE = 2e-5
-"""Losses that differ by less, of their size, are equal: sums over ranks are taken in another order. Tokens are equal
-when they are the same."""
+"""Losses that differ by less, of their size, are equal: sums over ranks are taken in another order. A run in half
+precision has `close` of its own. Tokens are equal when they are the same."""
 
 
 class Told(NamedTuple):
@@ -50,6 +51,8 @@ def main() -> int:
     cache = Path(options.cache)
     cache.mkdir(parents=True, exist_ok=True)
     wanted = [row for row in stacks() if not options.names or row["name"] in options.names]
+    if options.only:
+        wanted = [row for row in wanted if any(words in told(row) for words in options.only)]
     if unknown := set(options.names) - {row["name"] for row in wanted}:
         raise SystemExit(f"error: no stack `{', '.join(sorted(unknown))}` in examples/ecosystem/stacks.toml")
     jumar = Path(options.wheel).resolve() if options.wheel else version_environment.wheel(cache / "wheel", ROOT)
@@ -68,6 +71,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="stacks; without any, all of them")
+    parser.add_argument("--only", action="append", metavar="WORDS", help="runs whose command has these words")
     parser.add_argument("--cache", default=Path.home() / ".cache" / "jumar-ecosystem", help="folder of environments")
     parser.add_argument("--wheel", help="a wheel of jumar; without it, one is built from this tree")
     parser.add_argument("--keep", action="store_true", help="keep the environments")
@@ -83,7 +87,7 @@ def stacks() -> list[dict[str, Any]]:
 def try_stack(row: dict[str, Any], place: Path, jumar: Path) -> dict[str, Any]:
     """What is written about a stack: `equal`, `differs`, `fails` or `not installed`, and why."""
     found = {
-        "name": row["name"], "command": " ".join(["jumar", *command(row, row["script"])]), "versions": "",
+        "name": row["name"], "command": told(row), "versions": "",
         "state": "not installed", "why": "", "steps": 0, "kind": "loss", "date": datetime.date.today().isoformat(),
     }  # fmt: skip
     try:
@@ -99,10 +103,17 @@ def try_stack(row: dict[str, Any], place: Path, jumar: Path) -> dict[str, Any]:
     theirs, problem = losses(python, [*command(row, script), "--cpu"], "cpu")
     if problem:
         return {**found, "state": "runs", "why": f"the run on the CPU failed: {problem}"}
+    if "close" in row:
+        found["close"] = row["close"]
     worst = furthest(ours, theirs)
-    if worst > (_CLOSE if ours.kind == "loss" else 0):
+    if worst > (row.get("close", _CLOSE) if ours.kind == "loss" else 0):
         return {**found, "state": "differs", "why": f"by up to {worst:.2g}"}
     return {**found, "state": "equal"}
+
+
+def told(row: dict[str, Any]) -> str:
+    """The command as a user types it."""
+    return shlex.join(["jumar", *command(row, row["script"])])
 
 
 def command(row: dict[str, Any], script: str) -> list[str]:
@@ -147,8 +158,8 @@ def versions(python: Path, row: dict[str, Any]) -> str:
     packages, alone = row.get("packages", []), row.get("alone", [])
     words = [*alone, *(word for word in packages if "==" in word)] or packages
     names = ["torch", "torch_npu", *(re.split(r"[\[=<>!~ ]", word)[0] for word in words)]
-    told = "import importlib.metadata as m, sys; print(*(m.version(name).split('+')[0] for name in sys.argv[1:]))"
-    done = subprocess.run([str(python), "-c", told, *names], capture_output=True, text=True, check=True)
+    asks = "import importlib.metadata as m, sys; print(*(m.version(name).split('+')[0] for name in sys.argv[1:]))"
+    done = subprocess.run([str(python), "-c", asks, *names], capture_output=True, text=True, check=True)
     return ", ".join(map(" ".join, zip(names, done.stdout.split(), strict=True)))
 
 

@@ -36,6 +36,7 @@ WORDS = {
         "share": "{passed:,} of {total:,} pass ({share:.1f} %)",
         "stacks": "training stacks and vLLM in their newest releases, losses and tokens against the CPU",
         "stacks_result": "{equal} of {count} runs equal",
+        "stacks_close": ", {close} in half precision close",
         "pairs": "pairs of torch and torch_npu that run, from {first} to {last}",
         "pairs_result": "{runs} of {count} tried",
         "pages": ("docs/results/emulator.md", "docs/results/ecosystem.md", "docs/results/versions.md"),
@@ -45,6 +46,7 @@ WORDS = {
         "share": "{total:,} 个中通过 {passed:,} 个（{share:.1f} %）",
         "stacks": "最新版本的训练框架和 vLLM，损失和 token 与 CPU 比较",
         "stacks_result": "{count} 次运行中 {equal} 次相同",
+        "stacks_close": "，{close} 次半精度接近",
         "pairs": "可以运行的 torch 与 torch_npu 组合，从 {first} 到 {last}",
         "pairs_result": "试过的 {count} 组中有 {runs} 组",
         "pages": (
@@ -67,8 +69,11 @@ def _rows(language: str) -> Iterator[str]:
         share = words["share"].format(share=100 * row["passed"] / row["total"], **row)
         yield f"| [{name[language]}]({operators}) | {share} |"
     runs = json.loads((DATA / "ecosystem.json").read_text(encoding="utf-8"))
-    equal = sum(run["state"] == "equal" for run in runs)
-    yield f"| [{words['stacks']}]({ecosystem}) | {words['stacks_result'].format(equal=equal, count=len(runs))} |"
+    close = sum(run["state"] == "equal" and "close" in run for run in runs)
+    equal = sum(run["state"] == "equal" for run in runs) - close
+    result = words["stacks_result"].format(equal=equal, count=len(runs))
+    result += words["stacks_close"].format(close=close) if close else ""
+    yield f"| [{words['stacks']}]({ecosystem}) | {result} |"
     good = [pair.torch for pair in tested.pairs() if pair.state in ("tested", "runs")]
     good.sort(key=lambda release: [int(part) for part in release.split(".")])
     pairs = words["pairs"].format(first=good[0], last=good[-1])

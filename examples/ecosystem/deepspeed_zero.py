@@ -6,6 +6,7 @@ DeepSpeed finds the cards by itself; the backend of its collectives is `hccl`.
 from __future__ import annotations
 
 import argparse
+import json
 
 import deepspeed
 import torch
@@ -30,6 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--stage", type=int, default=1)
     parser.add_argument("--offload", action="store_true", help="optimizer state in the host's memory, at stage 3 weights too")
+    parser.add_argument("--config", type=json.loads, default={}, help='more of ds_config: {"bf16": {"enabled": true}}')
     parser.add_argument("--cpu", action="store_true")
     options = parser.parse_args()
     torch.manual_seed(0)
@@ -44,12 +46,13 @@ def main() -> None:
         "zero_optimization": zero,
         "zero_allow_untested_optimizer": True,
         "zero_force_ds_cpu_optimizer": False,
+        **options.config,
     }
     model = Net()
     engine, *_ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=config)
     for step, rows in enumerate(tiny.batches(6)):
         rows = rows.to(engine.device)
-        loss = nn.functional.cross_entropy(engine(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
+        loss = nn.functional.cross_entropy(engine(rows[:, :-1]).float().flatten(0, 1), rows[:, 1:].flatten())
         engine.backward(loss)
         engine.step()
         if engine.global_rank == 0:

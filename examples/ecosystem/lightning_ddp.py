@@ -1,4 +1,4 @@
-"""Lightning on NPUs: `jumar run lightning_ddp.py --cards 2`. Lightning starts the other ranks itself."""
+"""Lightning on NPUs: `jumar run lightning_ddp.py --cards 2 --strategy fsdp`. Lightning starts the other ranks itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class Net(pl.LightningModule):
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--cards", type=int, default=1)
-    parser.add_argument("--precision")
+    parser.add_argument("--strategy", choices=("ddp", "fsdp"), default="ddp")
+    parser.add_argument("--precision", help="bf16-mixed, 16-mixed")
     parser.add_argument("--cpu", action="store_true")
     options = parser.parse_args()
     pl.seed_everything(0)
@@ -40,10 +41,11 @@ def main() -> None:
     else:
         from jumar.lightning import on_npu
 
-        where = on_npu(options.cards, options.precision)
+        where = on_npu(options.cards, options.precision, options.strategy)
+    clip = 1.0 if options.strategy == "ddp" else None  # Lightning clips no sharded gradients by their norm
     trainer = pl.Trainer(
         max_epochs=1, limit_train_batches=6, logger=False, enable_checkpointing=False, enable_progress_bar=False,
-        gradient_clip_val=1.0, **where,
+        gradient_clip_val=clip, **where,
     )  # fmt: skip
     trainer.fit(Net(), torch.utils.data.DataLoader(tiny.Lines(64), batch_size=4))
 

@@ -1,12 +1,19 @@
-"""transformers' Trainer on an NPU: `jumar run transformers_trainer.py`. Nothing in it names the card."""
+"""transformers' Trainer on an NPU: `jumar run transformers_trainer.py --model mixtral --set bf16=true`.
+
+Nothing in it names the card. `--set` takes any of Trainer's arguments.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
 import tempfile
+from typing import Any
 
 import transformers
 
 import tiny
+import tiny_models
 
 
 class Tell(transformers.TrainerCallback):
@@ -15,22 +22,35 @@ class Tell(transformers.TrainerCallback):
             tiny.tell(state.global_step, logs["loss"], args.device)
 
 
-def model() -> transformers.LlamaForCausalLM:
-    transformers.set_seed(0)
-    config = transformers.LlamaConfig(
-        vocab_size=tiny.WORDS, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, max_position_embeddings=tiny.LENGTH,
-    )  # fmt: skip
-    return transformers.LlamaForCausalLM(config)
+def model() -> transformers.PreTrainedModel:
+    return tiny_models.make("llama")
+
+
+def setting(words: str) -> tuple[str, Any]:
+    """`bf16=true`, `optim=adamw_torch`, `fsdp_config={"version": 2}`"""
+    name, _, value = words.partition("=")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", choices=tiny_models.NAMES, default="llama")
+    parser.add_argument("--set", type=setting, nargs="+", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--cpu", action="store_true")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        settings = transformers.TrainingArguments(
-            folder, max_steps=6, per_device_train_batch_size=4, learning_rate=1e-2, logging_steps=1, report_to=[],
-            save_strategy="no", disable_tqdm=True, use_cpu=tiny.device() == "cpu",
+        settings = {
+            "max_steps": 6, "per_device_train_batch_size": 4, "learning_rate": 1e-2, "logging_steps": 1,
+            "report_to": [], "save_strategy": "no", "disable_tqdm": True, "use_cpu": tiny.device() == "cpu",
+            **dict(options.set),
+        }  # fmt: skip
+        trainer = transformers.Trainer(
+            tiny_models.make(options.model), transformers.TrainingArguments(folder, **settings),
+            train_dataset=tiny_models.Rows(options.model), callbacks=[Tell()],
         )  # fmt: skip
-        trainer = transformers.Trainer(model(), settings, train_dataset=tiny.Lines(32), callbacks=[Tell()])
         trainer.train()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -32,7 +33,10 @@ MisconfigurationException: Any = importlib.import_module(
 Accelerator: Any = pl.accelerators.Accelerator
 DDPStrategy: Any = pl.strategies.DDPStrategy
 SingleDeviceStrategy: Any = pl.strategies.SingleDeviceStrategy
-MixedPrecision: Any = importlib.import_module(f"{pl.__name__}.plugins.precision").MixedPrecision
+FSDPStrategy: Any = pl.strategies.FSDPStrategy
+_precision = importlib.import_module(f"{pl.__name__}.plugins.precision")
+MixedPrecision: Any = _precision.MixedPrecision
+FSDPPrecision: Any = _precision.FSDPPrecision
 
 
 class NPUAccelerator(Accelerator):  # type: ignore[misc]
@@ -53,13 +57,13 @@ class NPUAccelerator(Accelerator):  # type: ignore[misc]
 
     @staticmethod
     def parse_devices(devices: int | str | list[int]) -> list[int]:
-        """A number, a list of cards, or both as text: `2`, `-1` for all, `"0,3"`."""
+        """A number, a list of cards, or both as text: `2`, `-1` or `"auto"` for all, `"0,3"`."""
         if isinstance(devices, str) and "," in devices:
             return [int(word) for word in devices.split(",") if word.strip()]
         if isinstance(devices, (list, tuple)):
             return list(devices)
         count = NPUAccelerator.auto_device_count()
-        wanted = count if int(devices) == -1 else int(devices)
+        wanted = count if devices == "auto" or int(devices) == -1 else int(devices)
         if wanted > count:
             raise MisconfigurationException(f"{wanted} NPUs were asked for, and there are {count}")
         return list(range(wanted))
@@ -104,12 +108,42 @@ class NPUDDPStrategy(DDPStrategy):  # type: ignore[misc]
         )
 
 
-def on_npu(devices: int | str | list[int] = 1, precision: str | None = None, **ddp: Any) -> dict[str, Any]:
-    """Arguments of `Trainer`. Mixed precision is asked for here; `ddp` are arguments of DistributedDataParallel."""
+class NPUFSDPStrategy(FSDPStrategy):  # type: ignore[misc]
+    """A process for each card; parameters, gradients and optimizer state are shared out by FSDP."""
+
+    strategy_name = "npu_fsdp"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(process_group_backend=kwargs.pop("process_group_backend", "hccl"), **kwargs)
+
+    def setup_environment(self) -> None:
+        shape = self.kwargs.pop("device_mesh", None)  # Lightning would make a mesh of CUDA devices
+        super().setup_environment()
+        if shape is not None:
+            from torch.distributed.device_mesh import init_device_mesh
+
+            self.kwargs["device_mesh"] = init_device_mesh("npu", shape) if isinstance(shape, tuple) else shape
+
+
+class NPUFSDPPrecision(FSDPPrecision):  # type: ignore[misc]
+    """Lightning's own would cast for CUDA."""
+
+    def forward_context(self) -> AbstractContextManager[Any]:
+        kind = {"16-mixed": torch.float16, "bf16-mixed": torch.bfloat16}.get(self.precision)
+        return torch.autocast("npu", kind) if kind else super().forward_context()  # type: ignore[no-any-return]
+
+
+def on_npu(
+    devices: int | str | list[int] = 1, precision: str | None = None, strategy: str = "ddp", **more: Any
+) -> dict[str, Any]:
+    """Arguments of `Trainer`. Mixed precision is asked for here; `more` go to the strategy, `ddp` or `fsdp`."""
     cards = NPUAccelerator.parse_devices(devices)
-    one = len(cards) == 1 and not ddp
-    strategy = NPUStrategy(f"npu:{cards[0]}") if one else NPUDDPStrategy(**ddp)
-    arguments = {"accelerator": NPUAccelerator(), "devices": cards, "strategy": strategy}
+    arguments = {"accelerator": NPUAccelerator(), "devices": cards}
+    if strategy == "fsdp":
+        return {**arguments, "strategy": NPUFSDPStrategy(**more), "plugins": [NPUFSDPPrecision(precision or "32-true")]}
+    if strategy != "ddp":
+        raise MisconfigurationException(f"`on_npu` knows the strategies `ddp` and `fsdp`, not `{strategy}`")
+    arguments["strategy"] = NPUStrategy(f"npu:{cards[0]}") if len(cards) == 1 and not more else NPUDDPStrategy(**more)
     if precision in ("16-mixed", "bf16-mixed"):
         return {**arguments, "plugins": [MixedPrecision(precision, "npu")]}
     return arguments if precision is None else {**arguments, "precision": precision}

@@ -63,6 +63,21 @@ def test_tokens_must_be_the_same_where_losses_may_be_close(
     assert (found["state"], found["kind"], found["steps"]) == (state, kind, 1)
 
 
+def test_half_precision_is_close_within_what_its_row_says(
+    tool: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = {"npu": 2.0, "cpu": 2.001}
+    monkeypatch.setattr(tool, "install", lambda *_: tmp_path)
+    monkeypatch.setattr(tool, "versions", lambda *_: "")
+    monkeypatch.setattr(tool, "losses", lambda _, __, device: (tool.Told("loss", {0: values[device]}), ""))
+    row = {"name": "a", "script": "a.py", "arguments": ["--config", '{"bf16": true}']}
+    assert tool.try_stack(row, tmp_path, tmp_path)["state"] == "differs"
+    found = tool.try_stack({**row, "close": 1e-3}, tmp_path, tmp_path)
+    assert (found["state"], found["close"]) == ("equal", 1e-3)
+    assert found["command"] == """jumar run a.py --config '{"bf16": true}'"""
+    assert tool.try_stack({**row, "close": 1e-4}, tmp_path, tmp_path)["state"] == "differs"
+
+
 @pytest.mark.parametrize(
     ("text", "code", "device", "problem"),
     [

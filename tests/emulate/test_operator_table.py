@@ -59,7 +59,7 @@ def test_numbers_of_classes_may_be_short(run: Run) -> None:
 
 
 def test_a_type_the_cpu_lacks_is_computed_wider_and_other_errors_stay(run: Run) -> None:
-    assert "not implemented for 'Long'" in run(program_text(__file__, "wider_histogram")).stdout
+    assert "not implemented for 'Bool'" in run(program_text(__file__, "wider_histogram")).stdout
 
 
 def test_integers_divided_in_place_are_cut_off(run: Run) -> None:

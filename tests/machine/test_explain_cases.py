@@ -284,6 +284,13 @@ def test_no_headline_is_empty() -> None:
         assert what and what[0] not in ".,:;)", row.id
 
 
+def test_scaler_and_fused_optimizer_name_the_way_out() -> None:
+    line = "TypeError: Adam.step() got an unexpected keyword argument 'grad_scaler'"
+    row = _first(_raised(f"{PACKAGES}/torch_npu/npu/amp/grad_scaler.py", line)).signature
+    assert row.what == "torch_npu's gradient scaler does not fit torch's fused optimizers"
+    assert 'optim="adamw_torch"' in row.do[0] and 'torch.amp.GradScaler("npu")' in row.do[1]
+
+
 @pytest.mark.parametrize(
     ("file", "exception"),
     [

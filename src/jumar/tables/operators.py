@@ -42,6 +42,7 @@ class Row:
     float32_results: tuple[int, ...] = ()
     statistics: bool = False
     host_work: bool = False
+    integers: bool = False
     written: tuple[str, ...] = ()
     host: tuple[str, ...] = ()
     host_results: tuple[int, ...] = ()
@@ -83,7 +84,7 @@ _SOURCED = ("refuses", "refusal", "error", "warns", "warns_for", "cpu_for", "int
             "transposed_unless", "cut_integers", "chips")  # fmt: skip
 _NEEDED = {"warns_for": "warns", "cpu_for": "warns", "transposed_unless": "transposed_results"}
 _SOURCE = re.compile(r"\w+\.(cpp|h):\d+")
-_FLAGS = ("index_result", "statistics", "host_work", "random", "cut_integers")
+_FLAGS = ("index_result", "statistics", "host_work", "integers", "random", "cut_integers")
 
 
 @cache

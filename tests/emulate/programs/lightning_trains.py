@@ -43,11 +43,19 @@ assert where == torch.device("npu:2") and torch.equal(third, card)
 half, _ = weights(**on_npu(precision="16-mixed"))
 assert not torch.equal(half, plain)
 torch.testing.assert_close(half, plain, rtol=1e-2, atol=1e-3)
+in_order = {"use_distributed_sampler": False}  # Lightning's own would shuffle
+shared, where = weights(**in_order, **on_npu("1", strategy="fsdp"))
+assert where == torch.device("npu:0"), where
+torch.testing.assert_close(shared, plain)
+rounded, _ = weights(**in_order, **on_npu(1, "bf16-mixed", strategy="fsdp"))
+assert not torch.equal(rounded, plain)
+torch.testing.assert_close(rounded, plain, rtol=5e-2, atol=1e-2)
 
+assert NPUAccelerator.parse_devices("auto") == [0, 1, 2]
 assert NPUAccelerator.parse_devices(-1) == [0, 1, 2] and NPUAccelerator.parse_devices("0,2") == [0, 2]
-for wrong in ({"accelerator": NPUAccelerator(), "devices": 1}, None):
+for wrong in ({"accelerator": NPUAccelerator(), "devices": 1}, {"devices": 9}, {"strategy": "deepspeed"}):
     try:
-        weights(**(wrong or on_npu(9)))
+        weights(**(wrong if "accelerator" in wrong else on_npu(**wrong)))
     except pl.utilities.exceptions.MisconfigurationException as error:
         assert "on_npu" in str(error) or "there are 3" in str(error), error
     else:

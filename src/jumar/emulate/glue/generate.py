@@ -63,6 +63,7 @@ def _computing(row: Row) -> list[str]:
     cells = [f".{column} = {sum(1 << item for item in value)}u" for column in _MASKS if (value := getattr(row, column))]
     cells += [f".wide_{kind} = true" for kind in ("float16", "bfloat16") if kind in row.rounding]
     cells += [f".{column} = true" for column in _FLAGS if getattr(row, column)]
+    cells += [".takes_integers = true"] if row.integers else []
     return [*cells, ".mixes_devices = true"] if row.devices else cells
 
 

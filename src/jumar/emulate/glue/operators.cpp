@@ -41,6 +41,7 @@ void add(Computing& all, const Computing& more) {
   all.index_result |= more.index_result;
   all.statistics |= more.statistics;
   all.host_work |= more.host_work;
+  all.takes_integers |= more.takes_integers;
   all.mixes_devices |= more.mixes_devices;
 }
 

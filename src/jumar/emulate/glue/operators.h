@@ -24,6 +24,7 @@ struct Computing {
   bool index_result = false;     // the result is as wide as the number given
   bool statistics = false;       // the chip returns a row of them also where the CPU returns none
   bool host_work = false;        // what its CPU kernel needs beside the results is no memory of the card
+  bool takes_integers = false;   // where the CPU kernel does not
   bool mixes_devices = false;    // a tensor of another device is no error
 };
 

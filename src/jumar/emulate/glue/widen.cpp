@@ -57,10 +57,11 @@ at::Tensor narrowed(const at::Tensor& tensor, at::ScalarType type, const std::ve
 }  // namespace
 
 Wider::Wider(const Plan& plan, const torch::jit::Stack& stack)
-    : plan_(plan), cut_(is_cut(plan, stack)), integers_(plan.random || cut_) {
+    : plan_(plan), cut_(is_cut(plan, stack)), integers_(plan.random || cut_ || plan.computing.takes_integers) {
   const size_t count = plan.arguments.size(), first = stack.size() - count;
   for (size_t i = 0; i < count && !narrow_.has_value(); ++i)
     narrow_ = narrow_type(stack[first + i], plan.arguments[i], integers_);
+  if (plan.computing.takes_integers && narrow_ == at::kBool) narrow_.reset();
   if (narrow_.has_value()) arguments_.assign(stack.end() - static_cast<ptrdiff_t>(count), stack.end());
 }
 

@@ -1,5 +1,5 @@
 // Data types that a device kernel has and the CPU kernel has not: half precision is computed in float32, and so are
-// integers that are drawn, and those that are divided in place.
+// integers that are drawn, those that are divided in place, and those that only the chip takes.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
