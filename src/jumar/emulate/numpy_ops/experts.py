@@ -133,24 +133,6 @@ def unpermute_backward(rows: Any, grad: Any, places: Any, weights: Any, padded: 
     return to_rows, to_weights
 
 
-@operator("TopKRouter")
-def places_of_tokens(inputs: Any, _: Any, outputs: Any) -> Any:
-    """Which tokens each expert takes, and where each choice lies; the first place of an expert stands for none."""
-    choices, room = inputs[0], int(np.reshape(inputs[1], -1)[0])
-    taken = np.zeros(outputs[0].shape, np.int64)
-    found = np.zeros(choices.shape, np.int64)
-    count = np.zeros(taken.shape[:2], np.int64)
-    for batch, token, choice in np.ndindex(choices.shape):
-        expert = int(choices[batch, token, choice])
-        place = int(count[batch, expert])
-        found[batch, token, choice] = expert * (room + 1)
-        if place < room:
-            taken[batch, expert, place] = token + 1
-            found[batch, token, choice] += place + 1
-            count[batch, expert] += 1
-    return taken, found
-
-
 _ACTIVATIONS = {
     "fastgelu": lambda x: x / (1 + np.exp(-1.702 * x)),
     "gelu": lambda x: x / (1 + np.exp(-1.5957691216 * (x + 0.044715 * x**3))),
