@@ -18,20 +18,21 @@ View single(Number number) {
   return {number->type, {}, {}, const_cast<uint8_t*>(number->value)};
 }
 
-// For the whole axis stands nothing, an empty tensor without memory, or MindSpore's tensor of nine dimensions of size 0;
-// an empty tensor with memory is an index that chooses nothing, such as a mask without a true value.
-bool is_given(In index) {
+// For the whole axis stands nothing, an empty tensor, or MindSpore's tensor of nine dimensions of size 0. Where values
+// are written, an empty tensor with memory chooses nothing, such as a mask without a true value; a lookup by one has no
+// result and is not asked for.
+bool is_given(In index, bool writing) {
   if (index == nullptr) return false;
-  if (index->dims == Dims{0}) return view(index).data != nullptr;
+  if (index->dims == Dims{0}) return writing && view(index).data != nullptr;
   return index->dims != Dims(9, 0);
 }
 
 // One for each axis.
 struct Indices {
-  explicit Indices(Tensors tensors) {
+  explicit Indices(Tensors tensors, bool writing = false) {
     all.reserve(tensors->size());
     for (In one : *tensors) {
-      const bool given = is_given(one);
+      const bool given = is_given(one, writing);
       all.push_back(given ? view(one) : View{});
       chosen.push_back(given ? &all.back() : nullptr);
     }
@@ -56,7 +57,8 @@ OPERATOR(aclnnIndexAdd, add_slices(view(self), dim, view(index), view(source), v
 OPERATOR(aclnnIndex, {
   if (count(out->dims) != 0) lookup(view(self), Indices(indices).chosen, view(out));
 })
-OPERATOR(aclnnIndexPutImpl, put(add ? Write::kAdd : Write::kReplace, view(self), Indices(indices).chosen, view(source)))
+OPERATOR(aclnnIndexPutImpl,
+         put(add ? Write::kAdd : Write::kReplace, view(self), Indices(indices, true).chosen, view(source)))
 OPERATOR(aclnnEmbedding, select(view(weight), 0, view(index), view(out)))
 OPERATOR(aclnnEmbeddingDenseBackward,
          if (by_frequency) throw NotEmulated("scaling by frequency is not emulated");
