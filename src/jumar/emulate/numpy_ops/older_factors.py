@@ -73,7 +73,7 @@ def unpack_backward(inputs: Any, _: Any, outputs: Any) -> Any:
     """Each of the two gradients in the room of both factors."""
     found: list[Any] = []
     parts: list[Any] = [lambda x: np.tril(x, -1), np.triu]
-    for grad, part, place in zip(inputs, parts, outputs):
+    for grad, part, place in zip((inputs[0], inputs[1]), parts, outputs):
         if place is None:
             found.append(None)
             continue
