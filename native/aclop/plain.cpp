@@ -45,10 +45,15 @@ void assign(const Arguments& a) {
   if (a.out(0).data != a.in(0).data) copy(a.in(0), a.out(0));
 }
 
+// A graph with a list of unknown length describes the result as one number.
 void add_n(const Arguments& a) {
+  const View out = a.out(0);
   std::vector<View> all;
-  for (size_t i = 0; i < a.inputs(); ++i) all.push_back(a.in(i));
-  sum_of(all, a.out(0));
+  for (size_t i = 0; i < a.inputs(); ++i) {
+    all.push_back(a.in(i));
+    if (count(all[i].dims) == count(out.dims)) all[i].dims = out.dims, all[i].strides = packed_strides(out.dims);
+  }
+  sum_of(all, out);
 }
 
 void copy_of(const Arguments& a) { copy(a.in(0), a.out(0)); }

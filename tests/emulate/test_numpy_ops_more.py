@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -323,7 +324,7 @@ def test_samples_have_their_distribution_and_their_seed() -> None:
     classes, of_true, of_sampled = drawing.log_uniform([np.array([[0, 1]])], options, None)
     assert sorted(classes) == [0, 1, 2, 3, 4] and of_true.shape == (1, 2) and (of_sampled <= 1).all()
     assert of_true[0, 0] > of_true[0, 1]
-    x, kept = drawing.drop_channels([np.ones((50, 8, 2, 2))], {**seeded, "keep_prob": 0.25}, None)
+    x, kept = drawing.drop_channels([np.ones((50, 8, 2, 2))], {**seeded, "keep_prob": 0.25}, [SimpleNamespace(type=0)])
     assert set(np.unique(x)) == {0, 4} and (x.std((2, 3)) == 0).all() and abs(kept.mean() - 0.25) < 0.06
 
 
