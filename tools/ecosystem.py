@@ -169,6 +169,8 @@ def losses(python: Path, words: list[str], device: str) -> tuple[Told, str]:
     env = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}", "JUMAR_EXPLAIN": "0", "OMP_NUM_THREADS": "1"}
     env.update({"DS_ACCELERATOR": device, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"})
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # Without compiled modules, each start of torch costs ten times the work.
+    # A build that was killed leaves a lock, for which every later run would wait: not in the user's own folder.
+    env["TORCH_EXTENSIONS_DIR"] = str(python.parents[1] / "extensions")
     try:
         done = subprocess.run(
             [str(python), "-m", "jumar", *words],

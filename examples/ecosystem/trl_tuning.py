@@ -74,7 +74,9 @@ def different(completions: list[str], **_: Any) -> list[float]:
 def grpo(**settings: Any) -> transformers.Trainer:
     """The model writes the answers, and `different` rewards them. trl reads the model to stay near from its folder."""
     writer = Writer.from_pretrained(write_checkpoint(Path(settings["output_dir"]) / "model"))
-    settings = trl.GRPOConfig(num_generations=4, max_completion_length=6, top_k=1, beta=0.04, **settings)
+    settings = trl.GRPOConfig(
+        num_generations=4, max_completion_length=6, top_k=1, beta=0.04, model_init_kwargs={"device_map": None}, **settings
+    )  # trl would spread the model to stay near over all cards that this process sees
     rows = Dataset.from_list([{"prompt": one["prompt"]} for one in PAIRS])
     return trl.GRPOTrainer(writer, different, args=settings, train_dataset=rows, processing_class=tokenizer())
 

@@ -23,7 +23,7 @@ def test_types_layouts_and_refusals_are_those_of_torch_npus_source(run: Run) -> 
 
 
 def test_every_row_with_a_place_in_the_source_has_a_case() -> None:
-    programs = ("data_types", "warnings", "max_pool_masks", "integer_division")
+    programs = ("data_types", "warnings", "max_pool_masks", "integer_division", "wider_histogram")
     cases = set(re.findall(r"\w+\.cpp:\d+", "".join(program_text(__file__, name) for name in programs)))
     assert {row.source for row in operators.rows() if row.source} <= cases
 

@@ -9,35 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-_TESTS = """\
-import os, time
-import pytest
-
-def test_passes(): pass
-
-@pytest.mark.parametrize("i", range(5))
-def test_many(i): pass
-
-def test_fails(): assert 1 == 2, "one is not two"
-
-@pytest.mark.skip(reason="not here")
-def test_skips(): pass
-
-def test_crashes(): os._exit(7)
-
-def test_hangs(): time.sleep(60)
-
-def test_stops_the_session(): raise KeyboardInterrupt
-
-def test_comes_last(): pass
-
-@pytest.fixture
-def broken(): raise ValueError("no set-up")
-
-def test_has_no_start(broken): pass
-"""
-
+from program_files import program_text
 
 @pytest.fixture
 def tool(monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -50,7 +22,7 @@ def test_crashes_and_hangs_are_cases_like_others(tool: Any, tmp_path: Path, monk
     clone, out = tmp_path / "clone", tmp_path / "out.jsonl"
     (clone / "tests" / "ut").mkdir(parents=True)
     (clone / "tests" / "e2e").mkdir()
-    (clone / "tests" / "ut" / "test_a.py").write_text(_TESTS)
+    (clone / "tests" / "ut" / "test_a.py").write_text(program_text(__file__, "vllm_cases"))
     (clone / "tests" / "ut" / "test_b.py").write_text("import no_such_module\n")
     (clone / "tests" / "ut" / "conftest.py").write_text("raise RuntimeError('a mock')\n")
     monkeypatch.setattr(tool, "REGISTERS", "")
