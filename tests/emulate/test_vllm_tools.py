@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from program_files import program_text
+
 
 @pytest.fixture
 def tool(monkeypatch: pytest.MonkeyPatch) -> Any:

@@ -31,7 +31,11 @@ def convolve():  # a call
 
 
 def suppress():  # an operator by type
-    return ops.NMSWithMask(0.5)(boxes)[0]
+    limits = (Tensor(count, ms.int32) for count in (2, 2))
+    bounds = (Tensor(bound, ms.float32) for bound in (0.5, 0.0))
+    return ops.CombinedNonMaxSuppression()(
+        boxes[:, :4].reshape(1, 4, 1, 4), boxes[:, 4:].reshape(1, 4, 1), *limits, *bounds
+    )[0]
 
 
 for refused in (convolve, suppress):
