@@ -112,7 +112,10 @@ class Model:
 
     def peak(self, plan: Plan, stage: int, count: int) -> Memory:
         first, last, flight = stage == 0, stage == plan.pp - 1, plan.flights[stage]
-        return self.stage(self.setting(plan), count, first, last, flight, plan.micro_batches > flight, plan.pp > 1)
+        rounds, left = divmod(plan.micro_batches, plan.pp)
+        left = left if last and plan.chunks > 1 and rounds > 1 else 0
+        more, staged = plan.micro_batches > flight, plan.pp > 1
+        return self.stage(self.setting(plan), count, first, last, flight, more, staged, left)
 
     def accumulated(self, plan: Plan, stage: int, count: int) -> int:
         """Bytes of the gradients that a stage adds up over its micro-batches, before the optimizer shard."""
@@ -160,9 +163,10 @@ class Model:
         )  # fmt: skip
 
     def _stage(
-        self, at: Setting, count: int, first: bool, last: bool, flight: float, more: bool, pipeline: bool
+        self, at: Setting, count: int, first: bool, last: bool, flight: float, more: bool, pipeline: bool, left: int
     ) -> Memory:
-        """`more`: forward passes of further micro-batches follow the first backward pass."""
+        """`more`: forward passes of further micro-batches follow the first backward pass; `left`: micro-batches that
+        are left of the two or more whole rounds of an interleaved pipeline: they pass the head before any goes back."""
         if pipeline and flight > 1:
             at = at._replace(moved=True)
         rows = self.rows(at, count, first, last)
@@ -177,7 +181,8 @@ class Model:
             # What is added up, and zeros that clear it: one set as the gradients are, one as the optimizer sees them.
             always = (2 * local + state) * at.gradient
         update = self._update(at, first, last)
-        best = self._highest(rows, gradients, int((flight - 1) * saved), _gathered(rows, at, more), at, update)
+        waiting = int((flight - 1) * saved) + (left * rows[-1][0].saved if waits is not rows else 0)
+        best = self._highest(rows, gradients, waiting, _gathered(rows, at, more), at, update)
         size, grads, held, name = best
         if at.eager:
             size, grads, held, name = self._eager(at, rows, state, gradients, best)
