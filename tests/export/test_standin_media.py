@@ -84,9 +84,9 @@ def test_a_jpeg_is_decoded_and_resized_as_pillow_does(channel: int, form: int) -
 
 def test_crop_and_paste_and_the_way_back_to_a_jpeg(channel: int) -> None:
     image = smooth(64, 64)
-    pointer, size, _ = jpeg(image)
+    pointer, _, data = jpeg(image)
     whole, _ = picture(64, 64)
-    assert acl.media.dvpp_jpeg_decode_async(channel, pointer, size, whole, 0) == 0
+    assert acl.media.dvpp_jpeg_decode_async(channel, pointer, len(data), whole, 0) == 0
     out, room = picture(64, 64)
     acl.rt.memset(STATE.handles[out].data, room, 128, room)
     crop = acl.media.dvpp_create_roi_config(0, 31, 0, 31)
