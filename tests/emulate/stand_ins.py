@@ -117,3 +117,14 @@ class Library:
 
 CUBE = c_int8(0)
 """How precisely the matrix unit shall compute; means nothing here."""
+
+
+def drawn(*shape: int, kind: str = "float32") -> Any:
+    """Normal numbers, the same for the same shape."""
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(kind)
+
+
+def run(card: Library, kind: str, inputs: list[Any], *outs: Any, **attributes: Any) -> Any:
+    """What an operator of the older interface writes: one array, or all of them."""
+    assert card.by_type(kind, inputs, list(outs), **attributes) == 0, card.error()
+    return outs[0] if len(outs) == 1 else outs

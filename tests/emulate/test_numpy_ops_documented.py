@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import colorsys
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from stand_ins import Library
+from stand_ins import Library, drawn, run
 
 pytestmark = pytest.mark.usefixtures("numpy_kernels")
-
-
-def _run(card: Library, kind: str, inputs: list[Any], out: Any, **attributes: Any) -> Any:
-    assert card.by_type(kind, inputs, [out], **attributes) == 0, card.error()
-    return out
-
-
-def _random(*shape: int) -> Any:
-    return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
 
 
 def test_hue_and_saturation_are_those_of_colorsys(card: Library) -> None:
@@ -27,9 +17,9 @@ def test_hue_and_saturation_are_those_of_colorsys(card: Library) -> None:
     by, factor = np.array(0.2, np.float32), np.array(1.7, np.float32)
     for row, hsv, turned, full in zip(
         image,
-        _run(card, "RGBToHSV", [image], np.zeros_like(image)),
-        _run(card, "AdjustHue", [image, by], np.zeros_like(image)),
-        _run(card, "AdjustSaturation", [image, factor], np.zeros_like(image)),
+        run(card, "RGBToHSV", [image], np.zeros_like(image)),
+        run(card, "AdjustHue", [image, by], np.zeros_like(image)),
+        run(card, "AdjustSaturation", [image, factor], np.zeros_like(image)),
     ):
         hue, saturation, value = colorsys.rgb_to_hsv(*row)
         np.testing.assert_allclose(hsv, (hue, saturation, value), rtol=1e-4, atol=1e-6)
@@ -42,13 +32,13 @@ def test_hue_and_saturation_are_those_of_colorsys(card: Library) -> None:
 def test_boxes_are_decoded_compared_and_checked(card: Library) -> None:
     boxes, true = np.array([[4, 1, 6, 9], [2, 5, 5, 9]], np.float32), np.array([[3, 2, 6, 8], [0, 0, 9, 9]], np.float32)
     options = {"means": [0, 0, 0, 0], "stds": [1, 1, 1, 1]}
-    deltas = _run(card, "BoundingBoxEncode", [boxes, true], np.zeros_like(boxes), **options)
-    found = _run(card, "BoundingBoxDecode", [boxes, deltas], np.zeros_like(boxes), **options,
+    deltas = run(card, "BoundingBoxEncode", [boxes, true], np.zeros_like(boxes), **options)
+    found = run(card, "BoundingBoxDecode", [boxes, deltas], np.zeros_like(boxes), **options,
                  max_shape=[768, 1280], wh_ratio_clip=0.016)  # fmt: skip
     np.testing.assert_allclose(found, true, rtol=1e-4, atol=1e-4)
-    shares = _run(card, "Iou", [boxes, true], np.zeros((2, 2), np.float32), mode="iou")
+    shares = run(card, "Iou", [boxes, true], np.zeros((2, 2), np.float32), mode="iou")
     assert shares[0, 0] == pytest.approx(21 / (27 + 28 - 21)) and shares[1, 0] == pytest.approx(27 / 100)
-    valid = _run(card, "CheckValid", [true, np.array([3, 3, 3], np.float32)], np.zeros(2, bool))
+    valid = run(card, "CheckValid", [true, np.array([3, 3, 3], np.float32)], np.zeros(2, bool))
     assert valid.tolist() == [True, False]
 
 
@@ -63,40 +53,40 @@ def test_the_best_labels_are_decoded(card: Library) -> None:
 
 
 def test_rows_are_looked_up_and_changed(card: Library) -> None:
-    x, v = _random(4, 2), _random(2, 2)
-    found = _run(card, "EmbeddingLookup", [x, np.array([5, 2, 8]), np.array(4)], np.zeros((3, 2), np.float32))
+    x, v = drawn(4, 2), drawn(2, 2)
+    found = run(card, "EmbeddingLookup", [x, np.array([5, 2, 8]), np.array(4)], np.zeros((3, 2), np.float32))
     np.testing.assert_array_equal(found, [x[1], [0, 0], [0, 0]])
     for kind, wanted in (("InplaceAddD", x[[3, 0]] + v), ("InplaceSubD", x[[3, 0]] - v), ("InplaceUpdateD", v)):
-        changed = _run(card, kind, [x, v], np.zeros_like(x), indices=[3, 0])
+        changed = run(card, kind, [x, v], np.zeros_like(x), indices=[3, 0])
         np.testing.assert_allclose(changed[[3, 0]], wanted, rtol=1e-6)
         np.testing.assert_array_equal(changed[1], x[1])
 
 
 def test_slices_are_no_larger_than_a_norm(card: Library) -> None:
-    x = torch.from_numpy(_random(2, 3, 4))
+    x = torch.from_numpy(drawn(2, 3, 4))
     wanted = torch.renorm(x, 2, 1, 1.5)
-    whole = _run(card, "Renorm", [x.numpy()], np.zeros((2, 3, 4), np.float32), p=2.0, dim=1, maxnorm=1.5)
+    whole = run(card, "Renorm", [x.numpy()], np.zeros((2, 3, 4), np.float32), p=2.0, dim=1, maxnorm=1.5)
     np.testing.assert_allclose(whole, wanted, rtol=1e-5)
-    factor = _run(card, "Renorm", [x.numpy()], np.zeros((1, 3, 1), np.float32), p=2.0, dim=1, maxnorm=1.5)
+    factor = run(card, "Renorm", [x.numpy()], np.zeros((1, 3, 1), np.float32), p=2.0, dim=1, maxnorm=1.5)
     np.testing.assert_allclose(factor * x.numpy(), wanted, rtol=1e-5)
 
 
 def test_transforms_of_windows_and_frequencies(card: Library) -> None:
-    x, window = _random(2, 30), np.random.default_rng(3).random(12).astype(np.float32)
+    x, window = drawn(2, 30), np.random.default_rng(3).random(12).astype(np.float32)
     options = {"n_fft": 16, "hop_length": 5, "win_length": 12, "normalized": True, "onesided": True}
     wanted = torch.stft(torch.from_numpy(x), 16, 5, 12, torch.from_numpy(window), False, "constant", True, True,
                         return_complex=True)  # fmt: skip
-    found = _run(card, "STFT", [x, window], np.zeros(wanted.shape, np.complex64), **options)
+    found = run(card, "STFT", [x, window], np.zeros(wanted.shape, np.complex64), **options)
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
-    pair = _run(card, "STFT", [x, window], np.zeros((*wanted.shape, 2), np.float32), **options)
+    pair = run(card, "STFT", [x, window], np.zeros((*wanted.shape, 2), np.float32), **options)
     np.testing.assert_allclose(pair, torch.view_as_real(wanted), rtol=1e-4, atol=1e-5)
     given = [np.array(8), np.array(2.0, np.float32)]
-    np.testing.assert_allclose(_run(card, "FFTFreq", given, np.zeros(8, np.float32)), np.fft.fftfreq(8, 2.0))
-    np.testing.assert_allclose(_run(card, "RFFTFreq", given, np.zeros(5, np.float32)), np.fft.rfftfreq(8, 2.0))
-    real = torch.from_numpy(_random(3, 4))
-    half = _run(card, "IHFFT2", [real.numpy()], np.zeros((3, 3), np.complex64))
+    np.testing.assert_allclose(run(card, "FFTFreq", given, np.zeros(8, np.float32)), np.fft.fftfreq(8, 2.0))
+    np.testing.assert_allclose(run(card, "RFFTFreq", given, np.zeros(5, np.float32)), np.fft.rfftfreq(8, 2.0))
+    real = torch.from_numpy(drawn(3, 4))
+    half = run(card, "IHFFT2", [real.numpy()], np.zeros((3, 3), np.complex64))
     np.testing.assert_allclose(half, torch.fft.ihfft2(real), rtol=1e-4, atol=1e-6)
-    back = _run(card, "HFFTN", [half], np.zeros((3, 4), np.float32))
+    back = run(card, "HFFTN", [half], np.zeros((3, 4), np.float32))
     np.testing.assert_allclose(back, torch.fft.hfftn(torch.from_numpy(half)), rtol=1e-4, atol=1e-5)
 
 
@@ -105,7 +95,7 @@ def test_running_sums_of_exponentials_without_the_value_itself(card: Library) ->
     wanted = {(False, False): [1, 2.3132617, 3.407606], (True, False): [low, 1, 2.3132617],
               (False, True): [3.407606, 3.3132617, 3], (True, True): [3.3132617, 3, low]}  # fmt: skip
     for (exclusive, reverse), expected in wanted.items():
-        found = _run(card, "CumulativeLogsumexp", [x, np.array(0)], np.zeros(3, np.float32), exclusive=exclusive,
+        found = run(card, "CumulativeLogsumexp", [x, np.array(0)], np.zeros(3, np.float32), exclusive=exclusive,
                      reverse=reverse)  # fmt: skip
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
@@ -121,8 +111,8 @@ def test_steps_by_the_sign_of_gradients(card: Library) -> None:
 
 
 def test_diagonals_of_matrices(card: Library) -> None:
-    x = _random(2, 3)
-    found = _run(card, "Diag", [x], np.zeros((2, 3, 2, 3), np.float32))
+    x = drawn(2, 3)
+    found = run(card, "Diag", [x], np.zeros((2, 3, 2, 3), np.float32))
     np.testing.assert_array_equal(np.einsum("ijij->ij", found), x)
     assert np.count_nonzero(found) == 6
 
@@ -131,11 +121,11 @@ def test_boxes_that_share_too_much_are_left_out(card: Library) -> None:
     boxes = np.array([[1, 2, 3, 4], [1, 3, 3, 4], [1, 3, 4, 4], [1, 1, 4, 4], [1, 1, 3, 4]], np.float32)
     scores = np.array([0.4, 0.5, 0.72, 0.9, 0.45], np.float32)
     numbers = [np.array(5, np.int32), np.array(0.5, np.float32), np.array(0.0, np.float32)]
-    found = _run(card, "NonMaxSuppressionV3", [boxes, scores, *numbers], np.full(5, 9, np.int32), offset=0)
+    found = run(card, "NonMaxSuppressionV3", [boxes, scores, *numbers], np.full(5, 9, np.int32), offset=0)
     assert found[:3].tolist() == [3, 2, 0]
     shares = np.eye(5, dtype=np.float32)
     shares[3, 4] = shares[4, 3] = 0.9
-    found = _run(card, "NonMaxSuppressionWithOverlaps", [shares, scores, *numbers], np.zeros(5, np.int32))
+    found = run(card, "NonMaxSuppressionWithOverlaps", [shares, scores, *numbers], np.zeros(5, np.int32))
     assert found[:4].tolist() == [3, 2, 1, 0]
 
 

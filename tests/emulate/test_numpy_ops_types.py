@@ -8,36 +8,27 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as functional
-from stand_ins import Library
+from stand_ins import Library, drawn, run
 
 from jumar.emulate.numpy_ops import attention
 
 pytestmark = pytest.mark.usefixtures("numpy_kernels")
 
 
-def _random(*shape: int, kind: str = "float32") -> Any:
-    return np.random.default_rng(sum(shape)).normal(size=shape).astype(kind)
-
-
-def _run(card: Library, kind: str, inputs: list[Any], *outs: Any, **attributes: Any) -> Any:
-    assert card.by_type(kind, inputs, list(outs), **attributes) == 0, card.error()
-    return outs[0] if len(outs) == 1 else outs
-
-
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize("training", [False, True])
 def test_second_gradient_of_batch_norm(card: Library, training: bool, last: bool) -> None:
-    x, grad = (torch.from_numpy(_random(4, 3, 5, 2, kind="float64")).requires_grad_() for _ in range(2))
+    x, grad = (torch.from_numpy(drawn(4, 3, 5, 2, kind="float64")).requires_grad_() for _ in range(2))
     grad = (grad.detach() * 0.3 + 1).requires_grad_()
-    scale, bias = torch.from_numpy(_random(3, kind="float64")).requires_grad_(), torch.zeros(3).double()
+    scale, bias = torch.from_numpy(drawn(3, kind="float64")).requires_grad_(), torch.zeros(3).double()
     bias.requires_grad_()
     mean, variance = (x.mean((0, 2, 3)), x.var((0, 2, 3), unbiased=False)) if training else (bias + 0.1, bias + 2)
     mean, variance = mean.detach(), variance.detach()
     out = functional.batch_norm(x, mean.clone(), variance.clone(), scale, bias, training, 0.1, 1e-5)
     first = torch.autograd.grad(out, [x, scale, bias], grad, create_graph=True)
     seconds = [
-        torch.from_numpy(_random(4, 3, 5, 2, kind="float64")[::-1].copy()),
-        *torch.from_numpy(_random(2, 3)).double(),
+        torch.from_numpy(drawn(4, 3, 5, 2, kind="float64")[::-1].copy()),
+        *torch.from_numpy(drawn(2, 3)).double(),
     ]
     expected = torch.autograd.grad(first, [x, grad, scale], seconds)
 
@@ -47,7 +38,7 @@ def test_second_gradient_of_batch_norm(card: Library, training: bool, last: bool
 
     inputs = [placed(one) for one in (x, grad, scale, mean, variance, *seconds)]
     outs = [np.zeros_like(placed(one)) for one in expected]
-    _run(card, "CustBatchNormGradGrad", inputs, *outs, is_training=training, epsilon=1e-5,
+    run(card, "CustBatchNormGradGrad", inputs, *outs, is_training=training, epsilon=1e-5,
          data_format="NHWC" if last else "NCHW")  # fmt: skip
     for found, wanted in zip(outs, expected):
         np.testing.assert_allclose(found, placed(wanted), rtol=1e-3, atol=1e-4)
@@ -55,29 +46,29 @@ def test_second_gradient_of_batch_norm(card: Library, training: bool, last: bool
 
 def test_axes_and_values_of_layouts(card: Library) -> None:
     x = np.array([0, 1, 2, 3, -1, -2], np.int32)
-    found = _run(card, "DataFormatDimMap", [x], np.zeros_like(x), src_format="NCHW", dst_format="NHWC")
+    found = run(card, "DataFormatDimMap", [x], np.zeros_like(x), src_format="NCHW", dst_format="NHWC")
     assert found.tolist() == [0, 3, 1, 2, 2, 1]
     sizes = np.array([5, 6, 7, 8], np.int32)
-    found = _run(card, "DataFormatVecPermute", [sizes], np.zeros_like(sizes), src_format="NHWC", dst_format="NCHW")
+    found = run(card, "DataFormatVecPermute", [sizes], np.zeros_like(sizes), src_format="NHWC", dst_format="NCHW")
     assert found.tolist() == [5, 8, 6, 7]
     pair = np.array([6, 7], np.int32)
-    assert _run(
+    assert run(
         card, "DataFormatVecPermute", [pair], np.zeros_like(pair), src_format="NHWC", dst_format="NCHW"
     ).tolist() == [6, 7]
 
 
 def test_steps_of_came(card: Library) -> None:
-    grad, epsilon = _random(6, 4), np.array([1e-3], np.float32)
+    grad, epsilon = drawn(6, 4), np.array([1e-3], np.float32)
     rows, columns, whole = np.zeros(6, np.float32), np.zeros(4, np.float32), np.zeros(1, np.float32)
-    _run(card, "ApplyCamePart1", [grad, epsilon], rows, columns, whole)
+    run(card, "ApplyCamePart1", [grad, epsilon], rows, columns, whole)
     squares = grad**2 + 1e-3
     np.testing.assert_allclose(rows, squares.sum(1), rtol=1e-5)
     np.testing.assert_allclose(columns, squares.sum(0), rtol=1e-5)
     np.testing.assert_allclose(whole, squares.sum(), rtol=1e-5)
-    old, older = np.abs(_random(6)), np.abs(_random(4))
+    old, older = np.abs(drawn(6)), np.abs(drawn(4))
     outs = [np.zeros(6, np.float32), np.zeros(4, np.float32), np.zeros((6, 4), np.float32), np.zeros(1, np.float32)]
     beta = np.array([0.9], np.float32)
-    _run(card, "ApplyCamePart2", [grad, rows, columns, whole, old, older, beta], *outs)
+    run(card, "ApplyCamePart2", [grad, rows, columns, whole, old, older, beta], *outs)
     new, newer = 0.9 * old + 0.1 * squares.mean(1), 0.9 * older + 0.1 * squares.mean(0)
     step = grad / np.sqrt(np.outer(new, newer) / new.mean())
     for found, wanted in zip(outs, (new, newer, step, np.square(step).sum())):
@@ -85,96 +76,39 @@ def test_steps_of_came(card: Library) -> None:
 
 
 def test_last_steps_of_came(card: Library) -> None:
-    step, moment = _random(6, 4), _random(4, 6).T.copy()
+    step, moment = drawn(6, 4), drawn(4, 6).T.copy()
     numbers = [np.array([one], np.float32) for one in (1e-3, 0.9, 0.5, 60.0)]
     outs = [np.zeros((6, 4), np.float32), np.zeros(6, np.float32), np.zeros(4, np.float32), np.zeros(1, np.float32)]
-    _run(card, "ApplyCamePart3", [step, moment, *numbers, np.array([6, 4])], *outs, use_first_moment=True)
+    run(card, "ApplyCamePart3", [step, moment, *numbers, np.array([6, 4])], *outs, use_first_moment=True)
     clipped = step / (60 / 24 / 0.5)
     new = 0.9 * moment + 0.1 * clipped
     found = (clipped - new) ** 2 + 1e-3
     for one, wanted in zip(outs, (new, found.sum(1), found.sum(0), found.sum())):
         np.testing.assert_allclose(one, wanted, rtol=1e-4)
-    parameter, rows, columns = _random(6, 4) + 1, np.abs(_random(6)), np.abs(_random(4))
+    parameter, rows, columns = drawn(6, 4) + 1, np.abs(drawn(6)), np.abs(drawn(4))
     means = 0.8 * rows + 0.2 * found.mean(1), 0.8 * columns + 0.2 * found.mean(0)
     wanted = (1 - 0.1 * 0.3) * parameter - 0.1 * new / np.sqrt(np.outer(*means) / means[0].mean())
     decay, rate, beta = (np.array([one], np.float32) for one in (0.3, 0.1, 0.8))
     total = np.array([rows.sum()], np.float32)
     inputs = [parameter, outs[0], rows, columns, decay, rate, beta, total, *outs[1:], np.array([6, 4])]
-    _run(card, "ApplyCamePart4", inputs, np.zeros((6, 4), np.float32), np.zeros(6, np.float32), np.zeros(4, np.float32))
+    run(card, "ApplyCamePart4", inputs, np.zeros((6, 4), np.float32), np.zeros(6, np.float32), np.zeros(4, np.float32))
     for one, expected in zip((parameter, rows, columns), (wanted, *means)):
         np.testing.assert_allclose(one, expected, rtol=1e-4)
-
-
-def test_boxes_in_their_order(card: Library) -> None:
-    rows = np.array([[0, 0, 2, 2, 0.5], [0, 0, 2, 1.9, 0.9], [5, 5, 6, 6, 0.3]], np.float32)
-    outs = [np.zeros_like(rows), np.zeros(3, np.int32), np.zeros(3, bool)]
-    _run(card, "NMSWithMask", [rows], *outs, iou_threshold=0.5)
-    np.testing.assert_array_equal(outs[0], rows)
-    assert outs[1].tolist() == [0, 1, 2] and outs[2].tolist() == [True, False, True]
-
-
-def test_crops_change_with_their_boxes(card: Library) -> None:
-    image, boxes = _random(2, 6, 7, 3), np.array([[0.12, 0.2, 0.73, 0.87], [0.31, 0.11, 0.84, 0.67]], np.float32)
-    which, size, grad = np.array([1, 0], np.int32), np.array([3, 4], np.int32), _random(2, 3, 4, 3)
-
-    def cropped(corners: Any) -> float:
-        given = [image, corners.astype(np.float32), which, size]
-        crops = _run(card, "CropAndResize", given, np.zeros((2, 3, 4, 3), np.float32), method="bilinear")
-        return float((crops.astype(np.float64) * grad).sum())
-
-    found = _run(card, "CropAndResizeGradBoxes", [grad, image, boxes, which], np.zeros((2, 4), np.float32))
-    for place in np.ndindex(2, 4):
-        shift = np.zeros((2, 4))
-        shift[place] = 1e-3
-        slope = (cropped(boxes + shift) - cropped(boxes - shift)) / 2e-3
-        np.testing.assert_allclose(found[place], slope, rtol=2e-2, atol=2e-2)
-
-
-@pytest.mark.parametrize("pseudo", [False, True])
-@pytest.mark.parametrize("overlapping", [False, True])
-def test_cells_of_unequal_sizes(card: Library, overlapping: bool, pseudo: bool) -> None:
-    x = _random(2, 7, 9, 3)
-    options = {"overlapping": overlapping, "pseudo_random": pseudo, "seed": 3}
-    out, rows, columns = np.zeros((2, 4, 5, 3), np.float32), np.zeros(5, np.int64), np.zeros(6, np.int64)
-    _run(card, "FractionalMaxPool", [x], out, rows, columns, **options)
-    assert rows[0] == columns[0] == 0 and rows[-1] == 7 and columns[-1] == 9
-    assert set(np.diff(rows)) | set(np.diff(columns)) <= {1, 2}
-    wide = int(overlapping)
-    for line, column in np.ndindex(4, 5):
-        cell = x[:, rows[line] : rows[line + 1] + wide, columns[column] : columns[column + 1] + wide]
-        np.testing.assert_array_equal(out[:, line, column], cell.max((1, 2)))
-    grad = np.ones_like(out)
-    back = _run(card, "FractionalMaxPoolGrad", [x, out, grad, rows, columns], np.zeros_like(x), **options)
-    np.testing.assert_allclose((back * x).sum(), out.sum(), rtol=1e-4)
-    shape = np.array(x.shape)
-    back = _run(card, "FractionalAvgPoolGrad", [shape, grad, rows, columns], np.zeros_like(x), **options)
-    mean = np.zeros_like(out)
-    _run(card, "FractionalAvgPool", [x], mean, np.zeros_like(rows), np.zeros_like(columns), **options)
-    np.testing.assert_allclose((back * x).sum(), mean.sum(), rtol=1e-3, atol=1e-4)
-
-
-def test_gradient_of_bicubic_pictures(card: Library) -> None:
-    x, grad = _random(1, 2, 4, 5), _random(1, 2, 7, 3)
-    size = np.array([7, 3], np.int32)
-    for half in (False, True):
-        out = _run(card, "ResizeBicubic", [x, size], np.zeros_like(grad), half_pixel_centers=half)
-        back = _run(card, "ResizeBicubicGrad", [grad, x], np.zeros_like(x), half_pixel_centers=half)
-        np.testing.assert_allclose((back * x).sum(), (out * grad).sum(), rtol=1e-3, atol=1e-4)
 
 
 def test_tokens_go_to_experts_with_room(card: Library) -> None:
     chosen = np.array([[[0, 1], [1, 3], [3, 2], [2, 2], [2, 0], [0, 1]]], np.int32)
     taken, found = np.zeros((1, 4, 2), np.int32), np.zeros_like(chosen)
-    _run(card, "CustTopKRouter", [chosen, np.array([2]), np.array([4])], taken, found)
+    run(card, "CustTopKRouter", [chosen, np.array([2]), np.array([4])], taken, found)
     assert taken.tolist() == [[[1, 5], [1, 2], [3, 4], [2, 3]]]
     assert found.tolist() == [[[1, 4], [5, 10], [11, 7], [8, 6], [6, 2], [0, 3]]]
 
 
 @pytest.mark.parametrize("activation", ["fastgelu", "gelu", "relu", "silu", "swiglu"])
 def test_layers_of_experts(card: Library, activation: str) -> None:
-    x, first, bias = _random(5, 4), _random(2, 4, 6), _random(2, 6)
+    x, first, bias = drawn(5, 4), drawn(2, 4, 6), drawn(2, 6)
     inner = 3 if activation == "swiglu" else 6
-    second, end = _random(2, inner, 4), _random(2, 4)
+    second, end = drawn(2, inner, 4), drawn(2, 4)
     given = [x, first, second, [2, 3], bias, end, *[None] * 8, activation.encode(), 1, np.zeros((5, 4), np.float32)]
     found = card.run("aclnnFFN", *given)
     for expert, rows in enumerate((slice(0, 2), slice(2, 5))):
@@ -192,40 +126,40 @@ def test_layers_of_experts(card: Library, activation: str) -> None:
 
 @pytest.mark.parametrize("ceil", [False, True])
 def test_largest_of_windows_and_their_places(card: Library, ceil: bool) -> None:
-    x = _random(2, 3, 7, 6)
+    x = drawn(2, 3, 7, 6)
     options: dict[str, Any] = {"kernel_size": (3, 2), "stride": (2, 2), "padding": (1, 1), "dilation": (1, 2)}
     tensor = torch.from_numpy(x).requires_grad_()
     expected, places = functional.max_pool2d(tensor, **options, ceil_mode=ceil, return_indices=True)
     out, found = np.zeros(expected.shape, np.float32), np.zeros(places.shape, np.int64)
     four = {"ksize": [1, 1, 3, 2], "strides": [1, 1, 2, 2], "pads": [1, 1, 1, 1], "dilation": [1, 1, 1, 2]}
-    _run(card, "MaxPoolWithArgmaxV2", [x], out, found, **four, ceil_mode=ceil)
+    run(card, "MaxPoolWithArgmaxV2", [x], out, found, **four, ceil_mode=ceil)
     np.testing.assert_array_equal(out, expected.detach())
     np.testing.assert_array_equal(found, places)
-    grad = _random(*expected.shape)
+    grad = drawn(*expected.shape)
     expected.backward(torch.from_numpy(grad))
-    back = _run(card, "MaxPoolGradWithArgmaxV2", [x, grad, found], np.zeros_like(x), **four)
+    back = run(card, "MaxPoolGradWithArgmaxV2", [x, grad, found], np.zeros_like(x), **four)
     np.testing.assert_allclose(back, tensor.grad, rtol=1e-6)
 
 
 def test_rows_of_a_part_of_a_table(card: Library) -> None:
-    table, places = _random(4, 3), np.array([[5, 2], [9, 6]], np.int32)
-    found = _run(card, "EmbeddingLookup", [table, places, np.array([4])], np.ones((2, 2, 3), np.float32))
+    table, places = drawn(4, 3), np.array([[5, 2], [9, 6]], np.int32)
+    found = run(card, "EmbeddingLookup", [table, places, np.array([4])], np.ones((2, 2, 3), np.float32))
     np.testing.assert_array_equal(found, [[table[1], [0, 0, 0]], [[0, 0, 0], table[2]]])
 
 
 def test_updates_beyond_the_end_change_nothing(card: Library) -> None:
     x, updates = np.ones((2, 3), np.float32), np.arange(1, 13, dtype=np.float32).reshape(2, 2, 3)
-    _run(card, "ScatterDiv", [x, np.array([[0, 2], [3, 1]], np.int32), updates], np.zeros_like(x))
+    run(card, "ScatterDiv", [x, np.array([[0, 2], [3, 1]], np.int32), updates], np.zeros_like(x))
     np.testing.assert_allclose(x, 1 / updates[[0, 1], [0, 1]], rtol=1e-6)
     x = np.zeros((2, 3), np.float32)
-    _run(card, "ScatterNdAdd", [x, np.array([[0, 1], [1, 3], [-1, 0]]), np.ones(3, np.float32)], np.zeros_like(x))
+    run(card, "ScatterNdAdd", [x, np.array([[0, 1], [1, 3], [-1, 0]]), np.ones(3, np.float32)], np.zeros_like(x))
     assert x.tolist() == [[0, 1, 0], [0, 0, 0]]
 
 
 @pytest.mark.parametrize("how", ["Max", "Min", "Mean", "Prod"])
 def test_segments(card: Library, how: str) -> None:
-    x, ids = _random(5, 2), np.array([0, 0, 2, 2, 2])
-    found = _run(card, f"Segment{how}", [x, ids], np.ones((3, 2), np.float32))
+    x, ids = drawn(5, 2), np.array([0, 0, 2, 2, 2])
+    found = run(card, f"Segment{how}", [x, ids], np.ones((3, 2), np.float32))
     parts = [getattr(np, how.lower())(x[ids == at], 0) for at in (0, 2)]
     np.testing.assert_allclose(found[[0, 2]], parts, rtol=1e-6)
     assert found[1].tolist() == ([1, 1] if how == "Prod" else [0, 0])
@@ -238,7 +172,7 @@ def test_best_classes_of_each_step(card: Library, merged: bool) -> None:
     places, values = np.zeros((8, 2), np.int64), np.zeros(8, np.int64)
     shape, total = np.zeros(2, np.int64), np.zeros((2, 1), np.float32)
     steps = np.array([4, 3], np.int32)
-    _run(card, "CTCGreedyDecoder", [scores, steps], places, values, shape, total, merge_repeated=merged)
+    run(card, "CTCGreedyDecoder", [scores, steps], places, values, shape, total, merge_repeated=merged)
     count = 4 if merged else 5
     assert values[:count].tolist() == ([0, 0, 1, 1] if merged else [0, 0, 0, 1, 1])
     assert places[:count, 0].tolist() == [0] * (count - 2) + [1, 1]
@@ -246,98 +180,62 @@ def test_best_classes_of_each_step(card: Library, merged: bool) -> None:
 
 
 def test_labels_beyond_the_classes_are_refused_by_name(card: Library) -> None:
-    logs, steps = _random(4, 1, 3), np.array([4], np.int32)
+    logs, steps = drawn(4, 1, 3), np.array([4], np.int32)
     inputs = [logs, np.array([[1, 3]], np.int32), steps, np.array([2], np.int32)]
     assert card.by_type("CTCLossV2", inputs, [np.zeros(1, np.float32), np.zeros((1, 4, 5), np.float32)], blank=0) != 0
     assert "what a card reads for label 3 of 3 is not emulated" in card.error()
-
-
-def test_boxes_in_a_picture_and_the_best_of_those_that_overlap(card: Library) -> None:
-    boxes = np.linspace(0, 6, 12).reshape(3, 4).astype(np.float32)
-    inside = _run(card, "CheckValid", [boxes, np.array([2, 1, 3], np.float32)], np.zeros(3, bool))
-    assert inside.tolist() == [True, False, False]
-    boxes = np.array([[0, 0, 2, 2], [0, 0, 2, 1.9], [5, 5, 6, 6], [2, 2, 0, 0]], np.float32)
-    scores = np.array([0.5, 0.9, 0.3, 0.1], np.float32)
-    limits = [np.array([4], np.int32), np.array([0.5], np.float32), np.array([0.2], np.float32)]
-    found = _run(card, "NonMaxSuppressionV3", [boxes, scores, *limits], np.full(2, -1, np.int32))
-    assert found.tolist() == [1, 2]
-    table = np.eye(4, dtype=np.float32)
-    found = _run(card, "NonMaxSuppressionWithOverlaps", [table, scores, *limits], np.full(3, -1, np.int32))
-    assert found.tolist() == [1, 0, 2]
-
-
-def test_colours(card: Library) -> None:
-    colorsys = pytest.importorskip("colorsys")
-    x = np.random.default_rng(3).random((4, 5, 3)).astype(np.float32)
-    expected = np.array([colorsys.rgb_to_hsv(*map(float, one)) for one in x.reshape(-1, 3)]).reshape(x.shape)
-    np.testing.assert_allclose(_run(card, "RGBToHSV", [x], np.zeros_like(x)), expected, rtol=1e-4, atol=1e-5)
-    for kind, at, value in (("AdjustHue", 0, 0.3), ("AdjustSaturation", 1, 0.4)):
-        changed = expected.copy()
-        changed[..., at] = (changed[..., 0] + value) % 1 if at == 0 else changed[..., 1] * value
-        wanted = np.array([colorsys.hsv_to_rgb(*one) for one in changed.reshape(-1, 3)]).reshape(x.shape)
-        found = _run(card, kind, [x, np.array([value], np.float32)], np.zeros_like(x))
-        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
-
-
-def test_a_picture_shrinks_to_the_means_of_areas(card: Library) -> None:
-    x = _random(2, 6, 4, 3)
-    found = _run(card, "ResizeArea", [x, np.array([3, 2], np.int32)], np.zeros((2, 3, 2, 3), np.float32))
-    np.testing.assert_allclose(found, x.reshape(2, 3, 2, 2, 2, 3).mean((2, 4)), rtol=1e-5, atol=1e-6)
-    row = np.arange(3, dtype=np.float32).reshape(1, 1, 3, 1)
-    found = _run(card, "ResizeArea", [row, np.array([1, 2], np.int32)], np.zeros((1, 1, 2, 1), np.float32))
-    np.testing.assert_allclose(found.reshape(-1), [1 / 3, 5 / 3], rtol=1e-6)
 
 
 def test_distances_of_sequences(card: Library) -> None:
     guess = [np.array([[0, 0], [0, 1], [1, 0]]), np.array([1, 2, 3]), np.array([2, 2])]
     truth = [np.array([[0, 0], [0, 1], [0, 2]]), np.array([1, 3, 2]), np.array([2, 3])]
     for normalized, wanted in ((True, [1 / 3, np.inf]), (False, [1, 1])):
-        found = _run(card, "EditDistance", guess + truth, np.zeros(2, np.float32), normalize=normalized)
+        found = run(card, "EditDistance", guess + truth, np.zeros(2, np.float32), normalize=normalized)
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4)])
 def test_least_squares_and_their_gradient(card: Library, shape: tuple[int, int]) -> None:
-    matrix = torch.from_numpy(_random(*shape, kind="float64")).requires_grad_()
-    right = torch.from_numpy(_random(shape[0], 2, kind="float64")).requires_grad_()
+    matrix = torch.from_numpy(drawn(*shape, kind="float64")).requires_grad_()
+    right = torch.from_numpy(drawn(shape[0], 2, kind="float64")).requires_grad_()
     solution = torch.linalg.pinv(matrix) @ right
-    grad = torch.from_numpy(_random(shape[1], 2, kind="float64"))
+    grad = torch.from_numpy(drawn(shape[1], 2, kind="float64"))
     expected = torch.autograd.grad(solution, [matrix, right], grad)
     given = [matrix.detach().numpy(), right.detach().numpy()]
     outs = [np.zeros((shape[1], 2)), np.zeros(2), np.zeros((), np.int64), np.zeros(min(shape))]
-    _run(card, "CustLstsqV2", given, *outs)
+    run(card, "CustLstsqV2", given, *outs)
     np.testing.assert_allclose(outs[0], solution.detach(), rtol=1e-6)
     assert outs[2] == min(shape)
     np.testing.assert_allclose(outs[3], torch.linalg.svdvals(matrix).detach(), rtol=1e-6)
     backs = [np.zeros_like(one) for one in given]
-    _run(card, "CustLstsqV2Grad", [grad.numpy(), *given], *backs)
+    run(card, "CustLstsqV2Grad", [grad.numpy(), *given], *backs)
     for found, wanted in zip(backs, expected):
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-9)
 
 
 def test_transforms_of_real_spectra(card: Library) -> None:
-    x = (_random(4, 5) + 1j * _random(5, 4).T).astype(np.complex64)
+    x = (drawn(4, 5) + 1j * drawn(5, 4).T).astype(np.complex64)
     for norm, kind in ((0, "HFFT2"), (2, "HFFTN")):
         mode = {0: "backward", 2: "ortho"}[norm]
         expected = torch.fft.hfftn(torch.from_numpy(x), norm=mode).numpy()
         given = [x, np.zeros(0, np.int64), np.zeros(0, np.int64), np.array([norm])]
-        found = _run(card, f"Cust{kind}", given, np.zeros(expected.shape, np.float32))
+        found = run(card, f"Cust{kind}", given, np.zeros(expected.shape, np.float32))
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
-        real = _random(4, 6)
+        real = drawn(4, 6)
         expected = torch.fft.ihfftn(torch.from_numpy(real), norm=mode).resolve_conj().numpy()
         given = [real, np.zeros(0, np.int64), np.zeros(0, np.int64), np.array([norm])]
-        found = _run(card, f"CustI{kind}", given, np.zeros(expected.shape, np.complex64))
+        found = run(card, f"CustI{kind}", given, np.zeros(expected.shape, np.complex64))
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
-    found = _run(card, "CustFFTFreq", [np.array([5]), np.array([0.5], np.float32)], np.zeros(5, np.float32))
+    found = run(card, "CustFFTFreq", [np.array([5]), np.array([0.5], np.float32)], np.zeros(5, np.float32))
     np.testing.assert_allclose(found, np.fft.fftfreq(5, 0.5), rtol=1e-6)
 
 
 def test_traces_of_other_diagonals(card: Library) -> None:
-    x = _random(3, 4, 5)
+    x = drawn(3, 4, 5)
     options = [np.array([1]), np.array([0]), np.array([2]), np.array([43])]
-    found = _run(card, "CustTraceV2", [x, *options], np.zeros(4, np.float32))
+    found = run(card, "CustTraceV2", [x, *options], np.zeros(4, np.float32))
     np.testing.assert_allclose(found, np.trace(x, 1, 0, 2), rtol=1e-5)
-    back = _run(card, "CustTraceV2Grad", [found, np.array([3, 4, 5]), *options[:3]], np.zeros_like(x))
+    back = run(card, "CustTraceV2Grad", [found, np.array([3, 4, 5]), *options[:3]], np.zeros_like(x))
     expected = np.zeros_like(x)
     for row in range(3):
         expected[row, :, row + 1] = found
@@ -345,39 +243,39 @@ def test_traces_of_other_diagonals(card: Library) -> None:
 
 
 def test_channels_are_dropped_in_float16(card: Library) -> None:
-    x = _random(3, 4, 2, 2, 2, kind="float16")
+    x = drawn(3, 4, 2, 2, 2, kind="float16")
     out, mask = np.zeros_like(x), np.zeros(x.shape, bool)
-    _run(card, "Dropout3D", [x], out, mask, keep_prob=0.7)
+    run(card, "Dropout3D", [x], out, mask, keep_prob=0.7)
     np.testing.assert_array_equal(out, np.where(mask, x / np.float16(0.7), 0))
     assert (mask.reshape(12, -1).all(1) | ~mask.reshape(12, -1).any(1)).all()
 
 
 def test_sums_of_lists_of_unknown_length_are_described_as_numbers(card: Library) -> None:
     parts = [np.array([one]) for one in (1, 2, 3, 5)]
-    assert _run(card, "AddN", parts, np.zeros((), np.int64), N=4) == 11
+    assert run(card, "AddN", parts, np.zeros((), np.int64), N=4) == 11
 
 
 def test_other_small_ones(card: Library) -> None:
-    x = _random(3, 4)
+    x = drawn(3, 4)
     mask = x > 0
     updates = np.arange(12, dtype=np.float32)
     wanted = torch.from_numpy(x).masked_scatter(torch.from_numpy(mask), torch.from_numpy(updates))
-    np.testing.assert_array_equal(_run(card, "MaskedScatter", [x, mask, updates], np.zeros_like(x)), wanted)
-    found = _run(card, "CustConcatOffset", [x, _random(2, 4), _random(5, 4)], np.zeros((3, 2), np.int64), axis=0)
+    np.testing.assert_array_equal(run(card, "MaskedScatter", [x, mask, updates], np.zeros_like(x)), wanted)
+    found = run(card, "CustConcatOffset", [x, drawn(2, 4), drawn(5, 4)], np.zeros((3, 2), np.int64), axis=0)
     assert found.tolist() == [[0, 0], [3, 0], [5, 0]]
-    parts = [np.array([0, 2], np.int32), np.array([1, 2], np.int32), _random(2, 3), _random(3, 2).T.copy()]
-    found = _run(card, "DynamicStitch", parts, np.zeros((3, 3), np.float32), N=2)
+    parts = [np.array([0, 2], np.int32), np.array([1, 2], np.int32), drawn(2, 3), drawn(3, 2).T.copy()]
+    found = run(card, "DynamicStitch", parts, np.zeros((3, 3), np.float32), N=2)
     np.testing.assert_array_equal(found, [parts[2][0], parts[3][0], parts[3][1]])
-    gated = _run(card, "GLU", [x], np.zeros((3, 2), np.float32), dim=-1)
+    gated = run(card, "GLU", [x], np.zeros((3, 2), np.float32), dim=-1)
     np.testing.assert_allclose(gated, functional.glu(torch.from_numpy(x)), rtol=1e-5)
-    padded = _random(5, 7)
+    padded = drawn(5, 7)
     edges = np.array([[1, 1], [2, 1]])
     tensor = torch.zeros(1, 3, 4, requires_grad=True)
     functional.pad(tensor, (2, 1, 1, 1), mode="reflect").backward(torch.from_numpy(padded)[None])
     assert tensor.grad is not None
-    found = _run(card, "MirrorPadGrad", [padded, edges], np.zeros((3, 4), np.float32), mode="REFLECT")
+    found = run(card, "MirrorPadGrad", [padded, edges], np.zeros((3, 4), np.float32), mode="REFLECT")
     np.testing.assert_allclose(found, tensor.grad[0], rtol=1e-5, atol=1e-6)
-    quantized = _run(card, "AscendQuant", [x], np.zeros((3, 4), np.int8), scale=20.0, offset=3.0, round_mode="Round")
+    quantized = run(card, "AscendQuant", [x], np.zeros((3, 4), np.int8), scale=20.0, offset=3.0, round_mode="Round")
     np.testing.assert_array_equal(quantized, np.clip(np.rint(x * 20 + 3), -128, 127))
     assert card.by_type("CheckNumerics", [np.array([1, np.inf], np.float32)], [np.zeros(2, np.float32)]) != 0
     assert "infinite" in card.error()

@@ -88,16 +88,3 @@ def slice_backward(inputs: Any, _: Any, outputs: Any) -> Any:
     out = np.zeros(outputs[0].shape, grad.dtype)
     out[tuple(slice(at, at + size) for at, size in zip(begin, grad.shape))] = grad
     return out
-
-
-@operator("AffineGrid")
-def affine_grid(inputs: Any, attributes: Any, outputs: Any) -> Any:
-    """The places of all pixels of an output, as the matrices say; from -1 to 1."""
-    theta, size = inputs[0], [int(v) for v in np.reshape(inputs[1], -1)]
-    axes = []
-    for length in size[2:]:
-        line = np.linspace(-1, 1, length) if length > 1 else np.zeros(1)
-        axes.append(line if attributes.get("align_corners") else line * (length - 1) / length)
-    points = np.meshgrid(*axes, indexing="ij")
-    base = np.stack([*reversed(points), np.ones_like(points[0])], -1).reshape(-1, len(points) + 1)
-    return np.einsum("pk,nrk->npr", base, theta).reshape(outputs[0].shape)

@@ -180,20 +180,6 @@ def same(inputs: Any, _: Any, __: Any) -> Any:
     return list(inputs)
 
 
-@operator("AffineGridGrad")
-def affine_grid_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
-    """The gradient for the matrices that made a grid of the places of all pixels."""
-    size = [int(v) for v in np.reshape(inputs[1], -1)]
-    axes = []
-    for length in size[2:]:
-        line = np.linspace(-1, 1, length) if length > 1 else np.zeros(1)
-        axes.append(line if attributes.get("align_corners") else line * (length - 1) / length)
-    points = np.meshgrid(*axes, indexing="ij")
-    base = np.stack([*reversed(points), np.ones_like(points[0])], -1).reshape(-1, len(points) + 1)
-    grad = inputs[0].reshape(size[0], -1, len(points))
-    return np.einsum("pk,npr->nrk", base, grad).reshape(outputs[0].shape)
-
-
 @operator("EmbeddingLookup")
 def look_up(inputs: Any, _: Any, __: Any) -> Any:
     """Rows by index, which counts from an offset; zeros for rows that are elsewhere."""

@@ -1,4 +1,4 @@
-"""Samples of an image or a volume at given places, and patches of images as columns."""
+"""Samples of an image or a volume at given places, the grids of those places, and patches of images as columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Iterator
 
 import numpy as np
 
-from .registry import NotEmulated, kernel
+from .registry import NotEmulated, kernel, operator
 
 _LINEAR, _NEAREST = 0, 1
 _ZEROS, _BORDER, _REFLECTION = range(3)
@@ -121,3 +121,29 @@ def fold(x: Any, size: Any, kernel_size: Any, gap: Any, padding: Any, step: Any)
     out = np.zeros((*parts.shape[:-4], size[0] + 2 * padding[0], size[1] + 2 * padding[1]), x.dtype)
     np.add.at(out, (..., rows[:, None, :, None], columns[None, :, None, :]), parts)
     return out[..., padding[0] : out.shape[-2] - padding[0], padding[1] : out.shape[-1] - padding[1]]
+
+
+def _pixels(size: Any, attributes: Any) -> tuple[list[int], Any]:
+    """The sizes of an output, and where its pixels lie from -1 to 1: a row of coordinates and a one for each."""
+    sizes = [int(v) for v in np.reshape(size, -1)]
+    axes = []
+    for length in sizes[2:]:
+        line = np.linspace(-1, 1, length) if length > 1 else np.zeros(1)
+        axes.append(line if attributes.get("align_corners") else line * (length - 1) / length)
+    points = np.meshgrid(*axes, indexing="ij")
+    return sizes, np.stack([*reversed(points), np.ones_like(points[0])], -1).reshape(-1, len(points) + 1)
+
+
+@operator("AffineGrid")
+def affine_grid(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """The places of all pixels of an output, as the matrices say."""
+    _, pixels = _pixels(inputs[1], attributes)
+    return np.einsum("pk,nrk->npr", pixels, inputs[0]).reshape(outputs[0].shape)
+
+
+@operator("AffineGridGrad")
+def affine_grid_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """The gradient for the matrices that made a grid of the places of all pixels."""
+    sizes, pixels = _pixels(inputs[1], attributes)
+    grad = inputs[0].reshape(sizes[0], -1, len(sizes) - 2)
+    return np.einsum("pk,npr->nrk", pixels, grad).reshape(outputs[0].shape)
