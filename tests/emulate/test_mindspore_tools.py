@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -120,3 +121,19 @@ def test_notices_are_no_refusals_and_other_releases_are_no_errors(
     rules = st.read_rules(st._RULES)
     (case,) = st.judge({"tests/st/test_a.py": [{"name": "test_a", "state": "failed", "text": text}]}, {}, rules)
     assert case.state == state and cause in case.cause
+
+
+def test_commands_of_the_vendors_tests_are_read_by_bash(
+    tools: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import mindspore_st_worker as worker
+
+    if not Path("/bin/bash").exists():
+        pytest.skip("no bash: the tests are run by sh")
+    monkeypatch.setattr(subprocess.Popen, "__init__", subprocess.Popen.__init__)  # both are put back afterwards
+    monkeypatch.setattr(os, "system", os.system)
+    worker._use_bash()
+    assert subprocess.getoutput("echo {0..2}") == "0 1 2"
+    assert os.system(f"echo said &> {tmp_path}/log") == 0
+    assert (tmp_path / "log").read_text() == "said\n"
+    assert os.WEXITSTATUS(os.system("exit 3")) == 3
