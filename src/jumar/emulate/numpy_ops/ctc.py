@@ -31,15 +31,19 @@ def _moved(row: Any, by: int) -> Any:
     return out
 
 
-def alphas(logs: Any, states: Any, blank: int) -> Any:
-    """The logarithm of the probability of all paths up to each step and state."""
+def alphas(logs: Any, states: Any, blank: int, merged: bool = True) -> Any:
+    """The logarithm of the probability of all paths up to each step and state.
+
+    Without merging, a label lasts for one step: the same one twice is two labels.
+    """
     table = np.full((len(logs), len(states)), _NEVER)
     if not len(logs):
         return table
     table[0, :2] = logs[0, states[:2]]
-    skips = _skips(states, blank)
+    skips = _skips(states, blank) if merged else (np.arange(len(states)) > 1) & (states != blank)
     for t in range(1, len(logs)):
-        row = np.logaddexp(table[t - 1], _moved(table[t - 1], 1))
+        stays = table[t - 1] if merged else np.where(states == blank, table[t - 1], _NEVER)
+        row = np.logaddexp(stays, _moved(table[t - 1], 1))
         row = np.where(skips, np.logaddexp(row, _moved(table[t - 1], 2)), row)
         table[t] = row + logs[t, states]
     return table
@@ -49,11 +53,11 @@ def _total(table: Any) -> float:
     return float(np.logaddexp.reduce(table[-1, -2:])) if len(table) else 0.0
 
 
-def slopes(logs: Any, labels: Any, blank: int) -> tuple[float, Any]:
+def slopes(logs: Any, labels: Any, blank: int, merged: bool = True) -> tuple[float, Any]:
     """The loss of one sequence, and its gradient with respect to the logarithms."""
     states = _extended(labels, blank)
-    forth = alphas(logs, states, blank)
-    back = alphas(logs[::-1], states[::-1], blank)[::-1, ::-1]
+    forth = alphas(logs, states, blank, merged)
+    back = alphas(logs[::-1], states[::-1], blank, merged)[::-1, ::-1]
     total = _total(forth)
     shares = np.exp(np.where(np.isfinite(forth + back), forth + back - logs[:, states] - total, _NEVER))
     grad = np.zeros(logs.shape)
@@ -113,10 +117,17 @@ def loss_of_scores(inputs: Any, attributes: Any, outputs: Any) -> Any:
     losses, grads = np.zeros(scores.shape[1]), np.zeros(scores.shape)
     for batch in range(scores.shape[1]):
         labels = values[places[:, 0] == batch]
+        if (labels == blank).any():
+            raise NotEmulated(f"what a card makes of the label {blank}, which is the blank, is not emulated")
         if attributes.get("preprocess_collapse_repeated"):
             labels = labels[np.insert(labels[1:] != labels[:-1], 0, True)] if len(labels) else labels
         rows = logs[: steps[batch], batch]
-        losses[batch], slope = slopes(rows, labels, blank)
+        if len(labels) > len(rows):
+            if attributes.get("ignore_longer_outputs_than_inputs"):
+                losses[batch] = np.inf  # and no gradient, as MindSpore's CPU target says
+                continue
+            raise ValueError(f"{len(labels)} labels do not fit into {len(rows)} steps")
+        losses[batch], slope = slopes(rows, labels, blank, bool(attributes.get("ctc_merge_repeated", 1)))
         grads[: steps[batch], batch] = np.exp(rows) + slope
     return losses, grads
 

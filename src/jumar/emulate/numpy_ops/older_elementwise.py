@@ -170,7 +170,7 @@ def cummax(inputs: Any, attributes: Any, _: Any) -> Any:
 
 @operator("Cummin")
 def cummin(inputs: Any, attributes: Any, _: Any) -> Any:
-    return _running(np.minimum, inputs[0], _axis(attributes))
+    return _running(np.minimum, inputs[0], _axis(attributes, "axis"))
 
 
 @operator("CumulativeLogsumexp")

@@ -9,11 +9,19 @@ from scipy.special import expit
 
 from .registry import NotEmulated, operator
 
+_EMULATED: dict[str, tuple[Any, ...]] = {
+    "activation": ("tanh",), "cell_clip": (-1.0,), "cell_type": ("LSTM",), "keep_prob": (1.0,), "num_proj": (0,),
+    "direction": ("UNIDIRECTIONAL", "REDIRECTIONAL"), "reset_after": (1,), "time_major": (1,), "use_peephole": (0,),
+}  # fmt: skip
+"""Values of attributes; the first is what a missing one means."""
 
-def _checked(attributes: dict[str, Any], **expected: Any) -> None:
-    for name, value in expected.items():
-        if attributes.get(name, value[0]) not in value:
+
+def _checked(attributes: dict[str, Any], lengths: Any = None) -> None:
+    for name, values in _EMULATED.items():
+        if attributes.get(name, values[0]) not in values:
             raise NotEmulated(f"{name} {attributes[name]} is not emulated")
+    if lengths is not None and np.size(lengths):
+        raise NotEmulated("lengths of sequences are not emulated")
 
 
 def _steps(attributes: dict[str, Any], length: int) -> Any:
@@ -30,7 +38,7 @@ def _state(inputs: Any, at: int, shape: tuple[int, ...]) -> Any:
 @operator("DynamicRNN")
 def lstm(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Inputs: x, weight, bias, lengths, first h, first c. Gates i, j, f, o in that order, or i, f, j, o."""
-    _checked(attributes, cell_type=("LSTM",), direction=("UNIDIRECTIONAL", "REDIRECTIONAL"), activation=("tanh",))
+    _checked(attributes, inputs.get(3))
     x, weight, bias = inputs[:3]
     length, batch = x.shape[:2]
     size = weight.shape[1] // 4
@@ -54,6 +62,7 @@ def _gates(x: Any, attributes: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
 @operator("DynamicRNNGrad")
 def lstm_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Inputs: x, weight, bias, y, first h, first c, h, c, dy, dh, dc, i, j, f, o, tanh(c)."""
+    _checked(attributes)
     x, weight, _, _, h0, c0, h, c, dy, dh, dc, i, j, f, o, tanh_c = inputs[:16]
     length, batch, width = x.shape
     size = weight.shape[1] // 4
@@ -84,15 +93,13 @@ def lstm_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
 @operator("DynamicGRUV2")
 def gru(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Inputs: x, weights of the input and of the state, their biases, lengths, first h. Gates z, r, h, or r, z, h."""
-    _checked(attributes, direction=("UNIDIRECTIONAL", "REDIRECTIONAL"), activation=("tanh",))
+    _checked(attributes, inputs.get(5))
     x, weight, inner = inputs[:3]
     length, batch = x.shape[:2]
     size = inner.shape[0]
     bias, more = (_state(inputs, at, (3 * size,)) for at in (3, 4))
     h = _state(inputs, 6, (batch, size))
     found = [np.zeros((length, batch, size), np.float32) for _ in range(6)]
-    if not attributes.get("reset_after", 1.0):
-        raise NotEmulated("reset_after=False is not emulated")
     for t in _steps(attributes, length):
         first, second, third = np.split(x[t] @ weight + bias, 3, -1)
         one, two, hidden = np.split(h @ inner + more, 3, -1)
@@ -109,6 +116,7 @@ def gru(inputs: Any, attributes: Any, outputs: Any) -> Any:
 @operator("DynamicGRUV2Grad")
 def gru_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Inputs: x, weights of the input and of the state, y, first h, h, dy, dh, update, reset, new, hidden new."""
+    _checked(attributes)
     x, weight, inner, _, h0, h, dy, dh, z, r, new, hidden = inputs[:12]
     length, batch, _ = x.shape
     size = inner.shape[0]
