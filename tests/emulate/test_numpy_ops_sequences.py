@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from ctypes import c_char_p, c_double
 from typing import Any
 
 import numpy as np
@@ -99,3 +100,20 @@ def test_smallest_so_far_along_the_axis_that_is_named(card: Library) -> None:
     true = torch.cummin(torch.from_numpy(x), 0)
     np.testing.assert_array_equal(found, true.values.numpy())
     np.testing.assert_array_equal(places, true.indices.numpy())
+
+
+@pytest.mark.parametrize("how", ["mean", "sum"])
+def test_cross_entropy_has_no_room_for_what_is_not_asked(card: Library, how: str) -> None:
+    x, target, weight = drawn(4, 3), np.array([0, 2, 1, 1], np.int64), np.array([1, 0.5, 2], np.float32)
+    found, logs, nothing = np.zeros(1, np.float32), np.zeros_like(x), np.zeros(0, np.float32)
+    options = [c_char_p(how.encode()), -100, c_double(0.1)]
+    rooms = [found, logs, nothing, nothing]
+    code = card.call("aclnnCrossEntropyLoss", x, target, weight, *options, c_double(0), False, *rooms)
+    assert code == 0, card.error()
+    true = torch.nn.functional.cross_entropy(
+        *(torch.from_numpy(one) for one in (x, target, weight)), reduction=how, label_smoothing=0.1
+    )
+    np.testing.assert_allclose(found, [true.item()], rtol=1e-5)
+    np.testing.assert_allclose(logs, torch.from_numpy(x).log_softmax(-1).numpy(), rtol=1e-5)
+    assert card.call("aclnnCrossEntropyLoss", x, target, weight, *options, c_double(0.5), False, *rooms) != 0
+    assert "z-loss" in card.error()

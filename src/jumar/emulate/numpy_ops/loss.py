@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from .registry import kernel
+from .registry import NotEmulated, kernel
 
 _NONE, _MEAN, _SUM = range(3)
 
@@ -69,8 +69,12 @@ def _log_softmax(x: Any) -> tuple[Any, Any]:
 
 
 @kernel("aclnnCrossEntropyLoss")
-def cross_entropy(x: Any, target: Any, weight: Any, how: str, ignored: int, smoothing: float, _: float, __: int) -> Any:
-    logs, lse = _log_softmax(x)
+def cross_entropy(
+    x: Any, target: Any, weight: Any, how: str, ignored: int, smoothing: float, scale: float, with_z: int
+) -> Any:
+    if scale or with_z:
+        raise NotEmulated("the loss of the sum of exponentials (z-loss) is not emulated")
+    logs, _ = _log_softmax(x)
     valid, index = _picked(x, target, ignored)
     factors = np.ones(x.shape[-1], x.dtype) if weight is None else weight
     factor = np.where(valid, factors[index], 0)
@@ -79,7 +83,7 @@ def cross_entropy(x: Any, target: Any, weight: Any, how: str, ignored: int, smoo
     total = factor.sum()
     value = (1 - smoothing) * value + smoothing / x.shape[-1] * smooth
     out = value if how == "none" else value.sum() / total if how == "mean" else value.sum()
-    return out, logs, None, lse
+    return out, logs, None, None  # the last two belong to the z-loss and have no room here
 
 
 @kernel("aclnnCrossEntropyLossGrad")
