@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -137,3 +138,42 @@ def test_commands_of_the_vendors_tests_are_read_by_bash(
     assert os.system(f"echo said &> {tmp_path}/log") == 0
     assert (tmp_path / "log").read_text() == "said\n"
     assert os.WEXITSTATUS(os.system("exit 3")) == 3
+
+
+def test_documents_set_numbers_as_they_like(tools: None) -> None:
+    import mindspore_examples_worker as worker
+
+    assert worker.same("[[1., 2.],\n  [3.]]\n", "[[1. 2.]\n [3.0001]]\n")
+    assert worker.same(
+        "Tensor(shape=[2], dtype=Float32, value= [1e+00, 2])", "Tensor(shape=[2], dtype=Float32, value=[1, 2])"
+    )
+    assert not worker.same("[1. 2.]", "[1. 2.1]")
+    assert not worker.same("[1. 2.]", "[1. 2. 0.]")
+    assert not worker.same("dtype=Int32, 1", "dtype=Int64, 1")
+
+
+def _example(
+    text: str, state: str = "differs", source: str = "print(x)", whole: str = ">>> print(x)"
+) -> dict[str, Any]:
+    return {"name": "", "source": whole, "rows": [{"state": state, "source": source, "text": text}]}
+
+
+def test_an_example_is_judged_by_what_the_cpu_target_does_with_it(tools: None) -> None:
+    import mindspore_examples as examples
+
+    right: dict[str, Any] = {"name": "", "source": "", "rows": []}
+    refused = "RuntimeError: OperatorFactory is not exist, op type: RotatedIou"
+    found = {
+        "a": right, "b": _example("expected 1 got 2"), "c": _example("expected 1 got 2"),
+        "d": _example("expected 1 got 2", whole=">>> x = ops.rand(2)"), "e": _example("NameError: name 'Net'", "error"),
+        "f": _example(refused, "error"), "g": _example("ValueError: too many", "error"),
+    }  # fmt: skip
+    on_cpu = {
+        "b": right,
+        "c": _example("expected 1 got 3"),
+        "d": right,
+        "g": _example("ValueError", "error", "other()"),
+    }
+    assert {row.name: row.state for row in examples.judge(found, on_cpu)} == {
+        "a": "passed", "b": "differs", "c": "own", "d": "drawn", "e": "not runnable", "f": "refused", "g": "failed",
+    }  # fmt: skip
