@@ -104,6 +104,18 @@ def test_tokens_go_to_experts_with_room(card: Library) -> None:
     assert found.tolist() == [[[1, 4], [5, 10], [11, 7], [8, 6], [6, 2], [0, 3]]]
 
 
+def test_tokens_beyond_the_room_of_an_expert_are_dropped(card: Library) -> None:
+    """The numbers of MindSpore's documentation."""
+    x = np.array([[0.1, 0.2, 0.3], [0.2, 0.7, 0.8], [0.3, 0.3, 0.5]], np.float32)
+    experts = np.array([[0, 1, 1], [2, 1, 1], [0, 0, 0]], np.int32)
+    rooms, places = np.ones((3, 2, 3), np.float32), np.zeros(9, np.int32)
+    counts, before = np.zeros(3, np.int32), np.zeros(3, np.int32)
+    code = card.call("aclnnMoeInitRoutingV2", x, experts, 3, 2, 3, 1, 0, True, rooms, places, counts, before)
+    assert code == 0, card.error()
+    assert places.tolist() == [0, 2, 3, 4, -1, -1, 1, -1, -1] and before.tolist() == [4, 4, 1]
+    np.testing.assert_array_equal(rooms, [x[[0, 2]], x[[0, 0]], [x[1], [0, 0, 0]]])
+
+
 @pytest.mark.parametrize("activation", ["fastgelu", "gelu", "relu", "silu", "swiglu"])
 def test_layers_of_experts(card: Library, activation: str) -> None:
     x, first, bias = drawn(5, 4), drawn(2, 4, 6), drawn(2, 6)

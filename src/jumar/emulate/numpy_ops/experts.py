@@ -60,10 +60,18 @@ def route(x: Any, rows: Any, experts: Any, active: int) -> Any:
 def route_v2(
     x: Any, experts: Any, active: int, capacity: int, count: int, padded: int, counted: int, before: int
 ) -> Any:
-    if padded:
-        raise NotEmulated("drop_pad_mode 1 is not emulated")
+    """The tokens of each expert one behind the other, or in rooms of the same size: those beyond it are dropped."""
     flat = experts.reshape(-1)
     order = np.argsort(flat, kind="stable")
+    if padded:
+        many = np.bincount(flat, minlength=count)
+        turn = np.arange(flat.size) - np.repeat(np.cumsum(many) - many, many)  # which of its expert's tokens it is
+        kept, chosen = order[turn < capacity], flat[order]
+        places = np.full(flat.size, -1, np.int64)
+        places[kept] = (chosen * capacity + turn)[turn < capacity]
+        rooms = np.zeros((count * capacity, x.shape[-1]), x.dtype)
+        rooms[places[kept]] = x[kept // experts.shape[-1]]
+        return rooms.reshape(count, capacity, -1), places, None, many if before else None
     places = np.empty(flat.size, np.int64)
     places[order] = np.arange(flat.size)
     rows = order[: active or flat.size]
