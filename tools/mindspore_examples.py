@@ -80,7 +80,7 @@ def _run(out: Path, names: list[str] | None, options: argparse.Namespace, target
                      "memory": options.memory << 30, "part": part, "parts": options.jobs}  # fmt: skip
             job.write_text(json.dumps(order), encoding="utf-8")
             command = [options.python, str(_HERE / "mindspore_examples_worker.py"), str(job)]
-            running.append(subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL))
+            running.append(subprocess.Popen(command, env=environ, cwd=scratch, stdout=subprocess.DEVNULL))
         for worker in running:
             worker.wait()
     return read(out)

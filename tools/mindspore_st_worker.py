@@ -40,6 +40,8 @@ def main(job: str) -> None:
     order = json.loads(Path(job).read_text(encoding="utf-8"))
     os.chdir(order["root"])
     sys.path.insert(0, order["root"])
+    others = os.environ.get("PYTHONPATH", "")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [others, order["root"]]))  # for processes that tests start
     for name, only in order["files"].items():
         began = time.monotonic()
         cases = _run_file(name, only, order)
