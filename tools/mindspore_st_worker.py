@@ -25,6 +25,8 @@ _MOST_RESTARTS = 25
 _KEPT = 4000
 # Modules that newer releases have under another name: tests only take a reader of tables from them.
 _MOVED = {"mindspore.ops_generate.gen_utils": "mindspore.ops_generate.common.gen_utils"}
+# Names that numpy had when the tests were written, for types of Python.
+_OLDER_NAMES = {"bool": bool, "int": int, "float": float, "complex": complex, "object": object, "str": str}
 _PATIENCE = 5
 
 
@@ -34,9 +36,11 @@ def main(job: str) -> None:
     import pytest  # noqa: F401
 
     _find_moved()
+    _name_types()
     order = json.loads(Path(job).read_text(encoding="utf-8"))
     os.chdir(order["root"])
     sys.path.insert(0, order["root"])
+    os.environ["PYTHONPATH"] = os.pathsep.join([order["root"], os.environ.get("PYTHONPATH", "")])  # for their scripts
     for name, only in order["files"].items():
         began = time.monotonic()
         cases = _run_file(name, only, order)
@@ -52,6 +56,20 @@ def _find_moved() -> None:
         except ModuleNotFoundError:
             with contextlib.suppress(ImportError):  # the tests that need it will say so
                 sys.modules[before] = importlib.import_module(now)
+
+
+def _name_types() -> None:
+    """And the names that left `collections` with Python 3.10."""
+    import collections.abc
+
+    import numpy
+
+    for name, kind in _OLDER_NAMES.items():
+        if name not in vars(numpy):
+            setattr(numpy, name, kind)
+    for name in ("Iterable", "Iterator", "Mapping", "Sequence"):
+        if not hasattr(collections, name):
+            setattr(collections, name, getattr(collections.abc, name))
 
 
 def _run_file(name: str, only: list[str], order: dict[str, Any]) -> list[dict[str, str]]:
