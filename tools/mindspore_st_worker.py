@@ -26,6 +26,8 @@ _MOST_RESTARTS = 25
 _KEPT = 4000
 # Modules that newer releases have under another name: tests only take a reader of tables from them.
 _MOVED = {"mindspore.ops_generate.gen_utils": "mindspore.ops_generate.common.gen_utils"}
+# Names that numpy had when the tests were written, for types of Python.
+_OLDER_NAMES = {"bool": bool, "int": int, "float": float, "complex": complex, "object": object, "str": str}
 _PATIENCE = 5
 _BASH = "/bin/bash"
 
@@ -36,6 +38,7 @@ def main(job: str) -> None:
     import pytest  # noqa: F401
 
     _find_moved()
+    _name_types()
     _use_bash()
     order = json.loads(Path(job).read_text(encoding="utf-8"))
     os.chdir(order["root"])
@@ -76,6 +79,20 @@ def _use_bash() -> None:
 
     subprocess.Popen.__init__ = begin  # type: ignore[assignment, method-assign]
     os.system = system  # type: ignore[assignment]
+
+
+def _name_types() -> None:
+    """And the names that left `collections` with Python 3.10."""
+    import collections.abc
+
+    import numpy
+
+    for name, kind in _OLDER_NAMES.items():
+        if name not in vars(numpy):
+            setattr(numpy, name, kind)
+    for name in ("Iterable", "Iterator", "Mapping", "Sequence"):
+        if not hasattr(collections, name):
+            setattr(collections, name, getattr(collections.abc, name))
 
 
 def _run_file(name: str, only: list[str], order: dict[str, Any]) -> list[dict[str, str]]:
@@ -150,6 +167,7 @@ class _Plugin:
         self.lines, self.done, self.output = lines, done, output
         self.state: dict[str, dict[str, str]] = {}
         self.variables: dict[str, str] = {}
+        self.draws: Any = None
 
     def write(self, name: str, state: str, text: str) -> None:
         self.lines.write(json.dumps({"name": name, "state": state, "text": text[-_KEPT:]}) + "\n")
@@ -161,7 +179,16 @@ class _Plugin:
         if report.outcome == "failed":
             self.write("(file)", "failed", report.longreprtext)
 
+    def pytest_collection_finish(self) -> None:
+        """Files seed numpy when they are read; MindSpore's initial weights follow it."""
+        import numpy
+
+        self.draws = numpy.random.get_state()
+
     def pytest_runtest_logstart(self, nodeid: str) -> None:
+        import numpy
+
+        numpy.random.set_state(self.draws)  # as in a process of its own, whatever the cases before drew
         self.variables = dict(os.environ)
         self.write(_case(nodeid), "started", "")
 
@@ -177,6 +204,8 @@ class _Plugin:
         if report.outcome == "failed" and report.when == "teardown":
             return
         text = "" if report.outcome == "passed" else report.longreprtext + "\n" + report.capstderr[-1500:]
+        if text and "os.system(" in text:  # what a script says stands in its output only
+            text += "\n" + report.capstdout[-1500:]
         self.write(_case(report.nodeid), report.outcome, text)
 
 

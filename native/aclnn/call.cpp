@@ -2,6 +2,7 @@
 
 #include "acl/queue.h"
 #include "api.h"
+#include "machine/arithmetic.h"
 #include "machine/error.h"
 #include "machine/half.h"
 
@@ -29,6 +30,7 @@ int32_t execute(const char* name, void* handle, void* stream) {
   int32_t code = finish_stream(name, stream);
   if (code == ACL_SUCCESS) {
     try {
+      const PlainArithmetic plain;
       bridge::repeated() = executor->repeatable;
       executor->run();
     } catch (const kernels::Fault& fault) {

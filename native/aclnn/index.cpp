@@ -61,5 +61,5 @@ OPERATOR(aclnnIndexPutImpl,
          put(add ? Write::kAdd : Write::kReplace, view(self), Indices(indices, true).chosen, view(source)))
 OPERATOR(aclnnEmbedding, select(view(weight), 0, view(index), view(out)))
 OPERATOR(aclnnEmbeddingDenseBackward,
-         if (by_frequency) throw NotEmulated("scaling by frequency is not emulated");
-         embedding_gradient(view(grad), view(index), static_cast<int64_t>(rows), static_cast<int64_t>(ignored), view(out)))
+         embedding_gradient(view(grad), view(index), static_cast<int64_t>(rows), static_cast<int64_t>(ignored), by_frequency,
+                            view(out)))

@@ -67,7 +67,11 @@ OPERATOR(aclnnMatmul, matmul(view(self), view(other), view(out)))
 OPERATOR(aclnnMm, matmul(view(self), view(other), view(out)))
 OPERATOR(aclnnBatchMatMul, matmul(view(self), view(other), view(out)))
 OPERATOR(aclnnMv, matmul(view(self), view(other), view(out)))
-OPERATOR(aclnnDot, matmul(view(self), view(other), view(out)))
+OPERATOR(aclnnDot, {
+  if (self->dims.size() != 1 || other->dims.size() != 1)
+    throw Unsupported("CANN takes two vectors, not " + text(self->dims) + " and " + text(other->dims));
+  matmul(view(self), view(other), view(out));
+})
 OPERATOR(aclnnAddmm, matmul(view(left), view(right), view(out), Maybe(self), value(alpha, 1), value(beta, 1)))
 OPERATOR(aclnnBaddbmm, matmul(view(left), view(right), view(out), Maybe(self), value(alpha, 1), value(beta, 1)))
 

@@ -42,5 +42,4 @@ OPERATOR(aclnnGroupNormBackward,
 OPERATOR(aclnnRmsNorm,
          row_norm(view(x), unshifted(weight), Maybe(weight), nullptr, epsilon, view(out), nullptr, Maybe(inverse)))
 OPERATOR(aclnnRmsNormGrad,
-         row_norm_gradient(view(grad), view(x), unshifted(weight), nullptr, view(inverse), Maybe(weight), Maybe(to_x),
-                           Maybe(to_weight), nullptr))
+         rms_norm_gradient(view(grad), view(x), view(inverse), view(weight), Maybe(to_x), Maybe(to_weight)))

@@ -25,17 +25,21 @@ void sum_of_squares(const Arguments& a) {
   store(a.out(0), std::vector<double>{sum / 2});
 }
 
+// In float16 CANN keeps every step in it (its kernel kl_div), the share of a batch, too; sums are wider.
 void divergence(const Arguments& a) {
   const View x = a.in(0);
-  const auto shares = mapped(static_cast<size_t>(count(x.dims)),
-                             [](double p, double q) { return q > 0 ? q * (std::log(q) - p) : 0; }, load<double>(x),
-                             load<double>(a.in(1), x.dims));
+  const auto size = static_cast<size_t>(count(x.dims));
+  const auto kept = [&x](std::vector<double> values) { return x.type == kFloat16 ? rounded(values, x) : values; };
+  const auto target = load<double>(a.in(1), x.dims);
+  const auto logs = kept(mapped(size, [](double q) { return q > 0 ? std::log(q) : 0; }, target));
+  const auto apart = kept(mapped(size, [](double l, double p) { return l - p; }, logs, load<double>(x)));
+  auto shares = kept(mapped(size, [](double q, double d) { return q > 0 ? q * d : 0; }, target, apart));
   const std::string how = a.text("reduction", "mean");
   if (how == "none") return store(a.out(0), shares);
+  const double parts = how == "mean" ? static_cast<double>(size) : how == "batchmean" ? static_cast<double>(x.dims.at(0)) : 1;
   double sum = 0;
-  for (double one : shares) sum += one;
-  const double size = how == "mean" ? static_cast<double>(shares.size()) : how == "batchmean" ? static_cast<double>(x.dims.at(0)) : 1;
-  store(a.out(0), std::vector<double>{sum / size});
+  for (double one : kept(mapped(size, [parts](double one) { return one / parts; }, shares))) sum += one;
+  store(a.out(0), std::vector<double>{sum});
 }
 
 }  // namespace

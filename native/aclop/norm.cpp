@@ -69,8 +69,10 @@ void batch_norm_input_gradient(const Arguments& a) {
 // Inputs: gradient, weight, variance.
 void batch_norm_inference_gradient(const Arguments& a) {
   const Kept inverse = inverse_of(a.in(2), epsilon_of(a));
-  const View weight = a.in(1), to_x = a.out(0);
-  map(to_x, [](double g, double w, double i) { return g * w * i; }, a.in(0), along_channels(weight, to_x.dims.size()),
+  const View grad = a.in(0), weight = a.in(1);
+  View to_x = a.out(0);  // MindSpore hands over a batch (N, C) as (N, C, 1, 1) on one side only
+  if (count(to_x.dims) == count(grad.dims)) to_x = {to_x.type, grad.dims, packed_strides(grad.dims), to_x.data};
+  map(to_x, [](double g, double w, double i) { return g * w * i; }, grad, along_channels(weight, to_x.dims.size()),
       along_channels(inverse.view, to_x.dims.size()));
 }
 

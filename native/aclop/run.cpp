@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "bridge/bridge.h"
+#include "machine/arithmetic.h"
 #include "machine/error.h"
 
 namespace jumar::aclop {
@@ -79,6 +80,7 @@ int32_t run(const char* type, const Arguments& arguments, bool* known) {
   *known = found != nullptr || bridge::knows(type);
   if (!*known) return ACL_SUCCESS;
   try {
+    const PlainArithmetic plain;
     compute(found, type, arguments);
     return ACL_SUCCESS;
   } catch (const std::exception& problem) {

@@ -55,8 +55,13 @@ void ask(const char* name, const std::vector<Seen>& arguments) {
 }
 
 // MindSpore 2.10.0 hands over the addresses of the inputs before when a graph calls this operator: the query for the keys.
-void check_lists(const char* name) {
-  if (repeated() && std::strcmp(name, "aclnnFusedInferAttentionScoreV2") == 0)
+void check_lists(const char* name, const std::vector<Kept>& arguments) {
+  if (std::strcmp(name, "aclnnFusedInferAttentionScoreV2") != 0) return;
+  const Tensor* query = arguments.at(0).tensor;
+  const auto& keys = arguments.at(1).tensors;
+  const bool mixed_up = query != nullptr && !keys.empty() && keys[0] != nullptr && keys[0]->data == query->data &&
+                        kernels::count(keys[0]->dims) > kernels::count(query->dims);  // more than lies there
+  if (repeated() || mixed_up)
     throw kernels::NotEmulated("called by a graph of MindSpore, which passes the query for the keys, it is not emulated");
 }
 
@@ -213,7 +218,7 @@ Kept keep(int64_t number) {
 }
 
 void call(const char* name, const std::vector<Kept>& arguments) {
-  check_lists(name);
+  check_lists(name, arguments);
   std::vector<Seen> seen;
   std::vector<std::vector<int64_t>> strides;
   size_t tensors = 0;

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "hccl/types.h"
+#include "machine/arithmetic.h"
 #include "machine/half.h"
 
 namespace jumar::hccl {
@@ -94,6 +95,7 @@ void choose(int32_t op, char* out, const char* const* in, uint32_t ranks, size_t
 }  // namespace
 
 void reduce(int32_t type, int32_t op, char* out, const char* const* in, uint32_t ranks, size_t count) {
+  const PlainArithmetic plain;
   switch (type) {
     case kInt8: return choose<int8_t>(op, out, in, ranks, count);
     case kInt16: return choose<int16_t>(op, out, in, ranks, count);

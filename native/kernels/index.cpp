@@ -156,8 +156,12 @@ void select(const View& x, int64_t axis, const View& index, const View& out) {
   });
 }
 
-void embedding_gradient(const View& grad, const View& index, int64_t rows, int64_t ignored, const View& out) {
+void embedding_gradient(const View& grad, const View& index, int64_t rows, int64_t ignored, bool by_frequency,
+                        const View& out) {
   const auto places = load<int64_t>(index);
+  std::vector<int64_t> times(at(rows), by_frequency ? 0 : 1);
+  for (int64_t place : places)
+    if (by_frequency && place != ignored) ++times[at(checked(place, rows))];
   const int64_t width = count(out.dims) / std::max<int64_t>(rows, 1);
   compute_float({grad.type}, [&](auto sample) {
     using T = decltype(sample);
@@ -165,8 +169,10 @@ void embedding_gradient(const View& grad, const View& index, int64_t rows, int64
     std::vector<T> result(at(rows * width));
     for (size_t i = 0; i < places.size(); ++i) {
       if (places[i] == ignored) continue;
-      T* row = &result[at(checked(places[i], rows) * width)];
-      for (int64_t j = 0; j < width; ++j) row[j] += grads[i * at(width) + at(j)];
+      const int64_t place = checked(places[i], rows);
+      T* row = &result[at(place * width)];
+      const T share = static_cast<T>(times[at(place)]);
+      for (int64_t j = 0; j < width; ++j) row[j] += grads[i * at(width) + at(j)] / share;
     }
     store(out, result);
   });

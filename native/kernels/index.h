@@ -12,7 +12,9 @@ void scatter(Write how, const View& x, int64_t axis, const View& index, const Vi
 // Along one axis, an index for whole slices.
 void select(const View& x, int64_t axis, const View& index, const View& out);
 void add_slices(const View& x, int64_t axis, const View& index, const View& source, double factor, const View& out);
-void embedding_gradient(const View& grad, const View& index, int64_t rows, int64_t ignored, const View& out);
+// `by_frequency`: each row is divided by how often it was used.
+void embedding_gradient(const View& grad, const View& index, int64_t rows, int64_t ignored, bool by_frequency,
+                        const View& out);
 void segment_sum(const View& x, const View& segment, const View& out);
 // Rows of the index are coordinates of an element, or of a slice where they are short.
 void gather_nd(const View& x, const View& index, const View& out);

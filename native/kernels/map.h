@@ -20,4 +20,12 @@ void map(const View& out, F&& f, const Views&... x) {
   store(out, mapped(static_cast<size_t>(count(out.dims)), f, load<double>(x, out.dims)...));
 }
 
+// What is left of the values in a tensor of the type and shape of `like`.
+inline std::vector<double> rounded(const std::vector<double>& values, const View& like) {
+  std::vector<double> room(values.size());  // wide enough for any type
+  const View kept{like.type, like.dims, packed_strides(like.dims), room.data()};
+  store(kept, values);
+  return load<double>(kept);
+}
+
 }  // namespace jumar::kernels

@@ -211,6 +211,33 @@ void row_norm(const View& x, const Rows& rows, const View* weight, const View* b
   store_if(inverse_deviation, inverses);
 }
 
+void rms_norm_gradient(const View& grad, const View& x, const View& inverse_root, const View& weight, const View* to_x,
+                       const View* to_weight) {
+  auto grads = load<float>(grad, x.dims);
+  const auto values = load<float>(x), inverses = load<float>(inverse_root), factors = load<float>(weight);
+  const size_t width = factors.size();
+  Row weights(width);
+  std::vector<float> scaled(width);
+  for (size_t first = 0; first < values.size(); first += width) {
+    const float inverse = inverses.at(first / width);
+    double sum = 0;
+    for (size_t i = 0; i < width; ++i) {
+      float& one = grads[first + i];
+      scaled[i] = values[first + i] * inverse;
+      weights[i] += one * scaled[i];
+      one *= factors[i];
+      sum += one * scaled[i];
+    }
+    const float mean = static_cast<float>(sum) / static_cast<float>(width);
+    for (size_t i = 0; i < width; ++i) {
+      const float share = scaled[i] * mean;  // a rounded product: it may cancel the gradient to nothing
+      grads[first + i] = (grads[first + i] - share) * inverse;
+    }
+  }
+  if (to_x != nullptr) store(*to_x, grads);
+  store_if(to_weight, weights);
+}
+
 void row_norm_gradient(const View& grad, const View& x, const Rows& rows, const View* mean,
                        const View& inverse_deviation, const View* weight, const View* to_x, const View* to_weight,
                        const View* to_bias) {

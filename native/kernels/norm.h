@@ -30,4 +30,8 @@ void row_norm_gradient(const View& grad, const View& x, const Rows& rows, const 
                        const View& inverse_deviation, const View* weight, const View* to_x, const View* to_weight,
                        const View* to_bias);
 
+// Of rows as wide as the weight, only scaled: in float and in the order of CANN's kernel (ops-nn, norm/rms_norm_grad).
+void rms_norm_gradient(const View& grad, const View& x, const View& inverse_root, const View& weight, const View* to_x,
+                       const View* to_weight);
+
 }  // namespace jumar::kernels

@@ -32,8 +32,8 @@ struct Float16 {
   explicit operator float() const {
     const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16, rest = bits & 0x7fff;
     if (rest >= 0x7c00) return from_bits(sign | 0x7f800000 | (rest & 0x3ff) << 13);
-    // Scaling by 2^112 moves the exponent and makes subnormal numbers right too.
-    return from_bits(sign | to_bits(from_bits(rest << 13) * from_bits(0x77800000)));
+    if (rest < 0x400) return from_bits(sign | to_bits(static_cast<float>(rest) * 0x1p-24f));  // subnormal
+    return from_bits(sign | ((rest << 13) + 0x38000000));
   }
   static Float16 from(float value) {
     const uint32_t all = to_bits(value), sign = all >> 16 & 0x8000, rest = all & 0x7fffffff;

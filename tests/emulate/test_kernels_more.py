@@ -82,6 +82,67 @@ def test_group_and_root_mean_square_norm(card: Library, x: Any) -> None:
     assert np.allclose(inverse, 1 / np.sqrt((x**2).mean(1, keepdims=True))) and np.allclose(out, x * inverse)
 
 
+def test_gradient_of_root_mean_square_norm_cancels_as_on_the_card(card: Library) -> None:
+    x = np.arange(16, dtype=np.float32).reshape(2, 8)
+    out, inverse, ones = np.zeros_like(x), np.zeros((2, 1), np.float32), np.ones(8, np.float32)
+    card.run("aclnnRmsNorm", x, ones, c_double(1e-7), out, inverse)
+    to_x, to_weight = np.zeros_like(x), np.zeros(8, np.float32)
+    card.run("aclnnRmsNormGrad", np.ones_like(x), x, inverse, ones, to_x, to_weight)
+    assert to_x[0, 5] == 0  # 1 - 5 · 28 / 140, in float: CANN's kernel multiplies by the inverse root last
+    scaled = x.astype("float64") / np.sqrt((x.astype("float64") ** 2).mean(1, keepdims=True))
+    assert np.allclose(to_x, (1 - scaled * scaled.mean(1, keepdims=True)) * inverse, atol=1e-7)
+    assert np.allclose(to_weight, scaled.sum(0))
+
+
+@pytest.mark.parametrize("how", ["none", "sum", "batchmean"])
+def test_divergence_of_float16_is_rounded_at_every_step(card: Library, how: str) -> None:
+    x = np.array([[0.2, 0.7, 0.1], [-0.1, 3, 0.9]], np.float16)
+    target = np.array([[1, 0, 0.1], [0.6, -1, 4]], np.float16)
+    with np.errstate(all="ignore"):
+        expected = np.nan_to_num(target * (np.log(target) - x))
+    expected = expected if how == "none" else expected.sum(keepdims=True).reshape(1) / (2 if how == "batchmean" else 1)
+    out = np.zeros_like(expected)
+    assert card.by_type("KLDiv", [x, target], [out], reduction=how) == 0, card.error()
+    assert (out == expected).all()
+    wide = np.zeros((2, 3), np.float32)
+    assert card.by_type("KLDiv", [x.astype("float32"), target.astype("float32")], [wide], reduction="none") == 0
+    assert np.allclose(wide[1, 2], 4 * (np.log(4) - np.float32(np.float16(0.9))), rtol=1e-6)
+
+
+def test_gradient_of_an_embedding_by_frequency(card: Library) -> None:
+    grad, index = np.arange(8.0).reshape(4, 2), np.array([1, 2, 1, 0])
+    for by_frequency in (False, True):
+        expected = np.zeros((3, 2))
+        for row, place in zip(grad, index):
+            if place != 0:  # left out
+                expected[place] += row / ((index == place).sum() if by_frequency else 1)
+        out = card.run("aclnnEmbeddingDenseBackward", grad, index, 3, 0, by_frequency, np.zeros((3, 2)))
+        assert np.allclose(out, expected)
+
+
+def test_subnormal_numbers_count_in_threads_that_take_them_for_zero(card: Library) -> None:
+    """As those of MindSpore's graphs do: `mint.mul(x, 0.125)` made zeros of float16 below 6.1e-5 there."""
+    import torch
+
+    tiny = np.array([2e-7, 1e-5, 6e-5, 1.0], np.float16)
+    narrow = np.array([1e-40, 1.0], np.float32)
+    assert torch.set_flush_denormal(True) or pytest.skip("this processor cannot")
+    try:
+        half = card.run("aclnnMuls", tiny, 0.5, np.zeros_like(tiny))
+        single = card.run("aclnnMuls", narrow, 2.0, np.zeros_like(narrow))
+        same = np.zeros_like(tiny)
+        assert card.by_type("Mul", [tiny, np.ones(4, np.float16)], [same]) == 0, card.error()
+    finally:
+        torch.set_flush_denormal(False)
+    assert (half == tiny * np.float16(0.5)).all() and (single == narrow * np.float32(2)).all() and (same == tiny).all()
+
+
+def test_a_product_of_vectors_takes_vectors(card: Library) -> None:
+    assert card.run("aclnnDot", np.arange(3.0), np.ones(3), np.zeros(())) == 3
+    assert card.call("aclnnDot", np.ones((2, 3)), np.ones(3), np.zeros(2)) != 0
+    assert "`aclnnDot`: CANN takes two vectors, not [2, 3] and [3]" in card.error()
+
+
 def test_transposed_convolution_undoes_the_direction(card: Library) -> None:
     rng = np.random.default_rng(2)
     x, weight = rng.normal(size=(1, 3, 4, 4)), rng.normal(size=(3, 2, 3, 3))
@@ -158,3 +219,6 @@ def test_batch_norm_by_type(card: Library) -> None:
     assert card.by_type("BNTrainingUpdate", inputs, results, factor=0.1, epsilon=1e-5) == 0
     assert np.allclose(batch_mean, x.mean((0, 2, 3))) and np.allclose(batch_variance, x.var((0, 2, 3)))
     assert np.allclose(mean, 0.1 * batch_mean) and np.allclose(out.std((0, 2, 3)), 1, atol=1e-5)
+    grad, flat = np.arange(8.0).reshape(4, 2, 1, 1), np.zeros((4, 2))
+    assert card.by_type("BNInferGrad", [grad, np.array([2.0, 3.0]), ones], [flat], epsilon=0.0) == 0, card.error()
+    assert np.allclose(flat, grad[..., 0, 0] * [2, 3])

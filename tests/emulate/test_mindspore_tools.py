@@ -112,6 +112,30 @@ def test_a_pipeline_is_judged_by_its_last_stage(tools: None) -> None:
             "not runnable",
             "extend: not in this release",
         ),
+        ("E   jumar: operator `Conv2D`: std::bad_alloc\n", "not runnable", "more memory than the run gives"),
+        (
+            "E   jumar: `aclnnDot`: CANN takes two vectors, not [2, 3] and [3]\n",
+            "not runnable",
+            "this release hands it",
+        ),
+        ("E   jumar: `aclnnDot`: another thing\n", "failed", "`aclnnDot`: another thing"),
+        ("a.cc:3:10: fatal error: acl/acl_base.h: No such file or directory\n", "refused", "CANN's headers"),
+        (
+            "E       RuntimeError: Graph Kernel Fusion is not enabled\njumar: graph kernels (jit_level O1) are not",
+            "refused",
+            "graph kernels",
+        ),
+        (
+            "E       AssertionError: 3\njumar: graph kernels (jit_level O1) are not emulated: kernels run one by one\n",
+            "wrong",
+            "3",
+        ),
+        (
+            "E       assert Tensor(shape=[], value= 22) == Tensor(shape=[], value= 6)\n",
+            "wrong",
+            "Tensor",
+        ),
+        ("E       Failed: DID NOT RAISE ValueError\n", "failed", "DID NOT RAISE ValueError"),
     ],
 )
 def test_notices_are_no_refusals_and_other_releases_are_no_errors(
@@ -177,3 +201,23 @@ def test_an_example_is_judged_by_what_the_cpu_target_does_with_it(tools: None) -
     assert {row.name: row.state for row in examples.judge(found, on_cpu)} == {
         "a": "passed", "b": "differs", "c": "own", "d": "drawn", "e": "not runnable", "f": "refused", "g": "failed",
     }  # fmt: skip
+
+
+def test_a_case_draws_what_it_would_in_a_process_of_its_own(tools: None, tmp_path: Path) -> None:
+    import io
+
+    import numpy as np
+
+    import mindspore_st_worker as worker
+
+    before = np.random.get_state()
+    try:
+        np.random.seed(1)  # as the file does when it is read
+        expected = np.random.RandomState(1).randint(1 << 40)
+        plugin = worker._Plugin(io.StringIO(), set(), tmp_path / "out")
+        plugin.pytest_collection_finish()
+        for name in ("test_a", "test_b"):
+            plugin.pytest_runtest_logstart(f"tests/st/test_a.py::{name}")
+            assert np.random.randint(1 << 40) == expected
+    finally:
+        np.random.set_state(before)

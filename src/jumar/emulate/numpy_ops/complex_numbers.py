@@ -111,6 +111,23 @@ kernel("aclnnProd")(lambda x, _: np.prod(x))
 kernel("aclnnCumsum")(lambda x, axis, _: np.cumsum(x, axis))
 
 
+def _running(add_up: Any, first: int) -> Any:
+    def call(inputs: Any, attributes: Any, _: Any) -> Any:
+        """Along an axis; backwards, and each without itself, where that is asked for."""
+        axis = int(np.reshape(inputs.get(1) if inputs.get(1) is not None else attributes.get("axis", 0), -1)[0])
+        x = np.moveaxis(inputs[0], axis, 0)
+        x = x[::-1] if attributes.get("reverse") else x
+        x = np.concatenate([np.full_like(x[:1], first), x[:-1]]) if attributes.get("exclusive") else x
+        found = add_up(x, 0)
+        return np.moveaxis(found[::-1] if attributes.get("reverse") else found, 0, axis)
+
+    return call
+
+
+operator("Cumprod")(_running(np.cumprod, 1))
+operator("Cumsum")(_running(np.cumsum, 0))
+
+
 @kernel("aclnnSlice")
 def cut(x: Any, axis: int, start: int, end: int, step: int) -> Any:
     return x[(slice(None),) * (axis % x.ndim) + (slice(start, end, step),)]

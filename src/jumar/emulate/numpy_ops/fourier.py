@@ -103,6 +103,37 @@ def _transformed(inputs: Any, attributes: Any, forward: bool) -> Any:
 _COSINES = ((2, "n"), (3, "axis"), (4, "norm"))
 
 
+@operator("IRFFTDouble")
+def doubled(inputs: Any, attributes: Any, _: Any) -> Any:
+    """For the gradient of `irfft`: frequencies that stand for two count twice. Inputs: values, size and axis."""
+    size, axis = (_whole(inputs, attributes, at, name) for at, name in ((1, "n"), (2, "dim")))
+    out = np.moveaxis(np.array(inputs[0]), -1 if axis is None else axis, 0)
+    size = 2 * (len(out) - 1) if size is None else size
+    out[1 : (size - 1) // 2 + 1] *= 2
+    return np.moveaxis(out, 0, -1 if axis is None else axis)
+
+
+def _whole(inputs: Any, attributes: Any, at: int, name: str) -> int | None:
+    given = inputs.get(at) if inputs.get(at) is not None else attributes.get(name)
+    return None if given is None or not np.size(given) else int(np.reshape(given, -1)[0])
+
+
+@operator("FFTOrtho")
+def scaled_for_cosines(inputs: Any, attributes: Any, _: Any) -> Any:
+    """What makes a cosine transform orthogonal, along each axis; not `forward`, it is taken back."""
+    axes = inputs.get(1) if inputs.get(1) is not None else attributes.get("axes")
+    forward = _whole(inputs, attributes, 2, "forward") != 0
+    out = np.array(inputs[0])
+    for axis in np.reshape([] if axes is None else axes, -1).astype(int):
+        size = out.shape[axis]
+        factors = np.full(size, np.sqrt(1 / (2 * size)))
+        factors[0] = np.sqrt(1 / (4 * size))
+        shape = [1] * out.ndim
+        shape[axis] = size
+        out = out * (factors if forward else 1 / factors).reshape(shape)
+    return out
+
+
 def _frequencies(run: Any) -> Any:
     def call(inputs: Any, _: Any, __: Any) -> Any:
         """Inputs: how many values there are, and how far apart."""

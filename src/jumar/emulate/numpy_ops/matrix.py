@@ -60,24 +60,47 @@ def _segments(group_list: Any, rows: int, counts: bool) -> list[tuple[int, int]]
     return list(zip([0, *ends[:-1].tolist()], ends.tolist()))
 
 
-@kernel("aclnnGroupedMatmulV2", "aclnnGroupedMatmulV3")
+@kernel("aclnnGroupedMatmulV2", "aclnnGroupedMatmulV3", stepwise=True)
 def grouped_matmul(
     x: Any, weight: Any, bias: Any, scale: Any, offset: Any, anti_scale: Any, anti_offset: Any, group_list: Any,
     split: int, group_type: int,
 ) -> Any:  # fmt: skip
-    return _grouped(x, weight, bias, [scale, offset, anti_scale, anti_offset], group_list, group_type, 0, split)
+    weight = _plain(x, weight, anti_scale, anti_offset)
+    return _grouped(x, weight, bias, [scale, offset], group_list, group_type, 0, split)
 
 
-@kernel("aclnnGroupedMatmulV4")
+@kernel("aclnnGroupedMatmulV4", stepwise=True)
 def grouped_matmul_v4(
     x: Any, weight: Any, bias: Any, scale: Any, offset: Any, anti_scale: Any, anti_offset: Any, token_scale: Any,
     group_list: Any, activation: Any, activation_scale: Any, activation_offset: Any, split: int, group_type: int,
     list_type: int, act: int,
 ) -> Any:  # fmt: skip
-    more = [scale, offset, anti_scale, anti_offset, token_scale, activation, activation_scale, activation_offset]
+    more = [scale, offset, token_scale, activation, activation_scale, activation_offset]
     if act:
         raise NotEmulated("an activation behind the product is not emulated")
+    weight = _plain(x, weight, anti_scale, anti_offset)
     return _grouped(x, weight, bias, more, group_list, group_type, list_type, split)
+
+
+def _plain(x: Any, weight: Any, scale: Any, shift: Any) -> Any:
+    """Weights of int8 as (value + shift) · scale, in the type of `x`."""
+    scales, shifts = ([one for one in (many or []) if one is not None and np.size(one)] for many in (scale, shift))
+    if not scales:
+        return weight
+    kind = x[0].dtype
+    found = []
+    for at, matrix in enumerate(weight):
+        factor = (scales[at] if len(scales) > 1 else scales[0]).astype(kind)
+        plain = matrix.astype(kind)
+        if shifts:
+            plain = plain + _over_rows(shifts[at] if len(shifts) > 1 else shifts[0], matrix).astype(kind)
+        found.append(plain * _over_rows(factor, matrix))
+    return found
+
+
+def _over_rows(factors: Any, matrix: Any) -> Any:
+    """One number for each column, [n], or for each column of each group, [groups, n]."""
+    return factors[:, None, :] if factors.ndim == 2 and matrix.ndim == 3 else factors
 
 
 def _grouped(
@@ -86,6 +109,8 @@ def _grouped(
     """Groups of rows (0), of the inner axis (2), or a product for each pair (-1)."""
     if any(one is not None and np.size(one) for many in quantized for one in (many or [])):
         raise NotEmulated("quantized inputs are not emulated")
+    x, weight = ([_wide(one) for one in many] for many in (x, weight))
+    bias = [_wide(one) for one in bias] if bias else bias
     if group_type == -1 or group_list is None:
         return [_plus(np.matmul(one, other), bias, at) for at, (one, other) in enumerate(zip(x, weight))]
     one = x[0]
@@ -101,6 +126,10 @@ def _grouped(
     for (a, b), value in zip(parts, found):
         out[a:b] = value
     return out
+
+
+def _wide(values: Any) -> Any:
+    return values.astype(np.float32) if values is not None and values.dtype == np.float16 else values
 
 
 def _plus(value: Any, bias: Any, at: int) -> Any:

@@ -122,10 +122,12 @@ def _slope(far: Any, distance: Any, power: float) -> Any:
 
 
 @operator("CdistGrad")
-def distances_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+def distances_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """Graphs of MindSpore repeat all inputs for every pair of points [.., P, R, M] before."""
     grad, x, other, distance = inputs[:4]
-    far = x[..., :, None, :] - other[..., None, :, :]
-    return (grad[..., None] * _slope(far, distance[..., None], float(attributes.get("p", 2.0)))).sum(-2)
+    if x.ndim == len(outputs[0].shape):
+        x, other, grad, distance = x[..., :, None, :], other[..., None, :, :], grad[..., None], distance[..., None]
+    return (grad * _slope(x - other, distance, float(attributes.get("p", 2.0)))).sum(-2)
 
 
 @operator("PdistGrad")

@@ -1,0 +1,121 @@
+"""Kernels of MindSpore's own for the device's processor, called as a framework does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from stand_ins import Library
+
+pytestmark = pytest.mark.usefixtures("numpy_kernels")
+
+
+def _run(card: Library, kind: str, inputs: list[Any], out: Any, **attributes: Any) -> Any:
+    assert card.by_type(kind, inputs, [out], **attributes) == 0, card.error()
+    return out
+
+
+@pytest.mark.parametrize("size", [4, 5, 8])
+def test_gradient_of_half_a_transform_counts_both_sides(card: Library, size: int) -> None:
+    """As MindSpore builds it: the half transform of the gradient, doubled, over the size."""
+    x = torch.randn(size // 2 + 1, 3, dtype=torch.complex64, requires_grad=True)
+    found = torch.fft.irfft(x, size, 0)
+    grad = torch.randn_like(found)
+    (expected,) = torch.autograd.grad(found, x, grad)
+    half = np.ascontiguousarray(np.fft.rfft(grad.numpy(), axis=0), np.complex64)
+    out = _run(card, "CustIRFFTDouble", [half, np.array([size]), np.array([0])], np.zeros(half.shape, half.dtype))
+    np.testing.assert_allclose(out / size, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_scaling_makes_cosines_orthogonal_and_is_taken_back(card: Library) -> None:
+    import scipy.fft
+
+    x = np.random.default_rng(1).normal(size=(4, 6)).astype(np.float32)
+    plain = scipy.fft.dct(x, axis=0).astype(np.float32)
+    out = _run(card, "CustFFTOrtho", [plain, np.array([0]), np.array([True])], np.zeros_like(x))
+    np.testing.assert_allclose(out, scipy.fft.dct(x, axis=0, norm="ortho"), rtol=1e-4, atol=1e-5)
+    back = _run(card, "CustFFTOrtho", [out, np.array([0]), np.array([False])], np.zeros_like(x))
+    np.testing.assert_allclose(back, plain, rtol=1e-4, atol=1e-5)
+
+
+def test_an_environment_keeps_values_by_key(card: Library) -> None:
+    handle = _run(card, "CustEnvironCreate", [], np.zeros(1, np.int64), value_type=26)
+    other = _run(card, "CustEnvironCreate", [], np.zeros(1, np.int64), value_type=26)
+    assert handle[0] != other[0]
+    value, missing, key = np.arange(3.0, dtype=np.float32), np.full(3, -1, np.float32), np.array([7])
+    assert _run(card, "CustEnvironSet", [handle, key, value], np.zeros(1, np.int64), value_type=17)[0] == handle[0]
+    value[:] = 9  # what was kept is a copy
+    for where, number, expected in ((handle, 7, [0, 1, 2]), (handle, 8, [-1] * 3), (other, 7, [-1] * 3)):
+        inputs = [where, np.array([number]), missing]
+        found = _run(card, "CustEnvironGet", inputs, np.zeros(3, np.float32), value_type=17)
+        assert found.tolist() == expected
+    assert _run(card, "CustEnvironDestroyAll", [], np.zeros(1, np.bool_))[0]
+
+
+def test_a_glimpse_is_a_window_of_the_picture(card: Library) -> None:
+    picture = np.arange(30, dtype=np.float32).reshape(1, 5, 6, 1)
+    size, options = np.array([3, 2], np.int32), {"centered": False, "normalized": False}
+    options |= {"uniform_noise": False, "noise": "zero"}
+    out = np.zeros((1, 3, 2, 1), np.float32)
+    found = _run(card, "CustExtractGlimpse", [picture, size, np.array([[2.5, 3.0]], np.float32)], out, **options)
+    np.testing.assert_array_equal(found[0, ..., 0], picture[0, 1:4, 2:4, 0])
+    found = _run(card, "CustExtractGlimpse", [picture, size, np.array([[1.0, 7.0]], np.float32)], out, **options)
+    assert not found.any()  # all of it lies to the right
+    assert card.by_type("CustExtractGlimpse", [picture, size, np.zeros((1, 2), np.float32)], [out]) != 0
+    assert "noise outside of the picture is not emulated" in card.error()
+
+
+@pytest.mark.parametrize("clip", [True, False])
+def test_best_boxes_of_all_classes(card: Library, clip: bool) -> None:
+    boxes = np.array([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [2, 2, 3, 3]], np.float32)[None, :, None]
+    scores = np.array([[0.9, 0.2], [0.8, 0.7], [0.3, 0.05]], np.float32)[None]
+    limits = [np.array(2, np.int32), np.array(3, np.int32), np.array(0.5, np.float32), np.array(0.1, np.float32)]
+    outs = [np.zeros((1, 3, 4), np.float32), *(np.zeros((1, 3), np.float32) for _ in range(2)), np.zeros(1, np.int32)]
+    inputs = [boxes, scores, *limits]
+    kind = "CustCombinedNonMaxSuppression"
+    assert card.by_type(kind, inputs, outs, pad_per_class=False, clip_boxes=clip) == 0, card.error()
+    assert outs[3].tolist() == [3]
+    np.testing.assert_allclose(outs[1], [[0.9, 0.7, 0.3]])  # the second box of class 0 overlaps the first too much
+    assert outs[2].tolist() == [[0, 1, 0]]
+    expected = boxes[0, [0, 1, 2], 0]
+    np.testing.assert_allclose(outs[0][0], np.clip(expected, 0, 1) if clip else expected)
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_running_products_of_complex_numbers(card: Library, exclusive: bool, reverse: bool) -> None:
+    rng = np.random.default_rng(4)
+    x = (rng.normal(size=(3, 4)) + 1j * rng.normal(size=(3, 4))).astype(np.complex64)
+    inputs = [x, np.array(1)]
+    out = _run(card, "Cumprod", inputs, np.zeros_like(x), exclusive=exclusive, reverse=reverse)
+    turned = x[:, ::-1] if reverse else x
+    turned = np.concatenate([np.ones((3, 1)), turned[:, :-1]], 1) if exclusive else turned
+    expected = np.cumprod(turned, 1)
+    np.testing.assert_allclose(out, expected[:, ::-1] if reverse else expected, rtol=1e-5)
+
+
+def test_gradient_of_distances_whose_inputs_were_repeated(card: Library) -> None:
+    rng = np.random.default_rng(5)
+    x, other = (torch.tensor(rng.normal(size=(2, rows, 3)), requires_grad=True) for rows in (4, 5))
+    found = torch.cdist(x, other)
+    grad = torch.tensor(rng.normal(size=(2, 4, 5)))
+    (expected,) = torch.autograd.grad(found, x, grad)
+    rows = (grad[..., None], x[:, :, None], other[:, None], found[..., None])
+    inputs = [np.ascontiguousarray(one.detach().expand(2, 4, 5, 3).numpy().astype(np.float32)) for one in rows]
+    out = _run(card, "CdistGrad", inputs, np.zeros((2, 4, 3), np.float32), p=2.0)
+    np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_grouped_products_with_weights_of_int8(card: Library) -> None:
+    rng = np.random.default_rng(6)
+    x = [rng.random((4, 8)).astype(np.float16), rng.random((3, 6)).astype(np.float16)]
+    weight = [rng.integers(-9, 9, (8, 5)).astype(np.int8), rng.integers(-9, 9, (6, 2)).astype(np.int8)]
+    scale, shift = ([rng.random(n).astype(np.float16) for n in (5, 2)] for _ in range(2))
+    outs = [np.zeros((4, 5), np.float16), np.zeros((3, 2), np.float16)]
+    arguments = [x, weight, None, None, None, scale, shift, None, 0, -1, outs]
+    assert card.call("aclnnGroupedMatmulV3", *arguments) == 0, card.error()
+    for one, matrix, factor, move, out in zip(x, weight, scale, shift, outs):
+        plain = (matrix.astype(np.float16) + move) * factor
+        np.testing.assert_array_equal(out, (one.astype(np.float32) @ plain.astype(np.float32)).astype(np.float16))
