@@ -16,7 +16,7 @@ MIB = 1 << 20
 
 
 def sections() -> list[dict[str, Any]]:
-    return [_compiled(), _proved(), _published()]
+    return [_compiled(), _proved(), _hub(), _published()]
 
 
 def _compiled() -> dict[str, Any]:
@@ -91,6 +91,50 @@ def _span(stages: list[dict[str, int]], predicted: str, compiled: str) -> str:
     errors = [100 * (stage[predicted] / max(1, stage[compiled]) - 1) for stage in stages]
     low, high = f"{min(errors):+.1f}", f"{max(errors):+.1f}"
     return f"{low} %" if low == high else f"{low} … {high} %"
+
+
+def _hub() -> dict[str, Any]:
+    """Parameters of hub configurations: ours, transformers' and the published ones, and the plan that comes out."""
+    data = json.loads((DATA / "parallel_hub.json").read_text(encoding="utf-8"))
+    rows, told = [], {False: [0, 0, 0], True: [0, 0, 0]}
+    for row in data["rows"]:
+        count = told[row["held"]]
+        if "refused" in row:
+            count[2] += 1
+            rows.append([row["name"], "", "", f"{row['published']:,}", "", row["refused"].split(": ", 1)[-1],
+                         _mark(row)])  # fmt: skip
+            continue
+        right = (row["transformers"] or row["published"] * 1e9) / row["ours"] - 1
+        count[0] += 1
+        count[1] += abs(right) <= 0.01
+        plan = f"{row['cards']:,}: {row['plan']}, {row['gib']} GiB" + ("" if row["fits"] else " (!)")
+        off = f"{100 * (row['ours'] / row['transformers'] - 1):+.2f} %" if row["transformers"] else ""
+        rows.append([row["name"], f"{row['ours'] / 1e9:,.3f}", off, f"{row['published']:,}", plan,
+                     "; ".join(row["notes"]), _mark(row)])  # fmt: skip
+    (seen, good, out), (unseen, fine, left) = told[False], told[True]
+    return {
+        "title": {"en": "Configurations of public hubs", "zh": "公开模型的配置"},
+        "date": data["date"], "command": "`bench/parallel_hub.py`",
+        "columns": [{"en": "model", "zh": "模型"}, {"en": "billions of parameters", "zh": "参数量，十亿"},
+                    {"en": "against transformers", "zh": "与 transformers 相比"},
+                    {"en": "published", "zh": "公布的"}, {"en": "cards: first plan", "zh": "卡数：首选方案"},
+                    {"en": "what is said", "zh": "输出的说明"}, ""],
+        "rows": rows,
+        "after": {
+            "en": f"A hash of the name divided the models before the reader was mended. Of those looked at, {good} of "
+                  f"{seen} have the right size within 1 %, and {out} are refused; of those held back (held), {fine} of "
+                  f"{unseen}, and {left} are refused. A text model inside another is compared by itself. Every type "
+                  "that transformers 5.23 can build was compared too: `src/jumar/data/parallel_types.json`.",
+            "zh": f"修正读取之前，按名称的散列把模型分成两半。看过的 {seen} 个里有 {good} 个参数量误差在 1 % 以内，"
+                  f"另有 {out} 个被拒绝；留出的（held）{unseen} 个里有 {fine} 个，另有 {left} 个被拒绝。"
+                  "嵌在其他模型中的文本模型单独比较。transformers 5.23 能构建的每个类型也都比较过："
+                  "`src/jumar/data/parallel_types.json`。",
+        },
+    }  # fmt: skip
+
+
+def _mark(row: dict[str, Any]) -> str:
+    return "held" if row["held"] else ""
 
 
 def _published() -> dict[str, Any]:
