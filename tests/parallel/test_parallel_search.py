@@ -130,7 +130,7 @@ def test_chips_without_constants_are_refused() -> None:
 
 def test_every_constant_has_source_and_confidence() -> None:
     for row in hardware.find("910B3", {}).constants.values():
-        assert row.source and row.confidence in ("official", "derived", "general", "judgement")
+        assert row.source and row.confidence in ("official", "derived", "general", "judgement", "fitted")
 
 
 def test_peak_of_a_chip_is_derived_from_its_cores() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jumar.emulate.dry.result import Link, StepTime
-from jumar.parallel import cost, hardware
+from jumar.parallel import hardware
 from jumar.perf.roofline import Card, Tensor, card, operations
 
 WORST = 0.5
@@ -62,15 +62,16 @@ def _seconds(machine: hardware.Hardware, name: str, size: int, members: list[int
     count = len(members)
     if count < 2:
         return 0.0
-    speed, latency = machine.link(count, max(1, members[1] - members[0]))
+    link = machine.link(count, max(1, members[1] - members[0]))
     if members[0] // int(machine["cards_per_node"]) == members[-1] // int(machine["cards_per_node"]):
-        speed, latency = machine.link(2, 1)
+        link = machine.link(count, 1)
     if "allreduce" in name:
-        return cost.all_reduce(size, count, speed, latency)
+        return link.all_reduce(size)
     if name in ("send", "recv", "recv_any_source"):
-        return size / speed + latency
-    whole = size * count if "gather" in name else size
-    return cost.one_pass(whole, count, speed, latency)
+        return size / link.port + link.latency
+    if "alltoall" in name:
+        return link.exchange(size)
+    return link.one_pass(size * count if "gather" in name else size)
 
 
 def shown(members: Sequence[int], world: int) -> str:

@@ -250,7 +250,7 @@ def _result(search: Search, answer: Answer, best: Found, wish: PlanRequest, requ
         shown, answer.front, answer.looked, answer.best is not None,
         fewest[0] if fewest else None, answers, launch,
         [] if answer.unproved else steps, [provable.reason(net, found.plan) for found in shown],
-        error.bar(net), [(name, _code(name, search, best)) for name in SPELLINGS[:3]],
+        error.bar(net), error.times(machine.family), [(name, _code(name, search, best)) for name in SPELLINGS[:3]],
     )  # fmt: skip
 
 

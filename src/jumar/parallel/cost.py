@@ -6,13 +6,15 @@ from functools import cache
 from typing import NamedTuple
 
 from jumar.parallel.architecture import BYTES
-from jumar.parallel.hardware import Hardware
+from jumar.parallel.hardware import MICRO, Hardware
 from jumar.parallel.liveness import repeated
 from jumar.parallel.memory import Model
 from jumar.parallel.plan import Plan
 from jumar.parallel.setting import Setting, cards_of, holders, is_sharded
-from jumar.parallel.tape import AUTOCAST, JOINED, SEQUENCE, TENSOR, WHOLE, Tape, Value
+from jumar.parallel.tape import AUTOCAST, JOINED, SEQUENCE, TENSOR, WHOLE, Op, Tape, Value
 
+BACKWARD = 2 / 3
+"""The backward pass of all that a layer computes, without recompute."""
 REDUCED = 4
 """Bytes of a gradient that FSDP2 adds up: the printed programs reduce in float32."""
 
@@ -44,16 +46,6 @@ class Volume(NamedTuple):
     context: int = 0
 
 
-def all_reduce(size: float, cards: int, speed: float, latency: float) -> float:
-    """A ring: two passes over the cards."""
-    return 0.0 if cards < 2 else 2 * (cards - 1) * (size / cards / speed + latency)
-
-
-def one_pass(size: float, cards: int, speed: float, latency: float) -> float:
-    """All-gather, reduce-scatter or all-to-all of `size` bytes in all."""
-    return 0.0 if cards < 2 else (cards - 1) * (size / cards / speed + latency)
-
-
 class Clock:
     """Times of plans for one network, job and machine."""
 
@@ -83,25 +75,25 @@ class Clock:
             moved = sizes[op.output] + sum(sizes[value] for value in op.inputs)
             moved += sum(tape.weights[i].elements / cards_of(tape.weights[i], at) * at.computed for i in op.weights)
             if op.flops:
-                seconds = max(op.flops * batch / at.tp / speed, moved / bandwidth)
+                reached = speed * hardware["expert_share"] if _of_experts(tape, op) else speed
+                seconds = max(op.flops * batch / at.tp / reached, moved / bandwidth)
                 matrix += seconds
             else:
                 seconds = moved / bandwidth
                 vector += seconds
             if number in redone:
                 again += seconds
-        rate, latency = hardware.link(at.tp, 1)
+        link = hardware.link(at.tp, 1)
         once, twice, back = (
-            sum(all_reduce(tape.values[value].size * batch, at.tp, rate, latency) for value in values)
+            sum(link.all_reduce(tape.values[value].size * batch) for value in values)
             for values in (tape.reduced, _again(tape, at.recompute), tape.returned)
         )
         if at.ep > 1:
-            rate, latency = hardware.link(at.ep, at.tp)
-            moved = 2 * one_pass(tape.exchanged * batch, at.ep, rate, latency)
+            seen = 1 - hardware["exchange_overlap"]
+            moved = 2 * hardware.link(at.ep, at.tp).exchange(tape.exchanged * batch) * seen
             once, back, twice = once + moved, back + moved, twice + (moved if at.recompute == "full" else 0)
         if at.cp > 1:
-            rate, latency = hardware.link(at.cp, at.tp)
-            moved = one_pass(tape.passed * at.batch / at.tp, at.cp, rate, latency)
+            moved = hardware.link(at.cp, at.tp).one_pass(tape.passed * at.batch / at.tp)
             once, back, twice = once + moved, back + 2 * moved, twice + (moved if at.recompute == "full" else 0)
         forward = matrix + vector
         return forward, 2 * forward + again, once, back + twice
@@ -137,8 +129,8 @@ class Clock:
         m = plan.micro_batches
         bubble = totals[worst] * (plan.pp - 1) / chunks
         return (
-            Time(compute * m, comm * m, bubble, self._data(plan, at, layers, compute * 2 / 3),
-                 self._sends(plan, at, chunks), self._optimizer(plan, at, layers)),
+            Time(compute * m, comm * m, bubble, self._data(plan, at, layers, compute),
+                 self._sends(plan, at), self._optimizer(plan, at, layers)),
             totals,
         )  # fmt: skip
 
@@ -150,26 +142,34 @@ class Clock:
             for rows in found
         )
 
-    def _data(self, plan: Plan, at: Setting, layers: tuple[int, ...], backward: float) -> float:
-        """Experts are added up over the cards that hold the same ones, other weights over all data-parallel cards."""
-        local, _, experts = self._fullest(plan, at, layers)
-        spent = 0.0
-        for elements, cards, stride in ((local - experts, at.dp, 1), (experts, at.dp // plan.ep, plan.ep)):
-            speed, latency = self.hardware.link(cards, plan.tp * stride)
-            if not plan.shard:
-                spent += all_reduce(elements * at.gradient, cards, speed, latency)
-            else:
-                gathers = 2 * plan.micro_batches if plan.shard == 3 else 1
-                spent += one_pass(elements * at.gradient, cards, speed, latency)
-                spent += gathers * one_pass(elements * at.computed, cards, speed, latency)
-        return max(0.0, spent - backward * self.hardware["overlap"])
+    def _data(self, plan: Plan, at: Setting, layers: tuple[int, ...], compute: float) -> float:
+        """Experts are added up over the cards that hold the same ones, other weights over all data-parallel cards.
 
-    def _sends(self, plan: Plan, at: Setting, chunks: int) -> float:
+        Gradients travel while the last micro-batch goes back; weights that are gathered again and again travel while
+        any layer works.
+        """
+        local, _, experts = self._fullest(plan, at, layers)
+        overlap, once, often = self.hardware["overlap"], 0.0, 0.0
+        for elements, cards, stride in ((local - experts, at.dp, 1), (experts, at.dp // plan.ep, plan.ep)):
+            link = self.hardware.link(cards, plan.tp * stride)
+            if not plan.shard:
+                once += link.all_reduce(elements * at.gradient)
+            elif plan.shard == 3:
+                often += 2 * plan.micro_batches * link.one_pass(elements * at.computed)
+                often += (plan.micro_batches if at.eager else 1) * link.one_pass(elements * at.gradient)
+            else:
+                once += link.one_pass(elements * at.gradient) + link.one_pass(elements * at.computed)
+        seen = max(0.0, once - compute * BACKWARD * overlap)
+        return seen + max(0.0, often - compute * plan.micro_batches * overlap)
+
+    def _sends(self, plan: Plan, at: Setting) -> float:
+        """Values between stages while a pipeline fills and drains; in between they travel while stages work."""
         if plan.pp == 1:
             return 0.0
-        speed, latency = self.hardware.link(plan.pp, at.dp * plan.tp)
+        link = self.hardware.link(plan.pp, at.dp * plan.tp)
         tape = self.model.net.parts[self.model.block].tape
-        return 2 * chunks * (plan.pp - 1) * (tape.values[tape.out].size * at.batch / at.cp / speed + latency)
+        size = tape.values[tape.out].size * at.batch / at.cp / (plan.tp if at.sequence and at.eager else 1)
+        return 2 * (plan.pp - 1) * (size / link.port + self.hardware["roce_latency"] * MICRO)
 
     def _optimizer(self, plan: Plan, at: Setting, layers: tuple[int, ...]) -> float:
         _, owned, _ = self._fullest(plan, at, layers)
@@ -232,6 +232,10 @@ class Clock:
             if is_sharded(weight, at):
                 total += gathers * local // holders(weight, at) * (at.computed if weight.cast or at.eager else at.kept)
         return total
+
+
+def _of_experts(tape: Tape, op: Op) -> bool:
+    return any(tape.weights[index].expert for index in op.weights)
 
 
 def _exchanges(at: Setting, redone: bool) -> int:

@@ -59,11 +59,51 @@ class Hardware:
         """Bytes in a second between a card and the host's memory, one way."""
         return self["host"] * GIGA * self["link_share"]
 
-    def link(self, cards: int, stride: int) -> tuple[float, float]:
-        """Bytes in a second and latency of a group of cards that are `stride` ranks apart."""
-        inside = cards * stride <= min(self["cards_per_node"], self["hccs_group"])
-        name = "hccs" if inside else "roce"
-        return self[name] * GIGA * self["link_share"], self[f"{name}_latency"] * MICRO
+    def link(self, cards: int, stride: int) -> Link:
+        """How a group of cards that are `stride` ranks apart is connected."""
+        members = max(1, min(cards, int(self["hccs_group"]) // stride))
+        nodes = -(-cards // members)
+        fast, slow = (self[name] * GIGA * self["link_share"] for name in ("hccs", "roce"))
+        latency = ((members - 1) * self["hccs_latency"] + (nodes - 1) * self["roce_latency"]) * MICRO
+        return Link(cards, members, fast, slow, latency)
+
+
+class Link(NamedTuple):
+    """A group of cards: those of one node are joined by HCCS, the nodes by a port of RoCE for each card."""
+
+    cards: int
+    members: int
+    """Cards of the group in one node."""
+    fast: float
+    slow: float
+    """Bytes in a second of a card inside a node, and between nodes."""
+    latency: float
+    """Seconds of all steps of a ring."""
+
+    @property
+    def speed(self) -> float:
+        """Of a ring: the members in a node have a port each, and every port carries its share."""
+        return self.fast if self.members == self.cards else min(self.fast, self.slow * self.members)
+
+    @property
+    def port(self) -> float:
+        """Of one card to another one in the group, in another node if there is one."""
+        return self.fast if self.members == self.cards else self.slow
+
+    def one_pass(self, size: float) -> float:
+        """All-gather or reduce-scatter of `size` bytes in all."""
+        return 0.0 if self.cards < 2 else (self.cards - 1) / self.cards * size / self.speed + self.latency
+
+    def all_reduce(self, size: float) -> float:
+        """Two passes of a ring."""
+        return 2 * self.one_pass(size)
+
+    def exchange(self, size: float) -> float:
+        """All-to-all of `size` bytes of each card: what leaves the node passes the card's own port."""
+        if self.cards < 2:
+            return 0.0
+        outside, inside = self.cards - self.members, self.members - 1
+        return max(outside / self.slow, inside / self.fast) * size / self.cards + self.latency
 
 
 def find(name: str, changes: dict[str, float]) -> Hardware:
@@ -92,7 +132,7 @@ def find(name: str, changes: dict[str, float]) -> Hardware:
             raise UserError(
                 f"unknown constant: `{key}`", did_you_mean(key, constants, f"known: {', '.join(sorted(constants))}")
             )
-        if value <= 0:
+        if value < 0 or (value == 0 and constants[key].value):
             raise UserError(f"`{key}` must be greater than 0, not {value:g}")
         constants[key] = Constant(value, constants[key].unit, "yours", "--set")
     return Hardware(chip, family, constants)

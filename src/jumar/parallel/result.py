@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from jumar.parallel.error import ErrorBar
+from jumar.parallel.error import ErrorBar, TimeBar
 from jumar.parallel.hardware import Constant
 from jumar.parallel.prove import Proven
 from jumar.parallel.search import Found
@@ -33,5 +33,7 @@ class Result:
     """Why each shown plan cannot be generated and proved; empty where it can."""
     error: ErrorBar | None
     """How far compiled memory was from predicted memory."""
+    times: TimeBar | None
+    """How far published step times were from modelled ones."""
     codes: list[tuple[str, str]] = field(default_factory=list)
     proofs: list[Proven] = field(default_factory=list)

@@ -197,7 +197,8 @@ def _flash(tape: Tape, net: Architecture, q: int, k: int, v: int, value: int = 0
     rows = net.heads * net.seq * FLASH_STATISTICS * FLOAT * 2
     statistics = tape.op("statistics", (), rows, TENSOR, own=True)
     mask = (tape.op("mask", (), MASK, own=True, once=True),) if net.framework == "torch" and not net.picture else ()
-    flops = 2 * net.seq * net.seq * net.heads * (net.head_dim + value)
+    # The fused operator leaves out what the causal mask hides.
+    flops = (2 if net.picture else 1) * net.seq * net.seq * net.heads * (net.head_dim + value)
     return tape.op("flash", (q, k, v), size, TENSOR, keeps=(q, k, v, statistics, *mask), own=True, flops=flops)
 
 

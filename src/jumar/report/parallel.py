@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 GIB, MIB = 1 << 30, 1 << 20
 KINDS = ("weights", "gradients", "optimizer", "activations", "copies", "buffers")
-TIMES = "times are modelled; no hardware has confirmed them"
+TIMES = "times are modelled; no run on such a chip was compared with them"
 
 
 def gib(size: float) -> str:
@@ -45,7 +45,7 @@ def text(result: Result) -> list[str]:
             t("yes" if item.fits else "no"),
             *tenths([getattr(stage, kind) for kind in KINDS]),
         ))  # fmt: skip
-    lines += [*grid(rows, right=range(1, 11)), f"GiB on the fullest card; {TIMES}", *_error(result)]
+    lines += [*grid(rows, right=range(1, 11)), f"GiB on the fullest card; {_times(result)}", *_error(result)]
     lines += [*_measured(result), *_not_generated(result), ""]
     for title, sentences in result.answers:
         lines.append(title)
@@ -62,6 +62,14 @@ def tenths(sizes: Sequence[int]) -> list[str]:
     missing = round(10 * sum(sizes) / GIB) - sum(whole)
     up = sorted(range(len(sizes)), key=lambda n: whole[n] - exact[n])[:missing]
     return [f"{(value + (n in up)) / 10:.1f}" for n, value in enumerate(whole)]
+
+
+def _times(result: Result) -> str:
+    """How far a modelled time can be trusted."""
+    bar = result.times
+    if bar is None:
+        return TIMES
+    return f"times are modelled; {bar.runs} published runs took {bar.lowest:.2f} to {bar.highest:.2f} times as long"
 
 
 def _error(result: Result) -> list[str]:
@@ -153,6 +161,7 @@ def data(result: Result) -> dict[str, Any]:
         "answers": dict(result.answers), "launch": result.launch,
         "commands": [{"title": title, "command": command} for title, command in result.commands],
         "error": result.error._asdict() if result.error else None,
+        "times": result.times._asdict() if result.times else None,
         "code": [{"title": title, "text": text} for title, text in result.codes],
         "proofs": [
             {"plan": proven.plan, "layers": list(proven.layers), "shrunk": proven.shrunk, "by": proven.by,

@@ -42,8 +42,16 @@ def page(document: dict[str, Any]) -> Page:
         sections=list(_sections(document, best)),
         steps=list(_steps(document)) if document["fits"] else [],
         points=[_fullest(best, document)],
-        foot=t("Times are modelled; no hardware has confirmed them."),
+        foot=_times(document.get("times")),
     )
+
+
+def _times(bar: dict[str, Any] | None) -> str:
+    """A document of an earlier version compares times with nothing."""
+    if bar is None:
+        return t("Times are modelled; no run on such a chip was compared with them.")
+    span = f"{bar['lowest']:.2f} – {bar['highest']:.2f}"
+    return t("Times are modelled; {runs} published runs took {span} times as long.", runs=str(bar["runs"]), span=span)
 
 
 def _steps(document: dict[str, Any]) -> Iterator[Step]:
