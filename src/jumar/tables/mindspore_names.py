@@ -45,10 +45,34 @@ def names() -> dict[str, Moved]:
     return {name: Moved(name, **row) for name, row in table("mindspore_names.toml")["names"].items()}
 
 
+@dataclass(frozen=True, slots=True)
+class Argument:
+    now: str = ""
+    """The name of today; without one and without advice the argument is simply left out."""
+    fix: str | None = None
+
+
+_SAME = ("functional", "composite", "function")
+"""Modules below `mindspore.ops` whose functions are those of `mindspore.ops`."""
+
+
+def arguments(name: str) -> dict[str, Argument]:
+    """What became of the arguments of a call, by their old names."""
+    words = name.split(".")
+    if words[:2] == ["mindspore", "ops"] and len(words) == 4 and words[2] in _SAME:
+        del words[2]
+    return keywords().get(".".join(words), {})
+
+
 @cache
-def keywords() -> dict[str, dict[str, str]]:
-    """New names of arguments by old ones, by call; an empty one for an argument that is gone."""
-    return {name: dict(row) for name, row in table("mindspore_names.toml")["keywords"].items()}
+def keywords() -> dict[str, dict[str, Argument]]:
+    """What became of arguments, by call and old name."""
+    rows = table("mindspore_names.toml")["keywords"].items()
+    return {name: {old: _argument(new) for old, new in row.items()} for name, row in rows}
+
+
+def _argument(row: str | dict[str, str]) -> Argument:
+    return Argument(row) if isinstance(row, str) else Argument(**row)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""`nn.Dropout(keep_prob=…)`: `p` is the share that is dropped."""
+"""`nn.Dropout(keep_prob=…)`, where `p` is the share that is dropped, and `ops.Dropout(p=…)`, which has `keep_prob`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ RULE = Rule(
 )
 
 
+_OPERATOR = ("mindspore.ops.Dropout", "mindspore.ops.operations.Dropout")
+
+
 def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
+    if calls.is_call(file, node, _OPERATOR):
+        yield from _operator(node, file)
+        return
     if not calls.is_call(file, node, ("mindspore.nn.Dropout",)) or file.keyword(node, "p") is not None:
         return
     given = file.argument(node, 0, "keep_prob")
@@ -30,9 +36,24 @@ def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
         yield file.report(RULE, node, State.BENIGN, "the arguments of this `Dropout` are unknown here", fix)
         return
     keyword = file.keyword(node, "keep_prob")
-    text = file.text(given)
-    simple = isinstance(given, (ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.Subscript))
-    new = f"p=1 - {text}" if simple else f"p=1 - ({text})"
     yield file.rewrite(
-        RULE, node, "`keep_prob` becomes `p`, the share that is dropped", file.replace(keyword or given, new)
+        RULE,
+        node,
+        "`keep_prob` becomes `p`, the share that is dropped",
+        file.replace(keyword or given, f"p={_rest(given, file)}"),
     )
+
+
+def _operator(node: ast.Call, file: PyFile) -> Iterator[Finding]:
+    """The operator never had `p`: whoever wrote it meant the layer's."""
+    keyword = file.keyword(node, "p")
+    if keyword is None or file.argument(node, 0, "keep_prob") is not None:
+        return
+    new = f"keep_prob={_rest(keyword.value, file)}"
+    message = "`p` becomes `keep_prob`: the operator takes the share that stays"
+    yield file.rewrite(RULE, node, message, file.replace(keyword, new))
+
+
+def _rest(share: ast.expr, file: PyFile) -> str:
+    simple = isinstance(share, (ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    return f"1 - {file.text(share)}" if simple else f"1 - ({file.text(share)})"

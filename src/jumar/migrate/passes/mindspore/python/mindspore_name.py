@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
-from jumar.migrate.passes.mindspore import calls
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
 from jumar.tables import mindspore_names
@@ -27,8 +26,6 @@ def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
         root = root.value
     if found is None or not isinstance(node, ast.Attribute) or not isinstance(root, ast.Name):
         return  # a name that an import brings as it is is settled there
-    if calls.resized(file, node) is not None:
-        return  # MS118 replaces it
     row, new = found
     imported = file.name(root) or ""
     at_import = mindspore_names.moved(imported)

@@ -15,18 +15,27 @@ RULE = Rule(
     id="MS117",
     name="renamed-argument",
     summary="a renamed or removed argument of a MindSpore call",
-    keywords=("dataset_file", "vocab_cache_size", "argmax"),
+    keywords=(),
+    words=tuple(sorted({name.rpartition(".")[2].lower() for name in mindspore_names.keywords()})),
+    beside=("mindspore",),
 )
 
 
 def visit_Call(node: ast.Call, file: PyFile) -> Iterator[Finding]:
-    renamed = mindspore_names.keywords().get(file.name(node.func) or "", {})
+    if not node.keywords:
+        return
+    name = file.name(node.func) or ""
+    known = mindspore_names.arguments(name) if name.startswith("mindspore.") else {}
     for keyword in node.keywords:
-        if keyword.arg not in renamed:
+        row = known.get(keyword.arg or "")
+        if row is None or keyword.arg is None:
             continue
-        if new := renamed[keyword.arg]:
-            edit = file.replace(keyword, f"{new}={file.text(keyword.value)}")
-            yield file.rewrite(RULE, keyword, f"`{keyword.arg}` is `{new}` today", edit)
+        if row.fix:
+            message = f"`{keyword.arg}` of `{name}` is gone"
+            yield file.report(RULE, keyword, State.HAND, message, row.fix, keyword.arg)
+        elif row.now:
+            edit = file.replace(keyword, f"{row.now}={file.text(keyword.value)}")
+            yield file.rewrite(RULE, keyword, f"`{keyword.arg}` is `{row.now}` today", edit)
         else:
             yield _gone(node, keyword, keyword.arg, file)
 
