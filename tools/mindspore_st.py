@@ -1,7 +1,7 @@
 """Runs MindSpore's own tests for Ascend (`tests/st`) on the emulated machine and says what passed and why not.
 
 Usage: python tools/mindspore_st.py CLONE --python PY [--jobs N] [--timeout S] [--half tuned|held] [--filter REGEX]
-                                    [--most N] [--out FILE] [--judge] [--record]
+                                    [--most N] [--out FILE] [--judge] [--record [NAME]]
 
 CLONE is a folder with MindSpore's `tests`; PY is an interpreter with mindspore and pytest. Every file that has a case
 marked for Ascend is taken, in an order that says nothing about its content, so that a part of the run is a fair
@@ -32,7 +32,7 @@ from jumar.runtime import process
 
 _RULES = Path(__file__).with_suffix(".toml")
 _WORKER = Path(__file__).with_name("mindspore_st_worker.py")
-_RECORD = Path(__file__).parents[1] / "docs" / "results" / "data" / "mindspore_st.json"
+_RECORDS = Path(__file__).parents[1] / "docs" / "results" / "data"
 _MARK = re.compile(r"platform_ascend|_ascend_training")
 HALVES = ("tuned", "held")
 STATES = ("passed", "refused", "wrong", "failed", "out of time", "not runnable", "skipped")
@@ -80,7 +80,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--most", type=int, help="only the first N files of the order")
     parser.add_argument("--out", default="mindspore-st.jsonl", help="a line per file; files in it are not run again")
     parser.add_argument("--judge", action="store_true", help="run what failed on the CPU target, too")
-    parser.add_argument("--record", action="store_true", help="write the figures for the results page")
+    parser.add_argument(
+        "--record", nargs="?", const="st", metavar="NAME", help="write the figures for the results page [st]"
+    )
     return parser.parse_args()
 
 
@@ -212,7 +214,8 @@ def _write(cases: list[Case], files: list[str], options: argparse.Namespace) -> 
         "figures": figures(cases),
         "refused": refused.most_common(15),
     }
-    _RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    path = _RECORDS / f"mindspore_{options.record}.json"
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

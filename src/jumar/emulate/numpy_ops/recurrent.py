@@ -16,11 +16,11 @@ _EMULATED: dict[str, tuple[Any, ...]] = {
 """Values of attributes; the first is what a missing one means."""
 
 
-def _checked(attributes: dict[str, Any], lengths: Any = None) -> None:
+def _checked(attributes: dict[str, Any], *lengths: Any) -> None:
     for name, values in _EMULATED.items():
         if attributes.get(name, values[0]) not in values:
             raise NotEmulated(f"{name} {attributes[name]} is not emulated")
-    if lengths is not None and np.size(lengths):
+    if any(one is not None and np.size(one) for one in lengths):
         raise NotEmulated("lengths of sequences are not emulated")
 
 
@@ -38,7 +38,7 @@ def _state(inputs: Any, at: int, shape: tuple[int, ...]) -> Any:
 @operator("DynamicRNN")
 def lstm(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Inputs: x, weight, bias, lengths, first h, first c. Gates i, j, f, o in that order, or i, f, j, o."""
-    _checked(attributes, inputs.get(3))
+    _checked(attributes, *inputs[3:4])
     x, weight, bias = inputs[:3]
     length, batch = x.shape[:2]
     size = weight.shape[1] // 4
@@ -93,7 +93,7 @@ def lstm_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
 @operator("DynamicGRUV2")
 def gru(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Inputs: x, weights of the input and of the state, their biases, lengths, first h. Gates z, r, h, or r, z, h."""
-    _checked(attributes, inputs.get(5))
+    _checked(attributes, *inputs[5:6])
     x, weight, inner = inputs[:3]
     length, batch = x.shape[:2]
     size = inner.shape[0]
