@@ -33,8 +33,8 @@ _DRAWS = re.compile(
     "rand|normal|uniform|multinomial|dropout|poisson|gamma|cauchy|bernoulli|seed|shuffle", re.IGNORECASE
 )
 # An example that needs what its text does not have: names, files, packages, other processes, or correct Python.
-_UNFIT = re.compile("^(NameError|SyntaxError|IndentationError|FileNotFound|NotADirectory|ModuleNotFound|ImportError)|"
-                    "/path/to/|RANK_ID|source code not available|could not get source")  # fmt: skip
+_UNFIT = re.compile(r"^(NameError|FileNotFound|NotADirectory|ModuleNotFound|ImportError)|\n(Syntax|Indentation)Error|"
+                    r"/path/to/|RANK_ID|source code not available|could not get source|does not exist")  # fmt: skip
 STATES = ("passed", "drawn", "refused", "differs", "failed", "not runnable", "own")
 
 
