@@ -54,14 +54,32 @@ void ask(const char* name, const std::vector<Seen>& arguments) {
   if (code != 0) throw kernels::Unsupported(why);
 }
 
-// MindSpore 2.10.0 hands over the addresses of the inputs before when a graph calls this operator: the query for the keys.
+// Whether two plain tensors share some bytes, but not all of them: one of the addresses is wrong.
+bool mixed_up(const Tensor* one, const Tensor* other) {
+  if (one == nullptr || other == nullptr || one->data == nullptr || other->data == nullptr) return false;
+  struct Range {
+    uintptr_t first, last;
+  };
+  const auto range = [](const Tensor* tensor) -> Range {
+    const auto first = reinterpret_cast<uintptr_t>(aclnn::view(tensor).data);
+    const auto bytes = static_cast<size_t>(kernels::count(tensor->dims)) * element_size(tensor->type);
+    return {first, first + bytes};
+  };
+  const auto is_plain = [](const Tensor* tensor) {
+    return tensor->strides.empty() || tensor->strides == kernels::packed_strides(tensor->dims);
+  };
+  const Range a = range(one), b = range(other);
+  const bool same = a.first == b.first && a.last == b.last;
+  return is_plain(one) && is_plain(other) && !same && a.first < b.last && b.first < a.last;
+}
+
+// MindSpore 2.10.0 hands over addresses of other inputs for lists of keys when a graph calls these operators.
 void check_lists(const char* name, const std::vector<Kept>& arguments) {
-  if (std::strcmp(name, "aclnnFusedInferAttentionScoreV2") != 0) return;
-  const Tensor* query = arguments.at(0).tensor;
-  const auto& keys = arguments.at(1).tensors;
-  const bool mixed_up = query != nullptr && !keys.empty() && keys[0] != nullptr && keys[0]->data == query->data &&
-                        kernels::count(keys[0]->dims) > kernels::count(query->dims);  // more than lies there
-  if (repeated() || mixed_up)
+  const bool fused = std::strcmp(name, "aclnnFusedInferAttentionScoreV2") == 0;
+  if (!fused && std::strcmp(name, "aclnnIncreFlashAttentionV4") != 0) return;
+  bool wrong = fused && repeated();
+  for (const Tensor* keys : arguments.at(1).tensors) wrong |= mixed_up(arguments.at(0).tensor, keys);
+  if (wrong)
     throw kernels::NotEmulated("called by a graph of MindSpore, which passes the query for the keys, it is not emulated");
 }
 
