@@ -33,10 +33,18 @@ def main() -> None:
         network = found["network"]
         train = nn.TrainOneStepCell(network, optimizer(nn, row, network.trainable_params()), row.get("scale", 1.0))
     train.set_train()
+    without_dropout(nn, train)
     numbers = np.random.default_rng(7)
     inputs = [mindspore.Tensor(made(numbers, words.split())) for words in row["inputs"]]
     losses = [loss_of(train(*inputs)) for _ in range(row["steps"])]
     print(_MARK, json.dumps(losses), flush=True)
+
+
+def without_dropout(nn: Any, train: Any) -> None:
+    """Dropout lets everything through: which numbers fall is the device's own business."""
+    for _, cell in train.cells_and_names():
+        if isinstance(cell, nn.Dropout):
+            cell.p = 0.0
 
 
 def optimizer(nn: Any, row: dict[str, Any], parameters: Any) -> Any:

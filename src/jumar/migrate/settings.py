@@ -42,6 +42,8 @@ class Facts:
     """For `--multi-card`: the programs for one card, paths and texts (as Latin-1) of each, its main file first."""
     distributed: frozenset[str] = frozenset()
     """For `--multi-card`: the files of programs that run on several cards already."""
+    mindspore: bool = False
+    """Does a file of the project import MindSpore?"""
 
 
 class Place(NamedTuple):

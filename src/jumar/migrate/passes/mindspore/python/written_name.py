@@ -19,7 +19,7 @@ RULE = Rule(
     id="MS119",
     name="written-name",
     summary="a name of MindSpore 1.x that a few lines stand for",
-    keywords=("resizebilinear",),
+    keywords=tuple(sorted({old.rpartition(".")[2].lower() for old in mindspore_written.by_old_name()})),
     roots=("mindspore",),
 )
 
