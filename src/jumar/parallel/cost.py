@@ -203,7 +203,8 @@ class Clock:
             data += passes * count * self._gradients(tape, at, again)
         tensor += self._borders(plan, at, stage)
         if at.staged and stage in (0, plan.pp - 1):
-            data += self.model.net.vocab * self.model.net.hidden // plan.tp * at.gradient
+            # Both stages add up the gradient of the table that they share; with the shard, each card that of its slice.
+            data += self.model.net.vocab * self.model.net.hidden // plan.tp * at.gradient // (at.dp if at.shard else 1)
         tape = self.model.net.parts[self.model.block].tape
         pieces = range(stage, plan.pp * plan.chunks, plan.pp)
         ends = sum((piece > 0) + (piece < plan.pp * plan.chunks - 1) for piece in pieces)
