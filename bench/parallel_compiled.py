@@ -188,6 +188,7 @@ def main() -> None:
         "python", nargs="?", help="an interpreter with MindSpore; without it only what is there is told"
     )
     parser.add_argument("--draw", action="store_true", help="draw the settings anew, without results")
+    parser.add_argument("--half", type=int, metavar="SEED", help="draw more settings in half precision, to be unseen")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--limit", type=float, default=1200, help="seconds for one setting")
@@ -198,6 +199,10 @@ def main() -> None:
         rows = draw(given.seed, given.count) + draw_half(given.seed, given.count, HALF)
         save({"source": source, "date": time.strftime("%Y-%m-%d"), "seed": given.seed, "rows": rows})
     data = json.loads(FILE.read_text(encoding="utf-8"))
+    if given.half:
+        more = draw_half(given.half, len(data["rows"]), HALF)
+        data["rows"] += [{**row, "seed": given.half} for row in more]
+        save(data)
     for row in data["rows"]:
         if given.python and "compiled" not in row and (given.again or "refused" not in row):
             compile_one(row, given.python, given.limit)

@@ -151,3 +151,12 @@ def test_a_shared_table_is_on_both_ends_of_a_pipeline() -> None:
         Model(net.with_(tied=tied), Job(8)).memory(Plan(1, 1, 2, 8), (12, 12))[1].weights for tied in (True, False)
     )
     assert tied == own > table
+
+
+@pytest.mark.parametrize(("recompute", "masks"), [("none", 2), ("full", 3)])
+def test_every_layer_has_masks_of_its_own_if_micro_batches_share_a_graph(recompute: str, masks: int) -> None:
+    """Counted in dry runs of MindSpore 2.10: settings 5, 24, 36 and 45 of bench/parallel_compiled.py."""
+    net = models.preset("llama-7b").with_(attention="flash", layers=8)
+    plain, staged = Plan(8, 1, 1, recompute=recompute), Plan(4, 1, 2, micro_batches=2, recompute=recompute)
+    assert Model(net, Job(8)).peak(plain, 0, 8).buffers == 8 * net.input_bytes + net.input_bytes + 4 * MIB
+    assert Model(net, Job(8)).peak(staged, 1, 4).buffers == 4 * masks * 4 * MIB

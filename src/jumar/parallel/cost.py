@@ -67,20 +67,19 @@ class Clock:
         speed, bandwidth = hardware.flops(BYTES[self.model.net.computed]), hardware.bandwidth()
         batch = at.batch / at.cp
         sizes = [value.size * (1 if value.once else batch) / divisors[value.split] for value in tape.values]
-        matrix = vector = again = 0.0
+        forward = again = 0.0
         redone = repeated(tape, at.recompute)
         for number, op in enumerate(tape.ops):
             if op.view:
                 continue
             moved = sizes[op.output] + sum(sizes[value] for value in op.inputs)
             moved += sum(tape.weights[i].elements / cards_of(tape.weights[i], at) * at.computed for i in op.weights)
+            seconds = moved / bandwidth
             if op.flops:
                 reached = speed * hardware["expert_share"] if _of_experts(tape, op) else speed
-                seconds = max(op.flops * batch / at.tp / reached, moved / bandwidth)
-                matrix += seconds
-            else:
-                seconds = moved / bandwidth
-                vector += seconds
+                seconds = max(seconds, op.flops * batch / at.tp / reached)
+            seconds = max(seconds, hardware["launch"] * MICRO)
+            forward += seconds
             if number in redone:
                 again += seconds
         link = hardware.link(at.tp, 1)
@@ -95,7 +94,6 @@ class Clock:
         if at.cp > 1:
             moved = hardware.link(at.cp, at.tp).one_pass(tape.passed * at.batch / at.tp)
             once, back, twice = once + moved, back + 2 * moved, twice + (moved if at.recompute == "full" else 0)
-        forward = matrix + vector
         return forward, 2 * forward + again, once, back + twice
 
     def _stage(self, at: Setting, count: int, first: bool, last: bool) -> tuple[float, float]:
@@ -203,7 +201,8 @@ class Clock:
             data += passes * count * self._gradients(tape, at, again)
         tensor += self._borders(plan, at, stage)
         if at.staged and stage in (0, plan.pp - 1):
-            data += self.model.net.vocab * self.model.net.hidden // plan.tp * at.gradient
+            # Both stages add up the gradient of the table that they share; with the shard, each card that of its slice.
+            data += self.model.net.vocab * self.model.net.hidden // plan.tp * at.gradient // (at.dp if at.shard else 1)
         tape = self.model.net.parts[self.model.block].tape
         pieces = range(stage, plan.pp * plan.chunks, plan.pp)
         ends = sum((piece > 0) + (piece < plan.pp * plan.chunks - 1) for piece in pieces)

@@ -11,6 +11,7 @@ from jumar.parallel.plan import Job, Plan
 from jumar.parallel.profile import shape
 from jumar.parallel.setting import Profile, Setting, Shape, cards_of, holders, is_sharded
 from jumar.parallel.tape import DENSE
+from jumar.parallel.transformer import MASK
 
 FIRST, UPDATE = 3 * 4, 7 * 4
 """Bytes for each element of the largest weight while MindSpore's AdamWeightDecay updates it: weights in half precision
@@ -176,7 +177,8 @@ class Model:
         # The head goes straight back, except where all micro-batches pass forward first.
         waits = rows[:-1] if last and more and pipeline and len(rows) > 1 else rows
         saved, copies = sum(row.saved * n for row, n in waits), sum(row.copies * n for row, n in waits)
-        buffers, always = self._buffers(at, first, pipeline), 0
+        attention = sum(n for number, n in self._counts(count, first) if self.recomputes(number))
+        buffers, always = self._buffers(at, first, pipeline, attention), 0
         if at.pipeline:
             # What is added up, and zeros that clear it: one set as the gradients are, one as the optimizer sees them.
             always = (2 * local + state) * at.gradient
@@ -243,8 +245,17 @@ class Model:
             before, held, done = before + n * row.saved, held + n * row.copies, done + n * row.gradients
         return best
 
-    def _buffers(self, at: Setting, first: bool, pipeline: bool) -> int:
-        """The input as it is fed (whole on every card), its slice, and constants such as the mask."""
+    def _counts(self, count: int, first: bool) -> list[tuple[int, int]]:
+        """The repeated layers of a stage, and those before them on the first: part and number."""
+        before = [(number, part.count) for number, part in enumerate(self.net.parts[: self.block]) if first]
+        return [*before, (self.block, count)]
+
+    def _buffers(self, at: Setting, first: bool, pipeline: bool, attention: int) -> int:
+        """The input as it is fed (whole on every card), its slice, and constants: the masks of layers with attention.
+
+        One graph for all micro-batches has a mask of its own for each layer: forward, backward, and when the layer is
+        recomputed. Otherwise all layers share one.
+        """
         net = self.net
         fed = self.job.global_batch * net.input_bytes
         size = fed if first or not pipeline else 0
@@ -252,8 +263,12 @@ class Model:
             size += at.batch * net.input_bytes // at.cp
         if net.family == "mlp":
             size += at.batch * net.input_bytes
-        if net.attention == "plain" and net.heads and not net.picture:
-            size += net.seq * net.seq * 4
+        if net.heads and not net.picture:
+            copies = attention * (3 if at.recompute == "full" else 2) if at.pipeline else 1
+            if net.attention == "plain":
+                size += (copies if not at.eager else 1) * net.seq * net.seq * 4
+            elif not at.eager:
+                size += copies * MASK
         return size
 
 
