@@ -66,7 +66,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--filter", default="", help="only names that fit this regular expression")
     parser.add_argument("--out", help="a line per name; those in it are not run again")
     parser.add_argument("--record", action="store_true", help="write the figures for the results page")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.python = os.path.abspath(options.python)  # workers start in a folder of their own
+    return options
 
 
 def _run(out: Path, names: list[str] | None, options: argparse.Namespace, target: str) -> dict[str, dict[str, Any]]:

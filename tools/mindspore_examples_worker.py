@@ -80,7 +80,7 @@ def main(job: str) -> None:
 @functools.lru_cache(maxsize=1)
 def examples() -> dict[str, str]:
     """The documentation of what is there for Ascend and has an example, each under its first name."""
-    found: dict[int, tuple[str, str]] = {}
+    found: dict[int, tuple[str, str, Any]] = {}
     for place in _MODULES:
         module = importlib.import_module(place)
         for name in sorted(vars(module)):
@@ -92,14 +92,15 @@ def examples() -> dict[str, str]:
                 for part in sorted(vars(value)):
                     if not part.startswith("_"):
                         _add(found, f"{place}.{name}.{part}", getattr(value, part, None))
-    return dict(found.values())
+    return {name: text for name, text, _ in found.values()}
 
 
-def _add(found: dict[int, tuple[str, str]], name: str, value: Any) -> None:
+def _add(found: dict[int, tuple[str, str, Any]], name: str, value: Any) -> None:
+    """Keeps the value, too: another one in its place would be taken for it."""
     text = inspect.getdoc(value) or ""
     platforms = text.partition("Supported Platforms")[2].partition("Examples")[0]
     if ">>>" in text and (not platforms or "Ascend" in platforms):
-        found.setdefault(id(value), (name, text))
+        found.setdefault(id(value), (name, text, value))
 
 
 def _alone(name: str, text: str, memory: int) -> list[dict[str, str]]:
