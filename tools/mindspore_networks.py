@@ -168,8 +168,9 @@ def record(found: dict[str, Row], version: str) -> None:
     old = json.loads(_RECORD.read_text(encoding="utf-8")) if _RECORD.exists() else {}
     rows = {**old.get("rows", {}), **found}
     kept = {row["name"]: {**_shown(row), **rows[row["name"]], **_words(row)} for row in table() if row["name"] in rows}
+    waiting = [f"{row['name']} (`{row['folder']}`)" for row in table() if row["name"] not in rows]
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    text = json.dumps({**old, "date": today, "mindspore": version, "rows": kept}, indent=1)
+    text = json.dumps({**old, "date": today, "mindspore": version, "rows": kept, "waiting": waiting}, indent=1)
     _RECORD.write_text(text + "\n", encoding="utf-8")
 
 

@@ -43,7 +43,7 @@ def section(record: dict[str, Any]) -> dict[str, Any]:
         "about": _ABOUT,
         "columns": _COLUMNS,
         "rows": [_row(name, row) for name, row in rows.items()],
-        "after": _joined(_counts(rows), *([_survey(record["survey"])] if "survey" in record else [])),
+        "after": _joined(_counts(rows), *_waiting(record), *_survey(record)),
     }
 
 
@@ -88,10 +88,22 @@ def _counts(rows: dict[str, Any]) -> dict[str, str]:
     return {"en": "; ".join(said["en"]) + ".", "zh": "；".join(said["zh"]) + "。"}
 
 
-def _survey(found: dict[str, Any]) -> dict[str, str]:
+def _waiting(record: dict[str, Any]) -> list[dict[str, str]]:
+    """The networks of the list that were not run yet."""
+    names = record.get("waiting", [])
+    if not names:
+        return []
+    return [
+        {"en": f"On the list and not run yet: {', '.join(names)}.", "zh": f"在名单上但尚未运行：{'、'.join(names)}。"}
+    ]
+
+
+def _survey(record: dict[str, Any]) -> list[dict[str, str]]:
     """What MindSpore refuses of the whole collection, before and after."""
-    before, after = found["before"], found["after"]
-    return {
+    if "survey" not in record:
+        return []
+    before, after = record["survey"]["before"], record["survey"]["after"]
+    said = {
         "en": f"In {before['folders']} of the {before['of']} folders of the collection some file uses a name of "
         f"MindSpore that 2.10.0 does not have, or calls one with arguments that it does not take; after "
         f"`jumar migrate --write` in {after['folders']} (`tools/mindspore_survey.py`). Most of those "
@@ -100,6 +112,7 @@ def _survey(found: dict[str, Any]) -> dict[str, str]:
         f"或以它不接受的参数调用；经 `jumar migrate --write` 之后剩 {after['folders']} 个"
         "（`tools/mindspore_survey.py`）。其中多数写法在任何版本中都不成立。",
     }
+    return [said]
 
 
 def _joined(*texts: dict[str, str]) -> dict[str, str]:
