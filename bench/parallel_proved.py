@@ -29,7 +29,7 @@ def ask(model: dict[str, Any], python: str, limit: int) -> dict[str, Any]:
         path.write_text(json.dumps(model["config"]), encoding="utf-8")
         words = [str(path), "--cards", str(model["cards"]), "--global-batch", str(model["batch"]),
                  "--seq", str(model["seq"]), "--prove", "1", "--prove-limit", str(limit), "--python", python,
-                 "--json"]  # fmt: skip
+                 "--json", *(["--prove-layers", str(model["layers"])] if "layers" in model else [])]  # fmt: skip
         began = time.monotonic()
         done = subprocess.run(
             [sys.executable, "-m", "jumar", "parallel", *words], capture_output=True, text=True, check=False
@@ -38,7 +38,7 @@ def ask(model: dict[str, Any], python: str, limit: int) -> dict[str, Any]:
     try:
         proof = json.loads(done.stdout)["proofs"][0]
     except (ValueError, LookupError):
-        told = [line for line in (done.stdout + done.stderr).splitlines() if "error" in line]
+        told = [line for line in (done.stdout + done.stderr).splitlines() if "message" in line or "error:" in line]
         return {**row, "refused": (told or ["no answer"])[0].strip()}
     stages = [
         {key: stage[key] for key in ("stage", "predicted", "compiled", "predicted_volume", "compiled_volume")}
