@@ -153,6 +153,16 @@ def test_largest_of_windows_and_their_places(card: Library, ceil: bool) -> None:
     np.testing.assert_allclose(back, tensor.grad, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("padding", "edge"), [("VALID", 0), ("SAME", 1)])
+def test_second_gradient_of_the_largest(card: Library, padding: str, edge: int) -> None:
+    x, second = drawn(2, 3, 7, 7), drawn(2, 3, 7, 7)
+    best, places = functional.max_pool2d(torch.from_numpy(x), 3, 2, edge, return_indices=True)
+    out = np.zeros(best.shape, np.float32)
+    run(card, "MaxPoolGradGrad", [x, best.numpy(), second], out, ksize=[1, 1, 3, 3], strides=[1, 1, 2, 2],
+        padding=padding, data_format="NCHW")  # fmt: skip
+    np.testing.assert_array_equal(out, torch.from_numpy(second).flatten(2).gather(2, places.flatten(2)).view(out.shape))
+
+
 def test_rows_of_a_part_of_a_table(card: Library) -> None:
     table, places = drawn(4, 3), np.array([[5, 2], [9, 6]], np.int32)
     found = run(card, "EmbeddingLookup", [table, places, np.array([4])], np.ones((2, 2, 3), np.float32))

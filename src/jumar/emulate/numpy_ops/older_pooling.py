@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import operator
+from .registry import NotEmulated, operator
 
 
 def _pair(attributes: Any, name: str, missing: int) -> tuple[int, int]:
@@ -48,3 +48,17 @@ def largest_backward(inputs: Any, _: Any, __: Any) -> Any:
     out = np.zeros((planes, x.shape[-2] * x.shape[-1]), np.float32)
     np.add.at(out, (np.arange(planes)[:, None], places.reshape(planes, -1)), grad.reshape(planes, -1))
     return out.reshape(x.shape)
+
+
+@operator("MaxPoolGradGrad")
+def largest_second(inputs: Any, attributes: Any, outputs: Any) -> Any:
+    """The gradient of a gradient: of the third input, what stands at the largest place of each window of the first."""
+    if str(attributes.get("data_format", "NCHW")) != "NCHW":
+        raise NotEmulated(f"data_format {attributes['data_format']} of MaxPoolGradGrad is not emulated")
+    x, grad = inputs[0], inputs[2]
+    size, step = (_pair(attributes, name, 1) for name in ("ksize", "strides"))
+    room = [(count - 1) * s + k - n for count, s, k, n in zip(outputs[0].shape[-2:], step, size, x.shape[-2:])]
+    edge = [max(0, one) // 2 if attributes.get("padding") == "SAME" else 0 for one in room]
+    _, places = largest(inputs, {"ksize": size, "strides": step, "pads": edge}, outputs)
+    flat = grad.reshape(*grad.shape[:-2], -1)
+    return np.take_along_axis(flat, places.reshape(*places.shape[:-2], -1), -1).reshape(outputs[0].shape)
