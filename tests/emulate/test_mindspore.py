@@ -69,10 +69,11 @@ def test_installation_checks_of_the_guides(start: Start) -> None:
     assert "sinking [2.0, 1.0, 3.0]" in said
     assert "complex [2.0, -2.0] Complex64" in said
     assert "refused aclnnConvTbcGetWorkspaceSize call failed" in said
-    assert "refused OperatorFactory is not exist, op type: CombinedNonMaxSuppression" in said
+    assert "refused OperatorFactory is not exist, op type: RotatedIou" in said
     assert "jumar: `aclnnConvTbcGetWorkspaceSize` is not emulated (state: refused)" in said
     assert "doubled\nTensor(shape=[3], dtype=Float32, value=[ 2." in said and "printing [3. 5. 7.]" in said
     assert "jumar: graph kernels (jit_level O1) are not emulated: kernels run one by one" in done.stderr
+    assert "jumar: MindSpore's own kernels for inference (infer_boost) are not emulated: CANN's" in done.stderr
     assert "engine [2. 3. 4.]" in said and "jumar: the graph engine (jit_level O2, backend GE) is not" in done.stderr
 
 

@@ -11,6 +11,7 @@ import torch.nn.functional as functional
 from stand_ins import Library, drawn, run
 
 from jumar.emulate.numpy_ops import attention
+from jumar.emulate.numpy_ops.registry import NotEmulated
 
 pytestmark = pytest.mark.usefixtures("numpy_kernels")
 
@@ -318,6 +319,16 @@ def test_slopes_of_attention_are_rounded_as_on_a_card() -> None:
     assert abs(left) < 1e-6
     np.testing.assert_array_equal(to_query, left * key)
     np.testing.assert_array_equal(to_key, left * query)
+
+
+def test_a_mask_hides_and_is_not_added() -> None:
+    """CANN's operator takes zeros and ones; MindSpore's own kernels for inference add what the mask has."""
+    x = drawn(1, 1, 2, 4)
+    hidden = np.triu(np.ones((1, 1, 2, 2), np.float32), 1)
+    seen, *_ = attention.forward(attention.Call(1, "BNSD", 1.0, mask=hidden), x, x, x)
+    np.testing.assert_allclose(seen[0, 0, 0], x[0, 0, 0], rtol=1e-6)
+    with pytest.raises(NotEmulated, match="added to the scores"):
+        attention.forward(attention.Call(1, "BNSD", 1.0, mask=-10000 * hidden), x, x, x)
 
 
 def test_unique_rows_say_how_many_they_are(card: Library) -> None:

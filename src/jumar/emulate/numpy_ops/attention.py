@@ -76,7 +76,10 @@ def _hidden(call: Call, batch: int, rows: int, columns: int) -> Any:
         return (far > shift) & (np.arange(columns) >= (call.prefix or [0])[batch])
     if call.mode == 8:
         raise NotEmulated("sparse_mode 8 is not emulated")
-    mask = np.asarray(call.mask).astype(bool)
+    given = np.asarray(call.mask)
+    if given.dtype.kind == "f" and not np.isin(given, (0, 1)).all():
+        raise NotEmulated("a mask of numbers that are added to the scores is not emulated")
+    mask = given.astype(bool)
     if mask.ndim > 2:
         mask = mask[batch if mask.shape[0] > 1 else 0]
     return mask[..., :rows, :columns]

@@ -27,6 +27,10 @@ MEET = "JUMAR_MINDSPORE_MEET"
 PORT = "JUMAR_MINDSPORE_PORT"
 _CPU = "CPU"
 _LEVELS = {"O1": "graph kernels (jit_level O1) are", "O2": "the graph engine (jit_level O2, backend GE) is"}
+_UNBOOSTED = (
+    "MindSpore's own kernels for inference (infer_boost) are not emulated: CANN's operators are used, as with "
+    "infer_boost off"
+)
 _UNPROFILED = "MindSpore's profiler is not emulated: the program runs, and no profile is written"
 _NO_AIR = "jumar: export to AIR, which the graph engine writes, is not emulated"
 _PATIENCE = 60.0
@@ -105,7 +109,7 @@ def _plain_context(module: Any) -> None:
     if own is not None:
 
         def set_jit_config(self: Any, given: dict[str, Any]) -> None:
-            own(self, dict(given, jit_level=_plain(given["jit_level"])) if "jit_level" in given else given)
+            own(self, _plain_config(given))
 
         context.set_jit_config = context.setters["jit_config"] = set_jit_config
 
@@ -129,12 +133,23 @@ def _plain_graphs(module: Any) -> None:
     def __init__(self: Any, *arguments: Any, **given: Any) -> None:
         own(self, *arguments, **given)
         kept = self.jit_config_dict
-        kept["jit_level"] = _plain(kept.get("jit_level", ""))
+        kept.update(_plain_config(kept))
         if kept.get("backend") == "GE":
             _plain("O2")
             kept.update(jit_level="O0", backend="ms_backend")
 
     config.__init__ = __init__
+
+
+def _plain_config(given: dict[str, Any]) -> dict[str, Any]:
+    """The level that is emulated, and none of the kernels that are programs for a card."""
+    kept = dict(given)
+    if "jit_level" in kept:
+        kept["jit_level"] = _plain(kept["jit_level"])
+    if kept.get("infer_boost") == "on":
+        say(_UNBOOSTED)
+        kept["infer_boost"] = "off"
+    return kept
 
 
 def _plain(level: str) -> str:
