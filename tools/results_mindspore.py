@@ -107,8 +107,8 @@ def _newer_tests(record: dict[str, Any]) -> dict[str, Any]:
             "part of the run had `sh` for commands that are written for `bash`, and no tests in the path of the "
             "processes that tests start. Of the 50 wrong cases of the first half, four are numbers of the emulator: "
             "two of flash attention with a mask for MindSpore's kernels for inference, now refused, and two of "
-            "convolutions in float32, which a card rounds to HF32. Four are batch norms that 2.7.0 made in training mode and 2.10.0 "
-            "does not; most of the others compare logs, files, checkpoints and exit codes.",
+            "convolutions in float32, which a card rounds to HF32. Four are batch norms that 2.7.0 made in "
+            "training mode and 2.10.0 does not; most of the others compare logs, files, checkpoints and exit codes.",
             "zh": "公开仓库 mindspore-ai/mindspore_test（2.7.0，2025 年 7 月）的 `tests/st` 中、"
             "上面较旧仓库没有的文件；"
             "两者都有的（无论是否改动）没有运行。在两个繁忙的核上、仿真器修改期间无人值守运行一次，结果原样，没有重跑。"

@@ -27,7 +27,7 @@ def test_table_answers_the_questions(capsys: pytest.CaptureFixture[str]) -> None
     assert code == 0
     for words in ("does it fit?", "on how few cards?", "which knob first?", "what if the batch doubles?", "start it"):
         assert words in out
-    assert "times are modelled; no hardware has confirmed them" in out
+    assert re.search(r"times are modelled; \d+ published runs took 0\.\d+ to \d\.\d+ times as long", out)
 
 
 def test_plan_that_does_not_fit_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:

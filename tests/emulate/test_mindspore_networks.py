@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,13 @@ def test_a_change_by_hand_must_fit(tools: None, tmp_path: Path) -> None:
         networks.by_hand(tmp_path, row)
 
 
-def test_the_table_has_two_halves_of_ten(tools: None) -> None:
+def test_the_table_has_two_equal_halves(tools: None) -> None:
     import mindspore_networks as networks
 
     rows = networks.table()
-    assert sorted(row["half"] for row in rows) == ["held"] * 10 + ["tuned"] * 10
+    halves = collections.Counter(row["half"] for row in rows)
+    assert set(halves) == {"held", "tuned"} and halves["held"] == halves["tuned"] >= 10
+    assert len({row["name"] for row in rows}) == len(rows)
     assert all(row["steps"] > 1 and set(row["what"]) == {"en", "zh"} for row in rows)
 
 
