@@ -21,10 +21,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from conformance import find_cause, read_rules
 from jumar.emulate import env, mindspore, prefix
+from mindspore_mint import Row
 
 _HERE = Path(__file__).parent
 _RULES = _HERE / "mindspore_st.toml"
@@ -36,12 +37,6 @@ _DRAWS = re.compile(
 _UNFIT = re.compile(r"^(NameError|FileNotFound|NotADirectory|ModuleNotFound|ImportError)|\n(Syntax|Indentation)Error|"
                     r"/path/to/|RANK_ID|source code not available|could not get source|does not exist")  # fmt: skip
 STATES = ("passed", "drawn", "refused", "differs", "failed", "not runnable", "own")
-
-
-class Row(NamedTuple):
-    name: str
-    state: str
-    detail: str
 
 
 def main() -> int:

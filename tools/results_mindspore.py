@@ -133,7 +133,6 @@ def _row(record: dict[str, Any], half: str, label: dict[str, str]) -> list[Any]:
 
 
 def _mint(record: dict[str, Any]) -> dict[str, Any]:
-    found, names = record["figures"], record["names"]
     states = (
         ({"en": "passed: values and gradients", "zh": "通过：数值和梯度"}, "passed"),
         ({"en": "differs in MindSpore itself", "zh": "MindSpore 自身与 PyTorch 不同"}, "own rule"),
@@ -154,13 +153,11 @@ def _mint(record: dict[str, Any]) -> dict[str, Any]:
             "zh": "PyNative 模式下 `mindspore.mint` 的全部函数、模块和优化器，使用 PyTorch 自己的样例库，与 CPU 上的 "
             "PyTorch 比较。不含集合通信。",
         },
-        "columns": [{"en": "state", "zh": "状态"}, {"en": "names", "zh": "名称数"}, {"en": "which", "zh": "哪些"}],
-        "rows": [[text, str(found[state]), _named(names.get(state, []))] for text, state in states],
+        **_by_state(record, states),
     }
 
 
 def _examples(record: dict[str, Any]) -> dict[str, Any]:
-    found, names = record["figures"], record["names"]
     states = (
         ({"en": "passed: prints what is written", "zh": "通过：输出与文档相同"}, "passed"),
         ({"en": "draws other numbers than are written", "zh": "抽取的随机数与文档不同"}, "drawn"),
@@ -182,6 +179,14 @@ def _examples(record: dict[str, Any]) -> dict[str, Any]:
             "zh": "MindSpore 自带文档中支持 Ascend 且有示例的全部函数、类和方法，按原样运行。"
             "失败逐个看过；修好的按现在的结果计。",
         },
+        **_by_state(record, states),
+    }
+
+
+def _by_state(record: dict[str, Any], states: Any) -> dict[str, Any]:
+    """A row for each state, with the names that it has."""
+    found, names = record["figures"], record["names"]
+    return {
         "columns": [{"en": "state", "zh": "状态"}, {"en": "names", "zh": "名称数"}, {"en": "which", "zh": "哪些"}],
         "rows": [[text, str(found[state]), _named(names.get(state, []))] for text, state in states],
     }
