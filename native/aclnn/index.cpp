@@ -1,7 +1,11 @@
 // Operator calls (aclnn) for lookups by index and for writing where an index says.
 #include "kernels/index.h"
 
+#include <algorithm>
+#include <deque>
+
 #include "aclnn/call.h"
+#include "kernels/order.h"
 
 using namespace jumar::aclnn;
 using namespace jumar::kernels;
@@ -27,18 +31,37 @@ bool is_given(In index, bool writing) {
   return index->dims != Dims(9, 0);
 }
 
-// One for each axis.
+// One for each axis. A mask stands for the axes that it has, by the places of its true values.
 struct Indices {
   explicit Indices(Tensors tensors, bool writing = false) {
-    all.reserve(tensors->size());
     for (In one : *tensors) {
       const bool given = is_given(one, writing);
+      if (given && one->type == kBool) {
+        add_mask(view(one));
+        continue;
+      }
       all.push_back(given ? view(one) : View{});
       chosen.push_back(given ? &all.back() : nullptr);
     }
   }
-  std::vector<View> all;
+
+  void add_mask(const View& mask) {
+    const std::vector<int64_t> places = jumar::kernels::chosen(mask, mask.dims);
+    if (mask.dims.empty()) nothing = nothing || places.empty();  // one value for the whole tensor
+    int64_t inner = count(mask.dims);
+    for (int64_t size : mask.dims) {
+      inner /= std::max<int64_t>(size, 1);
+      std::vector<int64_t>& along = made.emplace_back();
+      for (int64_t place : places) along.push_back(place / inner % size);
+      all.push_back({kInt64, {static_cast<int64_t>(along.size())}, {1}, along.data()});
+      chosen.push_back(&all.back());
+    }
+  }
+
+  std::deque<View> all;
+  std::deque<std::vector<int64_t>> made;
   std::vector<const View*> chosen;
+  bool nothing = false;
 };
 
 }  // namespace
@@ -57,8 +80,10 @@ OPERATOR(aclnnIndexAdd, add_slices(view(self), dim, view(index), view(source), v
 OPERATOR(aclnnIndex, {
   if (count(out->dims) != 0) lookup(view(self), Indices(indices).chosen, view(out));
 })
-OPERATOR(aclnnIndexPutImpl,
-         put(add ? Write::kAdd : Write::kReplace, view(self), Indices(indices, true).chosen, view(source)))
+OPERATOR(aclnnIndexPutImpl, {
+  const Indices places(indices, true);
+  if (!places.nothing) put(add ? Write::kAdd : Write::kReplace, view(self), places.chosen, view(source));
+})
 OPERATOR(aclnnEmbedding, select(view(weight), 0, view(index), view(out)))
 OPERATOR(aclnnEmbeddingDenseBackward,
          embedding_gradient(view(grad), view(index), static_cast<int64_t>(rows), static_cast<int64_t>(ignored), by_frequency,

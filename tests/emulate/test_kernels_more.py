@@ -222,3 +222,27 @@ def test_batch_norm_by_type(card: Library) -> None:
     grad, flat = np.arange(8.0).reshape(4, 2, 1, 1), np.zeros((4, 2))
     assert card.by_type("BNInferGrad", [grad, np.array([2.0, 3.0]), ones], [flat], epsilon=0.0) == 0, card.error()
     assert np.allclose(flat, grad[..., 0, 0] * [2, 3])
+
+
+@pytest.mark.parametrize("places", [
+    [np.array([True, False, True])],
+    [np.array([[True, False], [False, False], [True, True]])],
+    [np.array([False, False, False])],
+    [np.array([True, False, True]), np.array([1, 0])],
+])  # fmt: skip
+def test_masks_stand_for_the_places_of_their_true_values(card: Library, places: list[Any]) -> None:
+    x = np.arange(12, dtype=np.float32).reshape(3, 2, 2)
+    expected = x.copy()
+    expected[tuple(places)] = -1
+    assert card.call("aclnnIndexPutImpl", x, places, np.array([-1], np.float32), False, False) == 0, card.error()
+    np.testing.assert_array_equal(x, expected)
+    found = np.zeros_like(expected[tuple(places)])
+    if found.size:
+        np.testing.assert_array_equal(card.run("aclnnIndex", expected, places, found), expected[tuple(places)])
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_one_truth_value_stands_for_the_whole_tensor(card: Library, whole: bool) -> None:
+    x = np.ones(3, np.float32)
+    assert card.call("aclnnIndexPutImpl", x, [np.array(whole)], np.array([2], np.float32), False, False) == 0
+    assert x.tolist() == ([2, 2, 2] if whole else [1, 1, 1])
