@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from conformance import find_cause, read_rules
-from jumar.emulate import env, mindspore, prefix
+from jumar.emulate import mindspore
 from mindspore_mint import Row
+from mindspore_target import variables
 
 _HERE = Path(__file__).parent
 _RULES = _HERE / "mindspore_st.toml"
@@ -68,7 +69,7 @@ def _options() -> argparse.Namespace:
 
 def _run(out: Path, names: list[str] | None, options: argparse.Namespace, target: str) -> dict[str, dict[str, Any]]:
     """Workers side by side; None stands for all names."""
-    environ = {**os.environ, **_variables(options.python, target)}
+    environ = {**os.environ, **variables(options.python, target, "mindspore-examples")}
     with tempfile.TemporaryDirectory() as scratch:
         running = []
         for part in range(options.jobs):
@@ -81,15 +82,6 @@ def _run(out: Path, names: list[str] | None, options: argparse.Namespace, target
         for worker in running:
             worker.wait()
     return read(out)
-
-
-def _variables(python: str, target: str) -> dict[str, str]:
-    own = {"JUMAR_MACHINE": f"mindspore-examples-{os.getpid()}", "GLOG_v": "3", "OMP_NUM_THREADS": "1"}
-    if target == "CPU":
-        return {**mindspore.on_cpu(os.environ, python), **own}
-    added = mindspore.emulated(env.environment(base=os.environ), os.environ, python, mindspore.check(python).mindspore)
-    prefix.prepare(added)
-    return {**added, **own, "JUMAR_ANNOUNCED": "1"}
 
 
 def read(out: Path) -> dict[str, dict[str, Any]]:

@@ -27,8 +27,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from conformance import Rules, find_cause, read_rules
-from jumar.emulate import env, mindspore, prefix
+from jumar.emulate import mindspore
 from jumar.runtime import process
+from mindspore_target import variables
 
 _RULES = Path(__file__).with_suffix(".toml")
 _WORKER = Path(__file__).with_name("mindspore_st_worker.py")
@@ -138,17 +139,10 @@ def _start(root: Path, files: dict[str, list[str]], out: Path, options: argparse
 
 
 def _variables(python: str, target: str) -> dict[str, str]:
-    found = mindspore.check(python)
-    own = {"JUMAR_MACHINE": f"mindspore-st-{os.getpid()}", "GLOG_v": "3", "OMP_NUM_THREADS": "1"}
-    own["DEVICE_TARGET"] = target  # what tests of 2.7 and later ask for
+    own = {"DEVICE_TARGET": target}  # what tests of 2.7 and later ask for
     if platform.machine() == "x86_64":  # equal values keep their order in `argsort`, as on the vendor's machines
         own["NPY_DISABLE_CPU_FEATURES"] = "AVX512F AVX512_SKX"
-    if target == "CPU":
-        return {**mindspore.on_cpu(os.environ, python), **own}
-    values = env.environment(base=os.environ)
-    added = mindspore.emulated(values, os.environ, python, found.mindspore)
-    prefix.prepare(added)
-    return {**added, **own, "JUMAR_ANNOUNCED": "1"}
+    return {**variables(python, target, "mindspore-st"), **own}
 
 
 def _doubtful(found: dict[str, list[dict[str, str]]], known: dict[str, Any], rules: Rules) -> dict[str, list[str]]:

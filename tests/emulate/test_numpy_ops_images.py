@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 from typing import Any
 
 import numpy as np
@@ -228,7 +229,6 @@ def test_boxes_in_a_picture_and_the_best_of_those_that_overlap(card: Library) ->
 
 
 def test_colours(card: Library) -> None:
-    colorsys = pytest.importorskip("colorsys")
     x = np.random.default_rng(3).random((4, 5, 3)).astype(np.float32)
     expected = np.array([colorsys.rgb_to_hsv(*map(float, one)) for one in x.reshape(-1, 3)]).reshape(x.shape)
     np.testing.assert_allclose(run(card, "RGBToHSV", [x], np.zeros_like(x)), expected, rtol=1e-4, atol=1e-5)

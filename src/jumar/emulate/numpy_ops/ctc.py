@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from .registry import NotEmulated, Sized, operator
 
@@ -112,8 +113,7 @@ def loss_of_scores(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Scores before the softmax; labels as a sparse matrix; the last class is the blank."""
     scores, places, values, steps = inputs[:4]
     blank = scores.shape[-1] - 1
-    top = scores.max(-1, keepdims=True)
-    logs = scores - top - np.log(np.exp(scores - top).sum(-1, keepdims=True))
+    logs = special.log_softmax(scores, -1)
     losses, grads = np.zeros(scores.shape[1]), np.zeros(scores.shape)
     for batch in range(scores.shape[1]):
         labels = values[places[:, 0] == batch]

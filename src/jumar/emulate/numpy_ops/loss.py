@@ -63,18 +63,13 @@ def nll_2d_backward(grad: Any, x: Any, target: Any, weight: Any, how: int, ignor
     return out
 
 
-def _log_softmax(x: Any) -> tuple[Any, Any]:
-    lse = special.logsumexp(x, axis=-1, keepdims=True)
-    return x - lse, lse[..., 0]
-
-
 @kernel("aclnnCrossEntropyLoss")
 def cross_entropy(
     x: Any, target: Any, weight: Any, how: str, ignored: int, smoothing: float, scale: float, with_z: int
 ) -> Any:
     if scale or with_z:
         raise NotEmulated("the loss of the sum of exponentials (z-loss) is not emulated")
-    logs, _ = _log_softmax(x)
+    logs = special.log_softmax(x, -1)
     valid, index = _picked(x, target, ignored)
     factors = np.ones(x.shape[-1], x.dtype) if weight is None else weight
     factor = np.where(valid, factors[index], 0)

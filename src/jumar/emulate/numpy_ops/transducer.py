@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from .registry import operator
 
@@ -48,8 +49,7 @@ def _slopes(logs: Any, words: Any, blank: int) -> tuple[float, Any]:
 def loss(inputs: Any, attributes: Any, _: Any) -> Any:
     """Of scores before the softmax, and the gradient for them; what lies beyond a sequence does not count."""
     scores, words, steps, lengths = inputs[:4]
-    top = scores.max(-1, keepdims=True)
-    logs = scores - top - np.log(np.exp(scores - top).sum(-1, keepdims=True))
+    logs = special.log_softmax(scores, -1)
     losses, grads = np.zeros(len(scores)), np.zeros(scores.shape)
     for row, (count, length) in enumerate(zip(steps, lengths)):
         part = logs[row, :count, : length + 1].astype(np.float64)
