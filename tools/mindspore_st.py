@@ -1,13 +1,16 @@
 """Runs MindSpore's own tests for Ascend (`tests/st`) on the emulated machine and says what passed and why not.
 
 Usage: python tools/mindspore_st.py CLONE --python PY [--jobs N] [--timeout S] [--half tuned|held] [--filter REGEX]
-                                    [--most N] [--out FILE] [--judge] [--record [NAME]]
+                                    [--most N] [--out FILE] [--judge] [--matching PY] [--record [NAME]]
 
-CLONE is a folder with MindSpore's `tests`; PY is an interpreter with mindspore and pytest. Every file that has a case
-marked for Ascend is taken, in an order that says nothing about its content, so that a part of the run is a fair
-sample. A hash of its path puts it into one of two halves: the tuned one may be looked at, the held one is only counted.
+CLONE is a folder with MindSpore's `tests`, or MindFormers'; PY is an interpreter with mindspore and pytest. Every file
+that has a case marked for Ascend is taken, in an order that says nothing about its content, so that a part of the run
+is a fair sample. A hash of its path puts it into one of two halves: the tuned one may be looked at, the held one is
+only counted.
 FILE keeps a line per file: a run that was stopped goes on where it was. --judge runs what failed on MindSpore's CPU
-target: the same error there says nothing about the emulator. --record writes the figures for docs/results/mindspore.md.
+target: the same error there says nothing about the emulator. --matching runs it with MindSpore of the tests' own
+release: what passes there on the same stand-ins is a difference between releases. --record writes the figures for
+docs/results/mindspore.md.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from conformance import Rules, find_cause, read_rules
 from jumar.emulate import mindspore
@@ -34,9 +37,13 @@ from mindspore_target import variables
 _RULES = Path(__file__).with_suffix(".toml")
 _WORKER = Path(__file__).with_name("mindspore_st_worker.py")
 _RECORDS = Path(__file__).parents[1] / "docs" / "results" / "data"
-_MARK = re.compile(r"platform_ascend|_ascend_training")
+_MARK = re.compile(r"platform_ascend|_ascend(?:910b)?_training")
 HALVES = ("tuned", "held")
 STATES = ("passed", "refused", "wrong", "failed", "out of time", "not runnable", "skipped")
+
+
+Rows = dict[str, list[dict[str, str]]]
+"""By file: name, state and text of its cases."""
 
 
 class Case(NamedTuple):
@@ -57,12 +64,15 @@ def main() -> int:
         return 2
     out = Path(options.out)
     waiting = [name for name in files if name not in read(out)]
-    _start(root, {name: [] for name in waiting}, out, options, "Ascend")
+    _start(root, {name: [] for name in waiting}, out, options, options.python, "Ascend")
     rules = read_rules(_RULES)
-    judged = Path(f"{out}.cpu")
+    judged, matching = Path(f"{out}.cpu"), Path(f"{out}.matching")
     if options.judge:
-        _start(root, _doubtful(read(out), read(judged), rules), judged, options, "CPU")
-    cases = judge({name: read(out)[name] for name in files if name in read(out)}, read(judged), rules)
+        _start(root, _doubtful(out, judged, rules), judged, options, options.python, "CPU")
+    if options.matching:
+        _start(root, _doubtful(out, matching, rules), matching, options, options.matching, "Ascend")
+    found = {name: rows for name, rows in read(out).items() if name in set(files)}
+    cases = judge(found, read(judged), rules, read(matching))
     if options.record:
         _write(cases, files, options)
     print(summary(cases))
@@ -81,6 +91,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--most", type=int, help="only the first N files of the order")
     parser.add_argument("--out", default="mindspore-st.jsonl", help="a line per file; files in it are not run again")
     parser.add_argument("--judge", action="store_true", help="run what failed on the CPU target, too")
+    parser.add_argument("--matching", metavar="PY", help="run what failed with the release of the tests, too")
     parser.add_argument(
         "--record", nargs="?", const="st", metavar="NAME", help="write the figures for the results page [st]"
     )
@@ -105,7 +116,7 @@ def _hash(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def read(out: Path) -> dict[str, list[dict[str, str]]]:
+def read(out: Path) -> Rows:
     """The cases of each file that has been run."""
     if not out.exists():
         return {}
@@ -113,11 +124,13 @@ def read(out: Path) -> dict[str, list[dict[str, str]]]:
     return {row["file"]: row["cases"] for row in rows}
 
 
-def _start(root: Path, files: dict[str, list[str]], out: Path, options: argparse.Namespace, target: str) -> None:
+def _start(
+    root: Path, files: dict[str, list[str]], out: Path, options: argparse.Namespace, python: str, target: str
+) -> None:
     """Workers side by side, each with its share of the files."""
     if not files:
         return
-    environ = {**os.environ, **_variables(options.python, target)}
+    environ = {**os.environ, **_variables(python, target)}
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         running = []
@@ -131,9 +144,7 @@ def _start(root: Path, files: dict[str, list[str]], out: Path, options: argparse
             }
             path = Path(scratch) / f"job{job}"
             path.write_text(json.dumps(order), encoding="utf-8")
-            running.append(
-                subprocess.Popen([options.python, str(_WORKER), str(path)], env=environ, stdout=subprocess.DEVNULL)
-            )
+            running.append(subprocess.Popen([python, str(_WORKER), str(path)], env=environ, stdout=subprocess.DEVNULL))
         for worker in running:
             worker.wait()
 
@@ -145,28 +156,32 @@ def _variables(python: str, target: str) -> dict[str, str]:
     return {**variables(python, target, "mindspore-st"), **own}
 
 
-def _doubtful(found: dict[str, list[dict[str, str]]], known: dict[str, Any], rules: Rules) -> dict[str, list[str]]:
-    """What failed and was not refused, by file: the CPU target may tell whose fault it is."""
+def _doubtful(out: Path, known: Path, rules: Rules) -> dict[str, list[str]]:
+    """What failed and was not refused, by file, unless `known` has it: another run may tell whose fault it is."""
+    done = read(known)
     doubtful: dict[str, list[str]] = {}
-    for case in judge(found, {}, rules):
-        if case.state in ("wrong", "failed") and case.file not in known and case.name != "(file)":
+    for case in judge(read(out), {}, rules):
+        if case.state in ("wrong", "failed") and case.file not in done and case.name != "(file)":
             doubtful.setdefault(case.file, []).append(case.name)
     return doubtful
 
 
-def judge(found: dict[str, list[dict[str, str]]], on_cpu: dict[str, list[dict[str, str]]], rules: Rules) -> list[Case]:
-    """Every case with its state; the rules say it for those that failed."""
+def judge(found: Rows, on_cpu: Rows, rules: Rules, matching: Rows | None = None) -> list[Case]:
+    """Every case with its state; the rules say it for those that failed, and so do other runs of the same case."""
     cases = []
     for file, rows in found.items():
         there = {
             row["name"]: find_cause(row["text"], rules) for row in on_cpu.get(file, []) if row["state"] == "failed"
         }
+        passes = {row["name"] for row in (matching or {}).get(file, []) if row["state"] == "passed"}
         for row in rows:
             state, cause = row["state"], ""
             if state == "failed":
                 state, _, cause = find_cause(row["text"], rules).partition(": ")
                 state, cause = (state, cause) if state in STATES else ("failed", f"{state}: {cause}".strip(": "))
-            if state in ("wrong", "failed") and there.get(row["name"]) == find_cause(row["text"], rules):
+            if state in ("wrong", "failed") and row["name"] in passes:
+                state, cause = "not runnable", "passes with the release of the tests"
+            elif state in ("wrong", "failed") and there.get(row["name"]) == find_cause(row["text"], rules):
                 state, cause = "not runnable", "the same error on MindSpore's CPU target"
             cases.append(Case(file, half_of(file), row["name"], state, cause))
     return cases

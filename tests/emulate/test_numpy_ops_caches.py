@@ -53,3 +53,61 @@ def test_caches_of_eight_bits_are_widened() -> None:
     np.testing.assert_allclose(_attend(query, key, value, None, scale, offset), _attend(query, *wide), rtol=1e-4)
     with pytest.raises(registry.NotEmulated, match="scales"):
         _attend(query, key, value, None, scale[:, :1], offset)
+
+
+def test_tokens_go_to_their_places_in_the_caches() -> None:
+    run, _ = registry.find("aclnnReshapeAndCache")
+    cache = np.zeros((2, 3, 2, 2), np.float32)
+    tokens = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
+    keys, values, _ = run(tokens, tokens + 20, cache, cache, np.array([4, -1, 0], np.int32))
+    expected = np.zeros((6, 4), np.float32)
+    expected[4], expected[0] = tokens[0], tokens[2]
+    np.testing.assert_array_equal(keys.reshape(6, 4), expected)
+    np.testing.assert_array_equal(values.reshape(6, 4), np.where(expected != 0, expected + 20, 0))
+    assert run(tokens, None, cache, None, np.array([1, 2, 3]))[1] is None
+    with pytest.raises(registry.NotEmulated, match="place 6 in a cache of 6"):
+        run(tokens, tokens, cache, cache, np.array([0, 1, 6]))
+
+
+def _plain(query: Any, key: Any, value: Any, added: Any = 0) -> Any:
+    """Of one sequence: (heads, rows, size)."""
+    scores = query @ key.swapaxes(-1, -2) * 0.5 + added
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return (e / e.sum(-1, keepdims=True) @ value).swapaxes(0, 1)
+
+
+@pytest.mark.parametrize("mask_mode", [0, 1])
+def test_sequences_look_at_their_own_pages(mask_mode: int) -> None:
+    """Two sequences of 2 and 3 new tokens, four heads of which two share keys, a position bias."""
+    run, _ = registry.find("aclnnPagedAttention")
+    rng = np.random.default_rng(13)
+    query = rng.normal(size=(5, 4, 3)).astype(np.float32)
+    keys, values = (rng.normal(size=(4, 4, 2, 3)).astype(np.float32) for _ in range(2))
+    table, lengths, bias = np.array([[2, 0], [1, 3]]), (5, 7), rng.normal(size=(4, 5, 8)).astype(np.float32)
+    found = run(query.reshape(5, 12), keys, values, table, np.array(lengths), None, None, None, np.array([2, 3]), bias,
+                4, 0.5, 2, 0, mask_mode, 0)  # fmt: skip
+    for number, rows in enumerate((slice(0, 2), slice(2, 5))):
+        length, count = lengths[number], rows.stop - rows.start
+        k, v = (np.repeat(x[table[number]].reshape(8, 2, 3)[:length].swapaxes(0, 1), 2, 0) for x in (keys, values))
+        later = np.triu(np.full((count, length), -np.inf if mask_mode else 0.0), length - count + 1)
+        expected = _plain(query[rows].swapaxes(0, 1), k, v, bias[:, rows, :length] + later)
+        np.testing.assert_allclose(found[rows], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_one_cache_may_hold_keys_and_values_of_eight_bits() -> None:
+    run, _ = registry.find("aclnnPagedAttention")
+    rng = np.random.default_rng(14)
+    query, cache = rng.normal(size=(2, 1, 4)).astype(np.float32), rng.integers(-9, 9, (2, 4, 1, 4)).astype(np.int8)
+    scale, offset = rng.random((2, 4)).astype(np.float32), rng.random((2, 4)).astype(np.float32)
+    table, lengths = np.array([[0], [1]]), np.array([3, 4])
+    wide = (cache + offset[0]) * scale[0]
+    given = [table, lengths], [None, None, None, 1, 0.5, 1]
+    for width in (0, 2):
+        values = None if width else cache
+        found = run(query, cache, values, *given[0], scale, offset, *given[1], 0, 0, width)
+        for number, length in enumerate(lengths):
+            rows = wide[number, :length].swapaxes(0, 1)
+            other = rows[..., :width] if width else ((cache + offset[1]) * scale[1])[number, :length].swapaxes(0, 1)
+            np.testing.assert_allclose(found[number], _plain(query[number][None], rows, other)[0], rtol=1e-4)
+    with pytest.raises(registry.NotEmulated, match="for each token"):
+        run(query, cache, cache, *given[0], scale, offset, *given[1], 1, 0, 0)

@@ -46,5 +46,25 @@ def rotate_backward(grad: Any, cos: Any, sin: Any, x: Any, mode: int) -> Any:
 
 
 @kernel("aclnnApplyRotaryPosEmb")
-def rotate_both(query: Any, key: Any, cos: Any, sin: Any, _: int) -> Any:
-    return rotate(query, cos, sin, _HALF), rotate(key, cos, sin, _HALF)
+def rotate_both(query: Any, key: Any, cos: Any, sin: Any, places: Any, form: int) -> Any:
+    """As MindSpore's public tests have it: odd forms turn neighbours; from 2 on, each token has a row of its own."""
+    mode = _INTERLEAVED if form % 2 else _HALF
+    return tuple(_rotate_heads(x, cos, sin, None if form >= 2 else places, mode) for x in (query, key))
+
+
+def _rotate_heads(x: Any, cos: Any, sin: Any, places: Any, mode: int) -> Any:
+    """`x` is (…, tokens, heads · size) or (…, tokens, heads, size)."""
+    size = cos.shape[-1]
+    last = 2 if x.ndim == 4 else 1
+    batch, tokens = x.shape[0] if x.ndim > 2 else 1, x.shape[-1 - last]
+    heads = x.reshape(batch * tokens, -1, size)
+    angles = [one.reshape(-1, size) if places is None else one[_places(places, batch, tokens)] for one in (cos, sin)]
+    if len(angles[0]) != len(heads):
+        raise NotEmulated(f"{len(angles[0])} angles for {len(heads)} tokens is not emulated")
+    return rotate(heads, *(one[:, None] for one in angles), mode).reshape(x.shape)
+
+
+def _places(places: Any, batch: int, tokens: int) -> Any:
+    """Of every token: a place for each of them, or for those of one sequence, which all share."""
+    flat = np.asarray(places).reshape(-1).astype(np.int64)
+    return flat if len(flat) == batch * tokens else np.tile(flat, batch)
