@@ -46,7 +46,7 @@ void* aclCreateTensor(const int64_t* dims, uint64_t dims_count, int32_t type, co
   std::vector<int64_t> steps;
   if (strides != nullptr) steps.assign(strides, strides + dims_count);
   return new Tensor{type,  format, {dims, dims + dims_count}, std::move(steps), {storage, storage + storage_count},
-                    offset, data};
+                    offset, data, data == nullptr};
 }
 
 void* aclCreateScalar(void* value, int32_t type) {

@@ -11,6 +11,7 @@ struct Tensor {
   std::vector<int64_t> dims, strides, storage;
   int64_t offset;
   void* data;
+  bool late = false;  // it came without an address, as in a graph: that is set when it runs
 };
 
 struct Scalar {

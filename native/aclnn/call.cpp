@@ -31,7 +31,6 @@ int32_t execute(const char* name, void* handle, void* stream) {
   if (code == ACL_SUCCESS) {
     try {
       const PlainArithmetic plain;
-      bridge::repeated() = executor->repeatable;
       executor->run();
     } catch (const kernels::Fault& fault) {
       code = fail(ACL_ERROR_RT_AICPU_EXCEPTION, "jumar: `%s`: %s", name, fault.what());

@@ -57,9 +57,6 @@ Kept both(const Tensor* tensor);
 
 bool connected();  // to Python; calls that need it are refused otherwise
 
-// Whether the call that this thread runs is kept for further ones, as graphs keep theirs.
-bool& repeated();
-
 // Throws kernels::Unsupported with what Python says.
 void call(const char* name, const std::vector<Kept>& arguments);
 

@@ -17,7 +17,7 @@ from jumar.emulate.numpy_ops import (
     attention,
     ctc,
     experts,
-    matrix,
+    grouped,
     older_matrix,
     pooling,
     recurrent,
@@ -200,11 +200,30 @@ def test_experts_get_their_tokens_and_give_them_back() -> None:
     rows, places = experts.permute(tokens, choices, 0, 0)
     counts = np.bincount(choices.reshape(-1), minlength=3)
     weights = _random(3, 4, 5).numpy()
-    found = matrix.grouped_matmul([rows], [weights], None, None, None, None, None, np.cumsum(counts), 3, 0)
+    ends = np.cumsum(counts)
+    found = grouped.grouped_matmul([rows], [weights], None, None, None, None, None, ends, 3, 0, outputs=[None])
     gates = np.abs(_random(6, 2).numpy())
     out = experts.unpermute(found, places, gates, 0, ())
     expected = [sum(gates[t, c] * tokens[t] @ weights[choices[t, c]] for c in range(2)) for t in range(6)]
     np.testing.assert_allclose(out, np.stack(expected), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_attention_with_a_position_bias_has_a_gradient(inside: bool) -> None:
+    q, k, v, bias = _random(2, 4, 6, 8), _random(2, 2, 6, 8), _random(2, 2, 6, 8), _random(1, 4, 6, 6)
+
+    def formula(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        k, v = (one.repeat_interleave(2, 1) for one in (k, v))
+        added = bias * 0.3 if inside else bias
+        return functional.scaled_dot_product_attention(q, k, v, added, scale=0.3)
+
+    _, grad, expected = _gradients(formula, q, k, v)
+    name = "aclnnFlashAttentionScoreGradV2"
+    run, _ = registry.find(name)
+    rest = [None, None, None, None, None, None, None, None, None, None, 0.3, 1.0, 2**31 - 1, 2**31 - 1, 4, "BNSD", 1, 0]
+    found = run(*(one.numpy() for one in (q, k, v, grad, bias)), *rest, 1 if inside else 0)
+    for one, other in zip(found, expected):
+        _same(one, other)
 
 
 def test_bands_of_matrices_are_packed_and_unpacked() -> None:

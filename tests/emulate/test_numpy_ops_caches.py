@@ -16,7 +16,7 @@ def _attend(query: Any, key: Any, value: Any, table: Any = None, scale: Any = No
     """`aclnnIncreFlashAttentionV4` of two heads, layout BSH."""
     run, _ = registry.find("aclnnIncreFlashAttentionV4")
     return run(query, [key], [value], None, None, _LENGTHS, None, None, None, None, None, scale, offset, table, None,
-               2, 0.5, "BSH", 2, 4, 1)  # fmt: skip
+               2, 0.5, "BSH", 2, 4, 1)[0]  # fmt: skip
 
 
 def _data() -> Any:
@@ -111,3 +111,5 @@ def test_one_cache_may_hold_keys_and_values_of_eight_bits() -> None:
             np.testing.assert_allclose(found[number], _plain(query[number][None], rows, other)[0], rtol=1e-4)
     with pytest.raises(registry.NotEmulated, match="for each token"):
         run(query, cache, cache, *given[0], scale, offset, *given[1], 1, 0, 0)
+
+        _attend(query, key, value, None, scale[:, :3], offset)

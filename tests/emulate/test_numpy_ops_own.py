@@ -119,3 +119,63 @@ def test_grouped_products_with_weights_of_int8(card: Library) -> None:
     for one, matrix, factor, move, out in zip(x, weight, scale, shift, outs):
         plain = (matrix.astype(np.float16) + move) * factor
         np.testing.assert_array_equal(out, (one.astype(np.float32) @ plain.astype(np.float32)).astype(np.float16))
+
+
+@pytest.mark.parametrize("later", [0, 1])
+def test_experts_take_tokens_until_their_weights_reach_a_threshold(card: Library, later: int) -> None:
+    """The loops of MindSpore's kernel."""
+    rng = np.random.default_rng(7)
+    batch, length, choices, experts, capacity, threshold = 2, 6, 3, 4, 2, 0.7
+    chosen = rng.integers(0, experts, (batch, length, choices)).astype(np.int32)
+    weights = rng.random((batch, length, choices)).astype(np.float32) / 2
+    sent, back = np.zeros((batch, experts, capacity), np.int32), np.zeros(chosen.shape, np.int32)
+    for group in range(batch):
+        filled, summed = [0] * experts, np.zeros(length, np.float32)
+        pairs = [(i, j) for j in range(choices) for i in range(length)]
+        for i, j in pairs if later else sorted(pairs):
+            expert = chosen[group, i, j]
+            back[group, i, j] = expert * (capacity + 1)
+            if filled[expert] < capacity and summed[i] + weights[group, i, j] < np.float32(threshold):
+                sent[group, expert, filled[expert]] = i + 1
+                filled[expert] += 1
+                back[group, i, j] += filled[expert]
+            summed[i] += weights[group, i, j]
+    outs = [np.full_like(sent, 9), np.full_like(back, 9)]
+    numbers = [np.array(one) for one in (capacity, experts, later)]
+    inputs = [chosen, *numbers, np.array(threshold, np.float32), weights]
+    assert card.by_type("CustTopPRouter", inputs, outs) == 0, card.error()
+    np.testing.assert_array_equal(outs[0], sent)
+    np.testing.assert_array_equal(outs[1], back)
+
+
+def _faulty(card: Library, x: Any, places: list[int], step: int = 4, **options: Any) -> Any:
+    given = {"start": 1, "steps": [3], "error_mode": 0, "flip_mode": 0, "multiply_factor": 0.5, "bit_pos": 0}
+    given = {**given, "flip_probability": 0.0, **options}
+    inputs = [x, np.array(places, np.int64), *(np.array(one) for one in (step, 5, 2))]
+    return _run(card, "CustGenerateEodMaskV2", inputs, np.zeros_like(x), **given)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_faults_are_put_where_they_are_asked_for(card: Library, kind: Any) -> None:
+    x = np.array([1.5, -2, 3, -4], kind)
+    np.testing.assert_array_equal(_faulty(card, x, [0, 3]), np.array([-1.5, -2, 3, 4], kind))
+    bits = {np.float16: "u2", np.float32: "u4"}[kind]
+    second = _faulty(card, x, [2], bit_pos=1)
+    top = 1 << (np.dtype(kind).itemsize * 8 - 2)
+    assert (second.view(bits) ^ x.view(bits)).tolist() == [0, 0, top, 0]
+    designed = _faulty(card, np.array([2.0, 0.5], kind), [0, 1], flip_mode=1)
+    assert np.abs(designed[0]) > 4 and np.abs(designed[1]) > 4  # the highest bit of the exponent that was not set
+    np.testing.assert_array_equal(_faulty(card, x, [1], flip_mode=2), np.array([1.5, -1, 3, -4], kind))
+    np.testing.assert_array_equal(_faulty(card, x, [1], flip_mode=3), np.array([1.5, -2, 3, -2], kind))
+    for step in (0, 1, 5):
+        np.testing.assert_array_equal(_faulty(card, x, [0], step), x)
+    np.testing.assert_array_equal(_faulty(card, x, [0], 3, error_mode=1, steps=[2, 9])[0], kind(-1.5))
+    np.testing.assert_array_equal(_faulty(card, x, [0], 4, error_mode=1, steps=[2, 9]), x)
+
+
+def test_faults_are_drawn(card: Library) -> None:
+    x = np.ones(2000, np.float32)
+    found = [_faulty(card, x, [], flip_probability=one) for one in (0.25, 0.25, 1.0)]
+    np.testing.assert_array_equal(found[0], found[1])
+    assert 400 < (found[0] < 0).sum() < 600
+    assert (found[2] < 0).all()

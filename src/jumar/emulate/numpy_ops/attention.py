@@ -30,6 +30,7 @@ class Call(NamedTuple):
     keep: float = 1.0
     query_ends: Any = None
     key_ends: Any = None
+    steps: Any = None  # of eight bits: what the weights are multiplied by before the second product, and its result
 
 
 def to_heads(x: Any, heads: int, layout: str) -> Any:
@@ -105,7 +106,7 @@ def _pieces(call: Call, query: Any, key: Any) -> Iterator[_Piece]:
 
 
 def _scores(call: Call, q: Any, k: Any, piece: _Piece) -> Any:
-    x = np.matmul(q, k.swapaxes(-1, -2))
+    x = np.matmul(q.astype(np.float32), k.astype(np.float32).swapaxes(-1, -2))
     bias = None
     if call.bias is not None and np.size(call.bias):
         whole = call.bias
@@ -160,8 +161,17 @@ def forward(call: Call, query: Any, key: Any, value: Any) -> tuple[Any, Any, Any
         weights, top[at], total[at] = _softmax(_scores(call, q[at], keys, piece))
         factor = _kept(call, weights.shape, done)
         done += weights.size
-        out[at] = np.matmul(weights if factor is None else weights * factor, values)
+        if call.steps is None:
+            out[at] = np.matmul(weights if factor is None else weights * factor, values)
+        else:
+            out[at] = _in_steps(call.steps, weights, total[at], values)
     return from_heads(out, call.layout), top, total
+
+
+def _in_steps(steps: Any, weights: Any, total: Any, values: Any) -> Any:
+    """The weights are rounded to eight bits before they are divided by their sum."""
+    rounded = np.clip(np.rint(weights * total * steps[0]), -128, 127)
+    return np.matmul(rounded, values.astype(np.float32)) * steps[1] / np.where(total > 0, total, 1)
 
 
 def backward(call: Call, query: Any, key: Any, value: Any, grad: Any) -> tuple[Any, Any, Any]:

@@ -91,7 +91,7 @@ def _run(name: str, arguments: Any, count: int) -> None:
         places = [_place(arguments[1 + at]) for at in range(len(inputs))]
         results = function(registry.Inputs(inputs, places), _attributes(text), outputs)
     else:
-        results = function(*given)
+        results = function(*given, outputs=outputs) if registry.is_told(name) else function(*given)
     _store(outputs, results)
 
 

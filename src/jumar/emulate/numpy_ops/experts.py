@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
+from .quantized import quantize_rows, to_int8
 from .registry import NotEmulated, kernel, operator
 
 
@@ -25,24 +26,41 @@ def gate(x: Any, finished: Any, k: int) -> Any:
     return np.take_along_axis(weights, order, -1), experts, places
 
 
+@operator("TopPRouter")
+def places_by_weight(inputs: Any, _: Any, __: Any) -> Any:
+    """As TopKRouter, for the choices whose weights, added up for a token in their order, stay below a threshold."""
+    chosen, weights = inputs[0], inputs[5].astype(np.float32)
+    capacity, experts, later = (int(np.reshape(one, -1)[0]) for one in inputs[1:4])
+    below = np.cumsum(weights, -1, dtype=np.float32) < np.float32(np.reshape(inputs[4], -1)[0])
+    return _places(chosen, below.reshape(chosen.shape), capacity, experts, bool(later))
+
+
 @operator("TopKRouter")
 def places_of_tokens(inputs: Any, _: Any, __: Any) -> Any:
     """The tokens of each expert, from 1, and the place of each token in the rows of all experts, which begin with an
     empty one; an expert that is full drops the last tokens or, with the fourth input, those of later choices."""
     chosen, (capacity, experts) = inputs[0], (int(np.reshape(one, -1)[0]) for one in inputs[1:3])
     later = inputs.get(3) is not None and bool(np.reshape(inputs[3], -1)[0])
+    return _places(chosen, np.ones(chosen.shape, bool), capacity, experts, later)
+
+
+def _places(chosen: Any, allowed: Any, capacity: int, experts: int, later: bool) -> Any:
+    """Of the choices that are allowed; the others are dropped from the start."""
     batch, length, k = chosen.shape
-    flat = (chosen.swapaxes(1, 2) if later else chosen).reshape(batch, -1)
+    flat, takes = (
+        one.swapaxes(1, 2).reshape(batch, -1) if later else one.reshape(batch, -1) for one in (chosen, allowed)
+    )
     tokens = np.tile(np.arange(length), k) if later else np.repeat(np.arange(length), k)
     sent = np.zeros((batch, experts, capacity), chosen.dtype)
-    back = np.empty_like(flat)
+    back = flat * (capacity + 1)
     for group in range(batch):
         order = np.argsort(flat[group], kind="stable")
+        order = order[takes[group][order]]
         by_expert = flat[group][order]
         place = np.arange(order.size) - np.searchsorted(by_expert, by_expert)
         kept = place < capacity
         sent[group, by_expert[kept], place[kept]] = tokens[order[kept]] + 1
-        back[group, order] = by_expert * (capacity + 1) + np.where(kept, place + 1, 0)
+        back[group, order[kept]] += place[kept] + 1
     return sent, (back.reshape(batch, k, length).swapaxes(1, 2) if later else back.reshape(chosen.shape))
 
 
@@ -56,28 +74,65 @@ def route(x: Any, rows: Any, experts: Any, active: int) -> Any:
     return x[sources[:count] % x.shape[0]], places, experts.reshape(-1)[order]
 
 
+class _Routes(NamedTuple):
+    """Which choice each row of the result takes, -1 for an empty one; where each choice went, -1 for a dropped one."""
+
+    rows: Any
+    places: Any
+    many: Any  # how many tokens each expert has
+
+
+def _routes(experts: Any, active: int, capacity: int, count: int, padded: int) -> _Routes:
+    """The tokens of each expert one behind the other, or in rooms of the same size: those beyond it are dropped."""
+    flat = experts.reshape(-1)
+    order = np.argsort(flat, kind="stable")
+    many = np.bincount(flat, minlength=count)
+    if not padded:
+        places = np.empty(flat.size, np.int64)
+        places[order] = np.arange(flat.size)
+        return _Routes(order[: active or flat.size], places, many)
+    turn = np.arange(flat.size) - np.repeat(np.cumsum(many) - many, many)  # which of its expert's tokens it is
+    kept, chosen = order[turn < capacity], flat[order]
+    places = np.full(flat.size, -1, np.int64)
+    places[kept] = (chosen * capacity + turn)[turn < capacity]
+    rows = np.full(count * capacity, -1, np.int64)
+    rows[places[kept]] = kept
+    return _Routes(rows, places, many)
+
+
+def _tokens(routes: _Routes, count: int, padded: int, counted: int, before: int) -> tuple[Any, Any]:
+    """How many tokens each expert has, or their running sums; and the same before some were dropped."""
+    if padded:
+        return None, routes.many if before else None
+    many = routes.many if count and counted else None
+    return (np.cumsum(many) if counted == 1 and many is not None else many), None
+
+
 @kernel("aclnnMoeInitRoutingV2")
 def route_v2(
     x: Any, experts: Any, active: int, capacity: int, count: int, padded: int, counted: int, before: int
 ) -> Any:
-    """The tokens of each expert one behind the other, or in rooms of the same size: those beyond it are dropped."""
-    flat = experts.reshape(-1)
-    order = np.argsort(flat, kind="stable")
-    if padded:
-        many = np.bincount(flat, minlength=count)
-        turn = np.arange(flat.size) - np.repeat(np.cumsum(many) - many, many)  # which of its expert's tokens it is
-        kept, chosen = order[turn < capacity], flat[order]
-        places = np.full(flat.size, -1, np.int64)
-        places[kept] = (chosen * capacity + turn)[turn < capacity]
-        rooms = np.zeros((count * capacity, x.shape[-1]), x.dtype)
-        rooms[places[kept]] = x[kept // experts.shape[-1]]
-        return rooms.reshape(count, capacity, -1), places, None, many if before else None
-    places = np.empty(flat.size, np.int64)
-    places[order] = np.arange(flat.size)
-    rows = order[: active or flat.size]
-    many = np.bincount(flat, minlength=count) if count else None
-    tokens = None if not counted else np.cumsum(many) if counted == 1 else many
-    return x[rows // experts.shape[-1]], places, tokens, None
+    routes = _routes(experts, active, capacity, count, padded)
+    out = np.where(routes.rows[:, None] < 0, 0, x[routes.rows // experts.shape[-1]])
+    return (out, routes.places, *_tokens(routes, count, padded, counted, before))
+
+
+@kernel("aclnnMoeInitRoutingQuantV2")
+def route_quantized(
+    x: Any, experts: Any, scale: Any, offset: Any, active: int, capacity: int, count: int, padded: int, counted: int,
+    before: int, dynamic: int,
+) -> Any:  # fmt: skip
+    """Rows of int8: by a scale and an offset, or so that the largest of each row, smoothed by its expert, is 127."""
+    routes = _routes(experts, active, capacity, count, padded)
+    empty = routes.rows[:, None] < 0
+    wide = x[routes.rows // experts.shape[-1]]
+    more = _tokens(routes, count, padded, counted, before)
+    if not dynamic:
+        return (np.where(empty, 0, to_int8(wide * scale + offset)), routes.places, *more, None)
+    if scale is not None and scale.size:
+        wide = wide * (scale if len(scale) == 1 else scale[experts.reshape(-1)[routes.rows]])
+    found, factors = quantize_rows(np.where(empty, 0, wide), None)
+    return (found, routes.places, *more, factors)
 
 
 @kernel("aclnnMoeFinalizeRouting", stepwise=True)

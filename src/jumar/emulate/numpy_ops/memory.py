@@ -50,7 +50,7 @@ class Place:
             return self._nibbles()
         raw = self.raw()
         if self.type == BFLOAT16:
-            return (raw.astype(np.uint32) << 16).view(np.float32)
+            return from_bfloat16(raw)
         return raw.astype(np.float32) if self.type == FLOAT16 else raw
 
     def _nibbles(self) -> Any:
@@ -71,7 +71,7 @@ class Place:
             value = np.reshape(value, self.shape) if value.size == self.size else np.broadcast_to(value, self.shape)
         raw = self.raw()
         if self.type == BFLOAT16:
-            raw[...] = _bfloat16(value)
+            raw[...] = bfloat16(value)
         elif value.dtype.kind == "c" and raw.dtype.kind != "c":
             raw[...] = value != 0 if raw.dtype.kind == "b" else value.real
         else:
@@ -96,7 +96,11 @@ class Place:
         self.write(value)
 
 
-def _bfloat16(value: Any) -> Any:
+def from_bfloat16(bits: Any) -> Any:
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def bfloat16(value: Any) -> Any:
     """Rounded to the nearest, ties to even; what is no number stays none."""
     with np.errstate(all="ignore"):
         single = np.ascontiguousarray(value, dtype=np.float32)

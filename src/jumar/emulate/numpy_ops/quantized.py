@@ -12,7 +12,7 @@ _ROUNDED = {"round": np.rint, "floor": np.floor, "ceil": np.ceil, "trunc": np.tr
 _LOW, _HIGH = -128, 127
 
 
-def _int8(x: Any) -> Any:
+def to_int8(x: Any) -> Any:
     return np.clip(np.rint(x), _LOW, _HIGH)
 
 
@@ -31,10 +31,10 @@ def quantize_rows(x: Any, smooth: Any) -> Any:
     """A scale for each row, so that its largest value is 127."""
     wide = x if smooth is None or not smooth.size else x * smooth
     scale = np.abs(wide).max(-1, keepdims=True) / _HIGH
-    return _int8(wide / np.where(scale == 0, 1, scale)), scale[..., 0]
+    return to_int8(wide / np.where(scale == 0, 1, scale)), scale[..., 0]
 
 
-def _scale(packed: Any) -> Any:
+def unpacked(packed: Any) -> Any:
     """Scales of the device's output unit: float32 in the low half of 64 bits, the last 13 bits of it not used."""
     if packed.dtype.kind not in "iu":
         return packed
@@ -58,12 +58,12 @@ def multiply(x: Any, y: Any, scale: Any, offset: Any, token_scale: Any, bias: An
     right = np.swapaxes(y, -1, -2) if turn_y else y
     out = left.astype(np.float64) @ right.astype(np.float64)
     whole = bias is not None and bias.dtype.kind in "iu"
-    out = (out + bias if whole else out) * _scale(scale)
+    out = (out + bias if whole else out) * unpacked(scale)
     if token_scale is not None and token_scale.size:
         out = out * token_scale[..., None]
     if bias is not None and not whole:
         out = out + bias
-    return _int8(out + offset) if offset is not None and offset.size else out
+    return to_int8(out + offset) if offset is not None and offset.size else out
 
 
 @kernel("aclnnWeightQuantBatchMatmulV2", stepwise=True)
@@ -71,7 +71,7 @@ def multiply_by_quantized(
     x: Any, weight: Any, scale: Any, shift: Any, out_scale: Any, out_shift: Any, bias: Any, group: int
 ) -> Any:
     """The weight is (value + shift) · scale in the type of `x`; each row of both serves `group` rows of it."""
-    factors = [None if one is None or not one.size else _scale(one) for one in (scale, shift)]
+    factors = [None if one is None or not one.size else unpacked(one) for one in (scale, shift)]
     if group > 0:
         rows = weight.shape[-2]
         factors = [None if one is None else np.repeat(one, group, -2)[..., :rows, :] for one in factors]
@@ -82,7 +82,7 @@ def multiply_by_quantized(
         out = out + bias
     if out_scale is None or not out_scale.size:
         return out
-    return _int8(out * _scale(out_scale) + (0 if out_shift is None else out_shift))
+    return to_int8(out * unpacked(out_scale) + (0 if out_shift is None else out_shift))
 
 
 @kernel("aclnnInplaceScatterUpdate")

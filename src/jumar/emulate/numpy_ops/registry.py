@@ -11,6 +11,7 @@ Kernel = Callable[..., Any]
 _KERNELS: dict[str, Kernel] = {}
 _TYPES: dict[str, Kernel] = {}
 _STEPWISE: set[str] = set()
+_TOLD: set[str] = set()
 CUSTOM = "Cust"
 """Before the types of MindSpore's own kernels for the device's processor."""
 _NOT_FAMILIES = ("__init__", "bridge", "memory", "registry")
@@ -48,16 +49,18 @@ class Sized:
         self.value = value
 
 
-def kernel(*names: str, stepwise: bool = False) -> Callable[[Kernel], Kernel]:
+def kernel(*names: str, stepwise: bool = False, outputs: bool = False) -> Callable[[Kernel], Kernel]:
     """For operator calls (aclnn): the arguments of the row, without the outputs.
 
     `stepwise` is for operators that the device computes in float16 step by step: it comes as it is, not as float32.
+    `outputs`: they are told, too, as an argument of this name, for results that depend on the type that is asked for.
     """
 
     def register(function: Kernel) -> Kernel:
         for name in names:
             _KERNELS[name] = function
         _STEPWISE.update(names if stepwise else ())
+        _TOLD.update(names if outputs else ())
         return function
 
     return register
@@ -92,6 +95,11 @@ def find(name: str) -> tuple[Kernel, bool]:
 def is_stepwise(name: str) -> bool:
     """Whether it wants float16 as it is; for a name that was found."""
     return name in _STEPWISE
+
+
+def is_told(name: str) -> bool:
+    """Whether it wants to know its outputs; for a name that was found."""
+    return name in _TOLD
 
 
 def names() -> set[str]:
