@@ -27,10 +27,13 @@ _ENTRY = "libmindspore_ascend.so.2"
 _PLUGIN = re.compile("ascend|collective|hccl|shmem|libmf_")
 # Opened by name only: the HCCL plug-in. What needs packages of their own (ATB, SHMEM, LCAL, DVPP) is left out.
 _OPENED = ("libhccl_plugin.so",)
-_GRAPH = re.compile(r"_ZNK?2ge\d\w+$")
-# Operator primitives and trace labels of MindSpore that look like functions of CANN, and packages that are not there.
+# Names of Python, and of the system where a library leaves their versions out.
+_SYSTEM_NAME = re.compile("_?Py[A-Z_]|_ZN?K?S[st]|_ZT[ISV]N?S[st]|_Z(dl|da|nw|na)|__cxa_|dl[a-z]+$")
+# Operator primitives, methods and trace labels of MindSpore that look like functions of CANN, and packages that are
+# not there.
 _NOT_A_FUNCTION = re.compile(
-    r"Hcom(?!Exec)[A-Z].*|Lc[ac]l.*|shmem_.*|HcclWatchdog.*|HcclMetadataInfo|HcclOpBuild|HcclAllToAll|HcclBatchISendIRecv"
+    r"Hcom(?!Create|Destroy|Exec|Get)[A-Z].*|Hccl(Create|Destroy)Group|HcclExec\w+|HcclGet(Local|Group|World)Rank\w+"
+    r"|Lc[ac]l.*|shmem_.*|HcclWatchdog.*|HcclMetadataInfo|HcclOpBuild|HcclAllToAll|HcclBatchISendIRecv"
     r"|HcclZeroCopy.*|acl_\w*|aclrt_\w*|aclDataType|aclnnGenerator|aclnnInit|aclnnFinalize"
 )
 _SYSTEM = re.compile(r"ld-linux|lib(c|dl|gcc_s|gomp|m|pthread|rt|stdc\+\+)\.so\.")
@@ -44,6 +47,8 @@ _LEFT_TO_PYTHON = (
     "# that is read, too, Outs a list of outputs.",
 )
 _PLACES = (
+    (r"_ZN3Adx", "ascend_dump"),
+    (r"_Z\d+Dlog", "ascendalog"),
     (r"_Z", "graph"),
     (r"aclnn", "opapi"),
     (r"Hc", "hccl"),
@@ -78,22 +83,23 @@ def read(package: Path) -> symbols.Needs:
     if _ENTRY not in files:
         raise SystemExit(f"no MindSpore with an Ascend plug-in: {package}")
     libraries: dict[str, elf.Library] = {}
+    others: dict[str, elf.Library] = {}
     wanted = [_ENTRY, *_OPENED]
     outside: set[str] = set()
     while wanted:
         name = wanted.pop()
         if name not in files:
             outside.add(name)
-        if name in libraries or name not in files or not _PLUGIN.search(name):
-            continue
-        libraries[name] = elf.read(files[name])
-        wanted += libraries[name].needed
-    defined = {name for item in libraries.values() for name in item.defined}
-    undefined = {name for item in libraries.values() for name in item.undefined} - defined
-    linked = {name for name in undefined if symbols.VENDOR.match(name) or _GRAPH.match(name)}
-    # The HCCL plug-in has nothing of MindSpore: a C function that is not the system's is CANN's, whatever its name.
-    opened = {name for file in _OPENED if file in libraries for name in libraries[file].unversioned} - defined
-    linked |= {name for name in opened if not name.startswith("_")}
+        elif name not in libraries and name not in others:
+            kept = libraries if _PLUGIN.search(name) else others
+            kept[name] = elf.read(files[name])
+            wanted += [one for one in kept[name].needed if kept is libraries or one in files]
+    everything = (*libraries.values(), *others.values())
+    defined = {name for item in everything for name in item.defined}
+    # What neither the wheel, the interpreter nor the system (whose names have versions) defines is CANN's.
+    system = {name for item in everything for name in item.undefined - item.unversioned}
+    undefined = {name for item in libraries.values() for name in item.unversioned} - defined - system
+    linked = {name for name in undefined if not _SYSTEM_NAME.match(name)}
     own = [item for name, item in libraries.items() if "mindspore" in name or "coll" in name or "hccl" in name]
     words = {word for item in own for word in item.words} - defined - linked
     by_name = {word for word in words if symbols.VENDOR.match(word) and not _NOT_A_FUNCTION.fullmatch(word)}

@@ -19,6 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from packaging.version import Version
+
 import mindspore_parallel
 import version_environment
 from jumar.emulate import mindspore
@@ -138,7 +140,7 @@ def _record(version: str, python: str, row: dict[str, str]) -> None:
     before = rows.get(version, {}).get("checks", {})
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     rows[version] = {"python": python, "date": today, "checks": {**before, **row}}
-    newest = dict(sorted(rows.items(), key=lambda item: [int(part) for part in item[0].split(".")], reverse=True))
+    newest = dict(sorted(rows.items(), key=lambda item: Version(item[0]), reverse=True))
     _RECORD.write_text(json.dumps({"rows": newest}, indent=1) + "\n", encoding="utf-8")
 
 

@@ -55,7 +55,7 @@ def test_losses_of_a_release_are_compared_with_its_own_cpu_target(tools: None) -
     assert said == "lenet is off by 0.1, gpt is off by nan, resnet is missing"
 
 
-def test_the_hccl_plugin_may_need_functions_of_any_name(tools: None, tmp_path: Path) -> None:
+def test_the_plugins_may_need_functions_of_any_name(tools: None, tmp_path: Path) -> None:
     import mindspore_symbols as needs
 
     compiler = shutil.which("cc") or shutil.which("gcc")
@@ -65,7 +65,8 @@ def test_the_hccl_plugin_may_need_functions_of_any_name(tools: None, tmp_path: P
     folder = package / "lib" / "plugin" / "ascend"
     folder.mkdir(parents=True)
     sources = {
-        "libmindspore_ascend.so.2": 'const char *names[] = {"first", "HcomAllReduce", "HcomExecInitialize"};',
+        "libmindspore_ascend.so.2": "int DlogFlush(void); int flush(void) { return DlogFlush(); }"
+        'const char *names[] = {"first", "HcomAllReduce", "HcclCreateGroup", "HcomCreateGroup"};',
         "libhccl_plugin.so": "int Finalize(void); char *getenv(const char *);"
         'int PluginFinalize(void) { return getenv("HOME") ? Finalize() : 0; }',
     }
@@ -73,9 +74,9 @@ def test_the_hccl_plugin_may_need_functions_of_any_name(tools: None, tmp_path: P
         command = [compiler, "-shared", "-fPIC", "-o", str(folder / name), "-x", "c", "-"]
         subprocess.run(command, input=text, text=True, check=True)
     found = needs.read(package)
-    assert found.linked == {"Finalize"}  # getenv has a version: it is the system's
-    assert found.by_name == {"HcomExecInitialize"}  # the other is an operator
-    assert needs.missing(found, {"Initialize"}) == ["Finalize", "HcomExecInitialize"]
+    assert found.linked == {"DlogFlush", "Finalize"}  # getenv has a version: it is the system's
+    assert found.by_name == {"HcomCreateGroup"}  # the others are an operator and a method of MindSpore
+    assert needs.missing(found, {"DlogFlush"}) == ["Finalize", "HcomCreateGroup"]
 
 
 def test_a_pipeline_is_judged_by_its_last_stage(tools: None) -> None:
