@@ -35,6 +35,10 @@ def test_scaled_dot_product_attention_equals_the_cpu(run: Run) -> None:
     run(_SDPA)
 
 
+def test_rows_that_are_hidden_as_a_whole_take_the_mean(run: Run) -> None:
+    run(program_text(__file__, "attention_hidden_rows"))
+
+
 def test_caches_in_pages_and_with_lengths(run: Run) -> None:
     run(_INFERENCE)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jumar.emulate.numpy_ops import registry
+from jumar.emulate.numpy_ops import attention, registry
 
 _LENGTHS = (5, 7)
 
@@ -52,7 +52,7 @@ def test_caches_of_eight_bits_are_widened() -> None:
     wide = [(one + offset[at]) * scale[at] for at, one in enumerate((key, value))]
     np.testing.assert_allclose(_attend(query, key, value, None, scale, offset), _attend(query, *wide), rtol=1e-4)
     with pytest.raises(registry.NotEmulated, match="scales"):
-        _attend(query, key, value, None, scale[:, :1], offset)
+        _attend(query, key, value, None, scale[:, :3], offset)
 
 
 def test_tokens_go_to_their_places_in_the_caches() -> None:
@@ -112,4 +112,42 @@ def test_one_cache_may_hold_keys_and_values_of_eight_bits() -> None:
     with pytest.raises(registry.NotEmulated, match="for each token"):
         run(query, cache, cache, *given[0], scale, offset, *given[1], 1, 0, 0)
 
-        _attend(query, key, value, None, scale[:, :3], offset)
+
+@pytest.mark.parametrize("form", range(4))
+def test_rotary_embedding_takes_tables_or_a_row_for_each_token(form: int) -> None:
+    run, _ = registry.find("aclnnApplyRotaryPosEmb")
+    rng = np.random.default_rng(15)
+    query, key = rng.normal(size=(2, 3, 8)).astype(np.float32), rng.normal(size=(2, 3, 4)).astype(np.float32)
+    angles = rng.normal(size=(9, 2)).astype(np.float32)
+    places = np.array([4, 0, 7])
+    angles = np.repeat(angles, 2, -1) if form % 2 else np.tile(angles, 2)
+    cos, sin = np.cos(angles), np.sin(angles)
+    given = (cos, sin) if form < 2 else (np.tile(cos[places], (2, 1)), np.tile(sin[places], (2, 1)))
+    found = run(query, key, *given, places, form)
+    for x, result in zip((query, key), found):
+        pairs = x.reshape(2, 3, -1, 2, 2) if form % 2 else x.reshape(2, 3, -1, 2, 2).swapaxes(-1, -2)
+        turn = np.exp(1j * (angles[places][:, ::2] if form % 2 else angles[places][:, :2]))[None, :, None]
+        turned = (pairs[..., 0] + 1j * pairs[..., 1]) * turn
+        expected = np.stack([turned.real, turned.imag], -1 if form % 2 else -2).reshape(x.shape)
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-6)
+    with pytest.raises(registry.NotEmulated, match="angles for 6 tokens"):
+        run(query, key, cos[:2], sin[:2], places, 2)
+
+
+def test_rows_that_are_hidden_as_a_whole_take_the_mean() -> None:
+    """Unless the caller asks for zero, or the mode says where such rows are."""
+    rng = np.random.default_rng(16)
+    query, key, value, grad = (rng.normal(size=(1, 1, 3, 4)).astype(np.float32) for _ in range(4))
+    mask = np.tril(np.ones((3, 3), np.uint8))
+    call = attention.Call(1, "BNSD", 0.5, mask)
+    even, top, total = attention.forward(call, query, key, value)
+    np.testing.assert_allclose(even[0, 0, 2], value[0, 0].mean(0), rtol=1e-5)
+    assert top[0, 0, 2, 0] == np.finfo(np.float32).min and total[0, 0, 2, 0] == 3
+    zero = attention.forward(call._replace(precise=2), query, key, value)[0]
+    np.testing.assert_array_equal(zero[0, 0, 2], 0)
+    np.testing.assert_allclose(zero[0, 0, :2], even[0, 0, :2], rtol=1e-6)
+    to_value = attention.backward(call, query, key, value, grad)[2]
+    other = attention.backward(call._replace(precise=2), query, key, value, grad)[2]
+    np.testing.assert_allclose(to_value - other, np.broadcast_to(grad[:, :, 2:] / 3, other.shape), rtol=1e-4)
+    longer = rng.normal(size=(1, 1, 5, 4)).astype(np.float32)  # two rows come before the first key
+    np.testing.assert_array_equal(attention.forward(call._replace(mode=3), longer, key, value)[0][0, 0, :2], 0)

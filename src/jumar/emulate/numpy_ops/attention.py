@@ -30,6 +30,7 @@ class Call(NamedTuple):
     keep: float = 1.0
     query_ends: Any = None
     key_ends: Any = None
+    precise: int = 0  # from 2 on, rows that are hidden as a whole become zero
     steps: Any = None  # of eight bits: what the weights are multiplied by before the second product, and its result
 
 
@@ -116,7 +117,16 @@ def _scores(call: Call, q: Any, k: Any, piece: _Piece) -> Any:
     else:
         x = x * np.float32(call.scale) + (0 if bias is None else bias)
     unseen = _hidden(call, piece.number, x.shape[-2], x.shape[-1])
-    return x if unseen is None else np.where(unseen, -np.inf, x)
+    return x if unseen is None else np.where(unseen, _lowest(call), x)
+
+
+def _lowest(call: Call) -> np.float32:
+    """Of a hidden score: the smallest number, so that a row without any other takes the mean of all values.
+
+    That is the kernel of ops-transformer (2026-08): only `innerPrecise` 2, and the modes that say themselves where such
+    rows are, make them zero.
+    """
+    return np.float32(-np.inf) if call.precise >= 2 or call.mode not in (0, 1) else np.finfo(np.float32).min
 
 
 def _softmax(x: Any) -> tuple[Any, Any, Any]:

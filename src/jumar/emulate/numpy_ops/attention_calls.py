@@ -42,7 +42,6 @@ _INFERENCE = {
     + "scale5 offset5 table query_padding padding scale6 offset6 scale7 offset7 key_shared value_shared shared_length "
     "heads scale before after layout key_heads mode inner block quant_mode lse key_mode value_mode",
 }
-_LENGTHS = ("query_ends", "key_ends")
 
 
 def _named(words: str, given: tuple[Any, ...]) -> dict[str, Any]:
@@ -55,7 +54,7 @@ def _call(a: dict[str, Any]) -> Call:
         raise NotEmulated(f"pse_type {bias_type} is not emulated")
     return Call(
         a["heads"], a["layout"], a["scale"], a["mask"], a["mode"], a["before"], a["after"], a["prefix"], a["bias"],
-        bias_type == 1, a["dropped"], a["keep"], *(a.get(name) for name in _LENGTHS),
+        bias_type == 1, a["dropped"], a["keep"], a.get("query_ends"), a.get("key_ends"), a["inner"],
     )  # fmt: skip
 
 
@@ -80,7 +79,7 @@ def _infer(words: str, *given: Any) -> Any:
     layout, _, result_layout = a["layout"].partition("_")
     a["layout"] = layout
     call = Call(a["heads"], layout, a["scale"], mode=a.get("mode", 0), mask=a["mask"], bias=a["bias"],
-                before=a.get("before", 2**31 - 1), after=a.get("after", 2**31 - 1))  # fmt: skip
+                before=a.get("before", 2**31 - 1), after=a.get("after", 2**31 - 1), precise=a["inner"])  # fmt: skip
     call = _quantized(a, call)
     q = to_heads(a["query"], a["heads"], layout)
     rows, columns = a.get("lengths") or (), a.get("key_lengths") or ()

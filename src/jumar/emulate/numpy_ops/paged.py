@@ -66,7 +66,7 @@ def paged_attention(
 
 def _size(keys: Any, key_heads: int) -> int:
     """Of a head: the caches are (pages, places, heads, size), or have both as one."""
-    return keys.shape[-1] if keys.ndim == 4 else keys.shape[-1] // key_heads
+    return int(keys.shape[-1] if keys.ndim == 4 else keys.shape[-1] // key_heads)
 
 
 def _counts(given: Any, tokens: int, sequences: int) -> list[int]:

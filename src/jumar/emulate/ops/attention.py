@@ -143,10 +143,8 @@ def _pse_part(pse: Tensor, piece: Piece, product: Tensor) -> Tensor:
     return part[..., :columns].to(product.dtype)
 
 
-def softmax(x: Tensor, unseen: Tensor | None, sink: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+def softmax(x: Tensor, sink: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
     """Probabilities, maximum and sum; a sink is one more score that takes part in the sum only."""
-    if unseen is not None:
-        x = x.masked_fill(unseen, float("-inf"))
     top = x.amax(-1, keepdim=True) if x.shape[-1] else x.new_full((*x.shape[:-1], 1), float("-inf"))
     if sink is not None:
         top = torch.maximum(top, sink.to(x.dtype).view(-1, 1, 1))
@@ -188,7 +186,7 @@ class Extras(NamedTuple):
     softmax_layout: str
 
 
-def _walk(p: Problem, e: Extras) -> Iterator[tuple[Piece, int, Tensor, Tensor, Tensor, Tensor, Tensor | None]]:
+def _walk(p: Problem, e: Extras) -> Iterator[tuple[Piece, int, Tensor, Tensor, Tensor, Tensor]]:
     start = 0
     for piece in p.pieces:
         q = wide(p.query[piece.batch, :, piece.rows])
@@ -197,7 +195,7 @@ def _walk(p: Problem, e: Extras) -> Iterator[tuple[Piece, int, Tensor, Tensor, T
         x = scores(q, k, e.scale, e.bias, piece)
         index = piece.place[0] if p.layout == "TND" else piece.batch
         unseen = hidden(e.mask, e.sparse, index, q.shape[1], k.shape[1], piece.place)
-        yield piece, start, q, k, v, x, unseen
+        yield piece, start, q, k, v, x if unseen is None else x.masked_fill(unseen, e.sparse.lowest)
         start += x.numel()
 
 
@@ -205,8 +203,8 @@ def forward(p: Problem, e: Extras) -> tuple[Tensor, Tensor, Tensor]:
     """The result, and maximum and sum of the softmax, each eight times as the device keeps it."""
     out = torch.zeros((*p.query.shape[:3], p.value.shape[-1]), dtype=p.query.dtype)
     tops, totals = [], []
-    for piece, start, _, _, v, x, unseen in _walk(p, e):
-        weights, top, total = softmax(x, unseen, e.sink)
+    for piece, start, _, _, v, x in _walk(p, e):
+        weights, top, total = softmax(x, e.sink)
         kept = e.dropout.part(start, weights.shape)
         out[piece.batch, :, piece.rows] = ((weights if kept is None else weights * kept) @ v).to(out.dtype)
         tops.append(top)
@@ -248,13 +246,13 @@ def backward(
     dsink = None if e.sink is None else torch.zeros_like(e.sink)
     d_heads = to_heads(dy, p.heads, p.layout)
     out_heads = None if out is None else to_heads(out, p.heads, p.layout)
-    for piece, start, q, k, v, x, unseen in _walk(p, e):
+    for piece, start, q, k, v, x in _walk(p, e):
         d = wide(d_heads[piece.batch, :, piece.rows])
-        weights, own_top, own_total = softmax(x, unseen, e.sink)
+        weights, own_top, own_total = softmax(x, e.sink)
         if top is not None and total is not None:
             own_top, own_total = (_part_of(t, piece, p, e).to(x.dtype) for t in (top, total))
             weights = torch.exp(x - own_top) / own_total
-            weights = weights if unseen is None else weights.masked_fill(unseen, 0)
+            weights = weights.masked_fill((x == float("-inf")) | (own_total == 0), 0)
         kept = e.dropout.part(start, weights.shape)
         dropped = weights if kept is None else weights * kept
         dropped_grad = d @ v.transpose(-1, -2)

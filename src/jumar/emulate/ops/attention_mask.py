@@ -17,6 +17,17 @@ class Sparse(NamedTuple):
     before: int = 2**31 - 1  # pre_tockens
     after: int = 2**31 - 1  # next_tockens
     prefix: list[int] | None = None
+    precise: int = 0  # inner_precise
+
+    @property
+    def lowest(self) -> float:
+        """Of a hidden score: the smallest number, so that a row without any other takes the mean of all values.
+
+        That is the kernel of ops-transformer (2026-08): only `inner_precise` 2, and the modes that say themselves where
+        such rows are, make them zero.
+        """
+        zero = self.precise >= 2 or self.mode not in (0, 1)
+        return float("-inf") if zero else torch.finfo(torch.float32).min
 
 
 def hidden(

@@ -78,7 +78,7 @@ def _one(r: Request, index: int, q: Tensor, k: Tensor, v: Tensor, place: tuple[i
         k, v = (t.repeat_interleave(r.heads // t.shape[0], 0) for t in (k, v))
     x = scores(q, k, r.scale, Bias(_pse(r.pse, q, k), 0), Piece(index, place, slice(0), slice(0)))
     unseen = hidden(r.mask, r.sparse, index, q.shape[1], k.shape[1], place)
-    weights, top, total = softmax(x, unseen, r.sink)
+    weights, top, total = softmax(x if unseen is None else x.masked_fill(unseen, r.sparse.lowest), r.sink)
     lse = torch.where(total > 0, top + total.log(), torch.full_like(top, float("inf")))
     return weights @ v, lse
 

@@ -92,7 +92,7 @@ def _blocks(
     ends = (_ends(query_lengths, query), _ends(key_lengths, key)) if layout == "TND" else (None, None)
     p = core.problem(query, key, value, query.shape[1], layout, *ends)
     hidden = mask.eq(0).repeat_interleave(shape[0], -2).repeat_interleave(shape[1], -1)
-    return p, Extras(scale, Bias(), hidden, Sparse(), Dropout(), None, "TND")
+    return p, Extras(scale, Bias(), hidden, Sparse(precise=2), Dropout(), None, "TND")
 
 
 def _ends(lengths: list[int] | None, x: Tensor) -> list[int]:

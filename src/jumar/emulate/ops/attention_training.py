@@ -48,7 +48,7 @@ def npu_fusion_attention(
     seed: int = 0,
     offset: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, int, int, int]:
-    sparse = Sparse(sparse_mode, pre_tockens, next_tockens, prefix)
+    sparse = Sparse(sparse_mode, pre_tockens, next_tockens, prefix, inner_precise)
     return _forward(
         _problem(query, key, value, head_num, input_layout, actual_seq_qlen, actual_seq_kvlen, keep_prob, sparse),
         Extras(scale, Bias(pse), atten_mask, sparse, Dropout(), sink, softmax_layout),
@@ -91,7 +91,7 @@ def npu_fusion_attention_grad(
     softmax_layout: str = "",
     sink: Tensor | None = None,
 ) -> _Gradients:
-    sparse = Sparse(sparse_mode, pre_tockens, next_tockens, prefix)
+    sparse = Sparse(sparse_mode, pre_tockens, next_tockens, prefix, inner_precise)
     p = _problem(query, key, value, head_num, input_layout, actual_seq_qlen, actual_seq_kvlen, keep_prob, sparse)
     dropout = core.make_dropout(keep_prob, core.count_scores(p), seed, offset)
     e = Extras(scale_value, Bias(pse), atten_mask, sparse, dropout, sink, softmax_layout)
@@ -131,7 +131,7 @@ def npu_fusion_attention_v2(
     seed: int = 0,
     offset: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, int, int, int]:
-    sparse = Sparse(sparse_mode, pre_tokens, next_tokens, prefix)
+    sparse = Sparse(sparse_mode, pre_tokens, next_tokens, prefix, inner_precise)
     q, k = _with_ropes(query, key, query_rope, key_rope, head_num, input_layout)
     return _forward(
         _problem(q, k, value, head_num, input_layout, actual_seq_qlen, actual_seq_kvlen, keep_prob, sparse),
@@ -188,7 +188,7 @@ def npu_fusion_attention_grad_v2(
     softmax_layout: str = "",
     sink: Tensor | None = None,
 ) -> tuple[Tensor | None, ...]:
-    sparse = Sparse(sparse_mode, pre_tokens, next_tokens, prefix)
+    sparse = Sparse(sparse_mode, pre_tokens, next_tokens, prefix, inner_precise)
     q, k = _with_ropes(query, key, query_rope, key_rope, head_num, input_layout)
     p = _problem(q, k, value, head_num, input_layout, actual_seq_qlen, actual_seq_kvlen, keep_prob, sparse)
     dropout = core.make_dropout(keep_prob, core.count_scores(p), seed, offset)
@@ -229,7 +229,7 @@ def npu_fusion_attention_v3(
     sink: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     lengths = core.as_list(actual_seq_qlen), core.as_list(actual_seq_kvlen)
-    sparse = Sparse(sparse_mode, pre_tockens, next_tockens, prefix)
+    sparse = Sparse(sparse_mode, pre_tockens, next_tockens, prefix, inner_precise)
     *results, seed, offset, _ = _forward(
         _problem(query, key, value, head_num, input_layout, *lengths, keep_prob, sparse),
         Extras(scale, Bias(pse), atten_mask, sparse, Dropout(), sink, softmax_layout),
