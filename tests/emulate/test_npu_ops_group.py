@@ -16,3 +16,8 @@ def test_products_and_experts_over_several_ranks_are_those_of_one(ranks: Ranks) 
 def test_a_refusal_in_one_rank_ends_the_others(ranks: Ranks) -> None:
     source = program_text(__file__, "group_refusal")
     assert ranks(2, source, check=False).said == [[["NotImplementedError", True], True], [["RuntimeError", True], True]]
+
+
+def test_products_of_mindspore_over_several_ranks_are_those_of_separate_steps(ranks: Ranks) -> None:
+    source = program_text(__file__, "group_products")
+    assert ranks(4, source).said == [["reduce_op should be sum, but got max"]] * 4
