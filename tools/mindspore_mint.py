@@ -24,7 +24,8 @@ from typing import NamedTuple
 
 from conformance import find_cause, read_rules
 from jumar.core.compat import tomllib
-from jumar.emulate import env, mindspore, prefix
+from jumar.emulate import mindspore
+from mindspore_target import variables
 
 _HERE = Path(__file__).parent
 _RULES = _HERE / "mindspore_st.toml"
@@ -77,10 +78,7 @@ def _make(path: Path, names: Path, options: argparse.Namespace) -> None:
 
 def _run(cases: Path, out: Path, only: set[str], python: str) -> list[dict[str, str]]:
     """A sample that ends the process is noted; the next one goes on in a new process."""
-    found = mindspore.check(python)
-    values = mindspore.emulated(env.environment(base=os.environ), os.environ, python, found.mindspore)
-    prefix.prepare(values)
-    environ = {**os.environ, **values, "GLOG_v": "3", "JUMAR_ANNOUNCED": "1", "OMP_NUM_THREADS": "1"}
+    environ = {**os.environ, **variables(python, "Ascend", "mindspore-mint")}
     command = [python, str(_HERE / "mindspore_mint_worker.py"), str(cases), str(out), ",".join(sorted(only))]
     for _ in range(_MOST_RESTARTS):
         code = subprocess.run(command, env=environ, check=False, stdout=subprocess.DEVNULL).returncode

@@ -205,13 +205,22 @@ def inside_image(inputs: Any, _: Any, __: Any) -> Any:
     return inside & (right <= width * ratio - 1) & (bottom <= height * ratio - 1)
 
 
-def _best(shares: Any, scores: Any, most: int, limit: float, least: float) -> Any:
+def shares(boxes: Any, extra: int = 0) -> Any:
+    """What each pair of boxes has in common, of both together; the corners of a box come in any order."""
+    low, high = (pick(boxes[:, :2], boxes[:, 2:]) for pick in (np.minimum, np.maximum))
+    sides = np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None]) + extra
+    common, area = np.prod(np.maximum(sides, 0), -1), np.prod(high - low + extra, -1)
+    union = area[:, None] + area[None] - common
+    return np.where(union > 0, common / np.where(union > 0, union, 1), 0)
+
+
+def best(shared: Any, scores: Any, most: int, limit: float, least: float) -> list[int]:
     """Boxes by their scores, without those that share too much with a better one."""
     kept: list[int] = []
     for box in np.argsort(-scores, kind="stable"):
-        if len(kept) < most and scores[box] > least and not (shares[box, kept] > limit).any():
+        if len(kept) < most and scores[box] > least and not (shared[box, kept] > limit).any():
             kept.append(int(box))
-    return Sized(np.array(kept, np.int32))
+    return kept
 
 
 def _numbers(inputs: Any) -> Any:
@@ -221,18 +230,13 @@ def _numbers(inputs: Any) -> Any:
 
 @operator("NonMaxSuppressionV3")
 def suppress(inputs: Any, attributes: Any, _: Any) -> Any:
-    """Corners of the boxes come in any order."""
-    extra = int(attributes.get("offset", 0) or 0)
-    low, high = (pick(inputs[0][:, :2], inputs[0][:, 2:]) for pick in (np.minimum, np.maximum))
-    sides = np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None]) + extra
-    common, area = np.prod(np.maximum(sides, 0), -1), np.prod(high - low + extra, -1)
-    union = area[:, None] + area[None] - common
-    return _best(np.where(union > 0, common / np.where(union > 0, union, 1), 0), inputs[1], *_numbers(inputs))
+    shared = shares(inputs[0], int(attributes.get("offset", 0) or 0))
+    return Sized(np.array(best(shared, inputs[1], *_numbers(inputs)), np.int32))
 
 
 @operator("NonMaxSuppressionWithOverlaps")
 def suppress_by_overlaps(inputs: Any, _: Any, __: Any) -> Any:
-    return _best(inputs[0], inputs[1], *_numbers(inputs))
+    return Sized(np.array(best(inputs[0], inputs[1], *_numbers(inputs)), np.int32))
 
 
 @operator("NMSWithMask")
@@ -242,10 +246,10 @@ def suppress_in_order(inputs: Any, attributes: Any, _: Any) -> Any:
     low, high = rows[:, :2], rows[:, 2:4]
     common = np.prod(np.maximum(np.minimum(high[:, None], high) - np.maximum(low[:, None], low), 0), -1)
     area = np.prod(high - low, -1)
-    shares = common / (area[:, None] + area - common)
+    shared = common / (area[:, None] + area - common)
     kept = np.ones(len(rows), bool)
     for row in range(1, len(rows)):
-        kept[row] = not (shares[row, :row][kept[:row]] > attributes.get("iou_threshold", 0.5)).any()
+        kept[row] = not (shared[row, :row][kept[:row]] > attributes.get("iou_threshold", 0.5)).any()
     return rows[:, :5], np.arange(len(rows)), kept
 
 

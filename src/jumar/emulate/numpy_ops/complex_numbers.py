@@ -9,6 +9,7 @@ from typing import Any, Callable
 
 import numpy as np
 
+from .older_elementwise import total_so_far
 from .registry import kernel, operator
 
 # Of one input: the name behind `aclnn`, and by type.
@@ -111,21 +112,16 @@ kernel("aclnnProd")(lambda x, _: np.prod(x))
 kernel("aclnnCumsum")(lambda x, axis, _: np.cumsum(x, axis))
 
 
-def _running(add_up: Any, first: int) -> Any:
+def _running(add: np.ufunc, first: int) -> Any:
     def call(inputs: Any, attributes: Any, _: Any) -> Any:
-        """Along an axis; backwards, and each without itself, where that is asked for."""
         axis = int(np.reshape(inputs.get(1) if inputs.get(1) is not None else attributes.get("axis", 0), -1)[0])
-        x = np.moveaxis(inputs[0], axis, 0)
-        x = x[::-1] if attributes.get("reverse") else x
-        x = np.concatenate([np.full_like(x[:1], first), x[:-1]]) if attributes.get("exclusive") else x
-        found = add_up(x, 0)
-        return np.moveaxis(found[::-1] if attributes.get("reverse") else found, 0, axis)
+        return total_so_far(inputs[0], axis, attributes, add, first)
 
     return call
 
 
-operator("Cumprod")(_running(np.cumprod, 1))
-operator("Cumsum")(_running(np.cumsum, 0))
+operator("Cumprod")(_running(np.multiply, 1))
+operator("Cumsum")(_running(np.add, 0))
 
 
 @kernel("aclnnSlice")

@@ -173,17 +173,20 @@ def cummin(inputs: Any, attributes: Any, _: Any) -> Any:
     return _running(np.minimum, inputs[0], _axis(attributes, "axis"))
 
 
+def total_so_far(x: Any, axis: int, attributes: Any, add: np.ufunc, first: Any) -> Any:
+    """From one end or the other, with each value itself or, from `first` on, only with those before it."""
+    x = np.moveaxis(x, axis, 0)
+    x = x[::-1] if attributes.get("reverse") else x
+    x = np.concatenate([np.full_like(x[:1], first), x[:-1]]) if attributes.get("exclusive") else x
+    found = add.accumulate(x, 0)
+    return np.moveaxis(found[::-1] if attributes.get("reverse") else found, 0, axis)
+
+
 @operator("CumulativeLogsumexp")
 def running_log_sum(inputs: Any, attributes: Any, outputs: Any) -> Any:
-    """From one end or the other, with each value itself or only with those before it."""
     axis = int(np.asarray(inputs[1]).reshape(-1)[0])
-    x = np.moveaxis(inputs[0], axis, 0)
-    x = x[::-1] if attributes.get("reverse") else x
-    if attributes.get("exclusive"):
-        lowest = np.finfo(np.float16 if outputs[0].type == FLOAT16 else x.dtype).min
-        x = np.concatenate([np.full_like(x[:1], lowest), x[:-1]])
-    found = np.logaddexp.accumulate(x, 0)
-    return np.moveaxis(found[::-1] if attributes.get("reverse") else found, 0, axis)
+    lowest = np.finfo(np.float16 if outputs[0].type == FLOAT16 else inputs[0].dtype).min
+    return total_so_far(inputs[0], axis, attributes, np.logaddexp, lowest)
 
 
 @operator("SoftmaxGrad")

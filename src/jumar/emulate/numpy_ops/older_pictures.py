@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import heapq
 from typing import Any
 
 import numpy as np
 
+from .boxes import best, shares
 from .registry import NotEmulated, operator
 
 
@@ -30,28 +30,6 @@ def glimpses(inputs: Any, attributes: Any, _: Any) -> Any:
     return out
 
 
-def _overlap(box: Any, other: Any) -> float:
-    low, high = np.maximum(box[:2], other[:2]), np.minimum(box[2:], other[2:])
-    sizes = [float(np.prod(one[2:] - one[:2])) for one in (box, other)]
-    if min(sizes) <= 0:
-        return 0.0
-    shared = float(np.prod(np.maximum(high - low, 0)))
-    return shared / (sum(sizes) - shared)
-
-
-def _best(boxes: Any, scores: Any, most: int, overlap: float, least: float) -> list[int]:
-    """Boxes from the best score on, without those that overlap one of them too much."""
-    corners = np.concatenate([np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])], 1)
-    waiting = [(-float(score), at) for at, score in enumerate(scores) if score > least]
-    heapq.heapify(waiting)
-    chosen: list[int] = []
-    while waiting and len(chosen) < most:
-        _, at = heapq.heappop(waiting)
-        if all(_overlap(corners[at], corners[other]) <= overlap for other in reversed(chosen)):
-            chosen.append(at)
-    return chosen
-
-
 @operator("CombinedNonMaxSuppression")
 def best_boxes(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Inputs: boxes [N, boxes, classes or 1, 4], scores [N, boxes, classes], and four limits.
@@ -66,8 +44,10 @@ def best_boxes(inputs: Any, attributes: Any, outputs: Any) -> Any:
     for image in range(len(boxes)):
         rows = []
         for kind in range(scores.shape[2]):
-            own = boxes[image, :, min(kind, boxes.shape[2] - 1)]
-            for at in _best(own, scores[image, :, kind], per_class, overlap, least):
+            if kind < boxes.shape[2]:  # the boxes of this class, or those of all
+                own = boxes[image, :, kind]
+                shared = shares(own)
+            for at in best(shared, scores[image, :, kind], per_class, overlap, least):
                 rows.append((float(scores[image, at, kind]), kind, own[at]))
         rows.sort(key=lambda row: -row[0])
         rows = rows[: room if attributes.get("pad_per_class") else min(in_all, room)]

@@ -164,10 +164,14 @@ def _no_profile(module: Any) -> None:
     """Without records of the device MindSpore's profiler ends the process at the first step."""
 
     def __init__(self: Any) -> None:
-        self._is_env_not_valid = True  # what its other methods ask for first
         say(_UNPROFILED)
 
+    def nothing(self: Any, **_: Any) -> None:
+        pass
+
     module.NpuProfiler.__init__ = __init__
+    for name in ("start", "stop", "analyse", "finalize"):
+        setattr(module.NpuProfiler, name, nothing)
 
 
 def _no_air(module: Any) -> None:
@@ -181,7 +185,12 @@ def _no_air(module: Any) -> None:
 
 def _no_compiler(module: Any) -> None:
     """MindSpore prints the message during its import, before it could be changed."""
-    missed = ("No module named 'te'", 'relies on whl package "te"')
+    missed = (
+        "No module named 'te'",
+        'relies on whl package "te"',
+        'whl packages of "te"',
+        "Can not find ccec_compiler",
+    )
     module._get_logger().addFilter(lambda record: not any(text in record.getMessage() for text in missed))
 
 
