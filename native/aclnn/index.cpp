@@ -64,15 +64,32 @@ struct Indices {
   bool nothing = false;
 };
 
+// As the vendor's library checks it; numbers of their own are shapes, too.
+View fitting(const View& x, int64_t axis, const View& index, const View& source) {
+  if (count(index.dims) == 0) return source;
+  const size_t axes = x.dims.size();
+  if (index.dims.size() != axes || source.dims.size() != axes)
+    throw jumar::kernels::Unsupported("self, index and src must have the same number of dimensions");
+  for (size_t i = 0; i < axes; ++i) {
+    const bool along = static_cast<int64_t>(i) == (axis < 0 ? axis + static_cast<int64_t>(axes) : axis);
+    if (index.dims[i] > source.dims[i] || (!along && index.dims[i] > x.dims[i]))
+      throw jumar::kernels::Unsupported("the index must not be larger than src, nor than self beside the axis");
+  }
+  return source;
+}
+
 }  // namespace
 
 OPERATOR(aclnnGather, gather(view(self), dim, view(index), view(out)))
 OPERATOR(aclnnGatherNd, gather_nd(view(self), view(index), view(out)))
-OPERATOR(aclnnScatter, scatter(write_of(how), view(self), dim, view(index), view(source), view(out)))
+OPERATOR(aclnnScatter, scatter(write_of(how), view(self), dim, view(index),
+                               fitting(view(self), dim, view(index), view(source)), view(out)))
 OPERATOR(aclnnScatterValue, scatter(write_of(how), view(self), dim, view(index), single(number), view(out)))
-OPERATOR(aclnnInplaceScatter, scatter(write_of(how), view(self), dim, view(index), view(source), view(self)))
+OPERATOR(aclnnInplaceScatter, scatter(write_of(how), view(self), dim, view(index),
+                                      fitting(view(self), dim, view(index), view(source)), view(self)))
 OPERATOR(aclnnInplaceScatterValue, scatter(write_of(how), view(self), dim, view(index), single(number), view(self)))
-OPERATOR(aclnnScatterAdd, scatter(Write::kAdd, view(self), dim, view(index), view(source), view(out)))
+OPERATOR(aclnnScatterAdd, scatter(Write::kAdd, view(self), dim, view(index),
+                                  fitting(view(self), dim, view(index), view(source)), view(out)))
 OPERATOR(aclnnTfScatterAdd, scatter_nd(Write::kAdd, view(self), view(index), view(source), view(self)))
 OPERATOR(aclnnScatterNdUpdate, scatter_nd(Write::kReplace, view(self), view(index), view(source), view(self)))
 OPERATOR(aclnnIndexSelect, select(view(self), dim, view(index), view(out)))

@@ -246,3 +246,19 @@ def test_one_truth_value_stands_for_the_whole_tensor(card: Library, whole: bool)
     x = np.ones(3, np.float32)
     assert card.call("aclnnIndexPutImpl", x, [np.array(whole)], np.array([2], np.float32), False, False) == 0
     assert x.tolist() == ([2, 2, 2] if whole else [1, 1, 1])
+
+
+@pytest.mark.parametrize("name", ["aclnnInplaceScatter", "aclnnScatter", "aclnnScatterAdd"])
+def test_what_is_scattered_has_the_axes_of_the_index(card: Library, name: str) -> None:
+    def call(*source: int, index: tuple[int, ...] = (2, 3)) -> int:
+        x, at = np.zeros((2, 4), np.float32), np.zeros(index, np.int64)
+        given = [x, 1, at, np.ones(source, np.float32), *([] if name == "aclnnScatterAdd" else [0])]
+        return card.call(name, *given, *([] if name == "aclnnInplaceScatter" else [np.zeros_like(x)]))
+
+    assert call(2, 3) == call(3, 5) == call(1, 1, index=(0, 3)) == 0, card.error()
+    assert call() != 0
+    assert "self, index and src must have the same number of dimensions" in card.error()
+    assert call(3) != 0
+    assert call(2, 2) != 0
+    assert "the index must not be larger than src" in card.error()
+    assert call(3, 3, index=(3, 3)) != 0  # two rows

@@ -43,6 +43,11 @@ def test_caches_in_pages_and_with_lengths(run: Run) -> None:
     run(_INFERENCE)
 
 
+def test_inference_in_eight_bits(run: Run) -> None:
+    said = run(program_text(__file__, "attention_int8")).stdout
+    assert "npu_fused_infer_attention_score" in said and "without some of them" in said
+
+
 def test_wrong_arguments_are_refused_in_the_words_of_torch_npu(run: Run) -> None:
     program = program_text(__file__, "attention_refusals")
     assert run(program).stdout.splitlines() == [

@@ -215,3 +215,11 @@ def test_keys_and_values_of_eight_bits(mode: int, shape: tuple[int, ...], apart:
     np.testing.assert_allclose(out, _formula(q, *wide)[0], rtol=1e-3, atol=1e-4)
     with pytest.raises(registry.NotEmulated, match="scales"):
         _infer(q, k, v, mode=mode, scale5=np.ones((2, 3, 2), np.float32))
+
+
+def test_without_a_mask_all_keys_are_seen() -> None:
+    """As documented: `preTokens` and `nextTokens` are ignored then."""
+    run, _ = registry.find("aclnnPromptFlashAttentionV3")
+    q, k, v = _heads(5, 4, 0), _heads(5, 2, 1), _heads(5, 2, 2)
+    out = run(q, k, v, *[None] * 9, 4, 0.25, 2, 0, "BNSD", 2, 0, 1)[0]
+    np.testing.assert_allclose(out, _formula(q, k, v)[0], rtol=1e-4, atol=1e-5)

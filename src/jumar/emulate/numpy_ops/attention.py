@@ -61,13 +61,11 @@ def from_heads(x: Any, layout: str) -> Any:
 
 
 def _hidden(call: Call, batch: int, rows: int, columns: int) -> Any:
-    """True where a key is not seen."""
+    """True where a key is not seen; without a mask all are, whatever `before` and `after` say."""
+    if call.mask is None or not np.size(call.mask):
+        return None
     far = np.arange(columns) - np.arange(rows)[:, None]
     shift = columns - rows
-    if call.mask is None or not np.size(call.mask):
-        if call.mode != 0 or (call.before >= columns and call.after >= columns):
-            return None
-        return (far > call.after) | (far < -call.before)
     if call.mode == 2:
         return far > 0
     if call.mode in (3, 7):

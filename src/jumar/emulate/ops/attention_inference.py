@@ -42,7 +42,6 @@ def npu_prompt_flash_attention(
     actual_seq_lengths_kv: list[int] | None = None,
     sparse_mode: int = 0,
 ) -> Tensor:
-    refuse_given("npu_prompt_flash_attention", deq_scale1=deq_scale1, quant_scale1=quant_scale1, deq_scale2=deq_scale2)
     request = Request(
         "npu_prompt_flash_attention",
         query,
@@ -59,6 +58,7 @@ def npu_prompt_flash_attention(
         key_lengths=actual_seq_lengths_kv,
         out_scale=quant_scale2,
         out_offset=quant_offset2,
+        steps=(deq_scale1, quant_scale1, deq_scale2),
     )
     return attend(request)[0]
 
@@ -89,13 +89,7 @@ def npu_incre_flash_attention(
     block_size: int = 0,
     inner_precise: int = 1,
 ) -> Tensor:
-    refuse_given(
-        "npu_incre_flash_attention",
-        dequant_scale1=dequant_scale1,
-        quant_scale1=quant_scale1,
-        dequant_scale2=dequant_scale2,
-        kv_padding_size=kv_padding_size,
-    )
+    refuse_given("npu_incre_flash_attention", kv_padding_size=kv_padding_size)
     scales, offsets = _both(antiquant_scale), _both(antiquant_offset)
     request = Request(
         "npu_incre_flash_attention",
@@ -118,6 +112,7 @@ def npu_incre_flash_attention(
         value_offset=offsets[1],
         out_scale=quant_scale2,
         out_offset=quant_offset2,
+        steps=(dequant_scale1, quant_scale1, dequant_scale2),
     )
     return attend(request)[0]
 
@@ -172,9 +167,6 @@ def npu_fused_infer_attention_score(
 ) -> tuple[Tensor, Tensor]:
     refuse_given(
         "npu_fused_infer_attention_score",
-        dequant_scale1=dequant_scale1,
-        quant_scale1=quant_scale1,
-        dequant_scale2=dequant_scale2,
         query_padding_size=query_padding_size,
         kv_padding_size=kv_padding_size,
         key_shared_prefix=key_shared_prefix,
@@ -208,6 +200,7 @@ def npu_fused_infer_attention_score(
         value_mode=value_antiquant_mode if separate else antiquant_mode,
         out_scale=quant_scale2,
         out_offset=quant_offset2,
+        steps=(dequant_scale1, quant_scale1, dequant_scale2),
     )
     out, sums = attend(request)
     return out, sums if softmax_lse_flag else torch.zeros(0)

@@ -15,7 +15,7 @@ from jumar.emulate.ops import attention_cache as cache
 from jumar.emulate.ops.attention import Bias, Piece, as_list, scores, softmax, to_heads
 from jumar.emulate.ops.attention_mask import Sparse, hidden
 from jumar.emulate.ops.formula import wide
-from jumar.emulate.ops.integers import to_integers
+from jumar.emulate.ops.integers import to_integers, unpack_scale
 from jumar.emulate.ops.registry import not_emulated
 
 
@@ -49,6 +49,8 @@ class Request(NamedTuple):
     out_scale: Tensor | None = None
     out_offset: Tensor | None = None
     sink: Tensor | None = None
+    steps: tuple[Tensor | None, ...] = ()
+    """Of queries, keys and values of eight bits: factors of the scores, of the weights and of their product."""
 
 
 def attend(r: Request) -> tuple[Tensor, Tensor]:
@@ -76,11 +78,25 @@ def _one(r: Request, index: int, q: Tensor, k: Tensor, v: Tensor, place: tuple[i
     q, k, v = wide(q), wide(k), wide(v)
     if k.shape[0] != r.heads:
         k, v = (t.repeat_interleave(r.heads // t.shape[0], 0) for t in (k, v))
-    x = scores(q, k, r.scale, Bias(_pse(r.pse, q, k), 0), Piece(index, place, slice(0), slice(0)))
+    steps = _steps(r)
+    scale = r.scale if steps is None else r.scale * steps[0]
+    x = scores(q, k, scale, Bias(_pse(r.pse, q, k), 0), Piece(index, place, slice(0), slice(0)))
     unseen = hidden(r.mask, r.sparse, index, q.shape[1], k.shape[1], place)
     weights, top, total = softmax(x if unseen is None else x.masked_fill(unseen, r.sparse.lowest), r.sink)
     lse = torch.where(total > 0, top + total.log(), torch.full_like(top, float("inf")))
-    return weights @ v, lse
+    if steps is None:
+        return weights @ v, lse
+    rounded = (weights * total * steps[1]).round().clamp(-128, 127)  # before they are divided by their sum
+    return rounded @ v * steps[2] / torch.where(total > 0, total, torch.ones_like(total)), lse
+
+
+def _steps(r: Request) -> list[float] | None:
+    given = [one for one in r.steps if one is not None]
+    if not given:
+        return None
+    if len(given) < len(r.steps) or any(one.numel() != 1 for one in given):
+        raise not_emulated(r.name, "with scales of channels, or without some of them")
+    return [unpack_scale(one).item() for one in given]
 
 
 def _pse(pse: Tensor | None, q: Tensor, k: Tensor) -> Tensor | None:
@@ -143,9 +159,21 @@ def _joined(outs: list[Tensor], r: Request, source: str, target: str) -> Tensor:
         padded = [torch.nn.functional.pad(o, (0, 0, 0, rows - o.shape[1])) for o in outs]
         whole = laid_out(torch.stack(padded), target or source)
     if r.out_scale is not None:
-        y = whole * wide(r.out_scale)
-        return to_integers(y if r.out_offset is None else y + wide(r.out_offset), torch.int8)
+        y = whole * _channels(r.out_scale, r.heads, target or source)
+        y = y if r.out_offset is None else y + _channels(r.out_offset, r.heads, target or source)
+        return to_integers(y, torch.int8)
     return whole.contiguous().to(dtype)
+
+
+def _channels(factors: Tensor, heads: int, layout: str) -> Tensor:
+    """One number, or one for each channel of each head, in whatever shape they come."""
+    if factors.numel() == 1:
+        return wide(factors).reshape(())
+    if layout == "BSH":
+        return wide(factors).reshape(-1)
+    if layout == "NBSD":
+        return wide(factors).reshape(heads, 1, 1, -1)
+    return wide(factors).reshape((heads, -1) if layout in ("BSND", "TND") else (heads, 1, -1))
 
 
 def laid_out(x: Tensor, layout: str) -> Tensor:
