@@ -12,10 +12,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-try:
-    import tomllib
-except ModuleNotFoundError:  # the source archive is built on Python 3.9 and 3.10 too
-    import tomli as tomllib
+from native_types import lower, natives, read_headers, tomllib
 
 _ROOT = Path(__file__).resolve().parent.parent
 _API = _ROOT / "native" / "api"
@@ -23,8 +20,8 @@ _SOCS = _ROOT / "src" / "jumar" / "data" / "emulated_socs.json"
 _STATES = ("works", "noop", "refused")
 # What a parameter of an operator call may be; native/aclnn/call.h has the tensors, numbers and arrays. `Both` is an
 # output that is read, too; only the Python process is told so.
-_TYPES = ("In", "Out", "Both", "Number", "Ints", "Flags", "Tensors", "Outs", "bool", "char*", "double", "float", "int",
-          "int8_t", "int32_t", "int64_t", "uint64_t")  # fmt: skip
+_TYPES = ("In", "Out", "Both", "Number", "Ints", "Flags", "Tensors", "Outs", "aclDataType", "bool", "char*", "double",
+          "float", "int", "int8_t", "int32_t", "int64_t", "uint64_t")  # fmt: skip
 _ROLES = {"Out": "out", "Outs": "out", "Both": "both"}
 # The libraries are built with hidden visibility: only API functions are exported.
 _OPEN = '#pragma GCC visibility push(default)\nextern "C" {'
@@ -46,8 +43,11 @@ def main(out: str) -> None:
     _write(target / "faults.h", _faults(tables["hccl"]["faults"]))
     _write(target / "symbols.cpp", _symbols(tables))
     _write(target / "socs.inc", _chips())
-    for library, text in _doors(tables).items():
+    doors = _doors(tables)
+    linked = {library: doors.pop(library, _HEAD) + _linked(library, tables) for library in libraries["programs"]}
+    for library, text in (doors | linked).items():
         _write(target / f"door_{library}.cpp", text)
+    _write(target / "filters.txt", "\n".join(sorted(linked)))
     lists = ("linked", "opened", "mindspore", "torchair", "vllm")
     print(";".join(sorted(name for part in lists for name in libraries[part])))
 
@@ -55,10 +55,13 @@ def main(out: str) -> None:
 def read_tables(absent: set[str]) -> dict[str, dict[str, Any]]:
     """Every library's table by its name; refuses states nobody defined and no-ops without a reason."""
     tables = {}
+    known = natives(read_headers())
     for path in sorted(_API.glob("**/*.toml")):
         if path.stem == "libraries" or path.stem in absent:
             continue
         table = tomllib.loads(path.read_text(encoding="utf-8"))
+        for row in table.get("functions", {}).values():
+            row |= {part: lower(row[part], known) for part in ("returns", "args") if part in row}
         for name, row in (table.get("functions", {}) | table.get("symbols", {})).items():
             if row["state"] not in _STATES:
                 raise SystemExit(f"{path.name}: {name}: unknown state `{row['state']}`")
@@ -104,6 +107,26 @@ def _doors(tables: dict[str, dict[str, Any]]) -> dict[str, str]:
         if rows:
             found[library.rpartition("/")[2]] = "\n".join([*lines, _CLOSE, ""])
     return found
+
+
+def _linked(library: str, tables: dict[str, dict[str, Any]]) -> str:
+    """The names of a library for the linker of a program, which does not look into what the library depends on.
+
+    The library is a filter (see native/CMakeLists.txt): at run time the functions behind it are found first.
+    """
+    names: set[str] = set()
+    for path, table in tables.items():
+        if path.rpartition("/")[2] == library:
+            names |= {name for name, row in table.get("functions", {}).items() if row.get("export") != "door"}
+            calls = {name for part in ("operators", "works", "bridged") for name in table.get(part, ())}
+            names |= {call + half for call in calls if call.startswith("acl") for half in ("", "GetWorkspaceSize")}
+    stub = "jumar_link_only"
+    lines = [
+        f'extern "C" __attribute__((used, visibility("hidden"))) void {stub}() {{ __builtin_trap(); }}',
+        "__asm__(",
+    ]
+    lines += [f'  ".globl {name}\\n.type {name}, %function\\n.set {name}, {stub}\\n"' for name in sorted(names)]
+    return "\n".join([*lines, ");", ""])
 
 
 def _bodies(tables: dict[str, dict[str, Any]]) -> str:
@@ -172,7 +195,7 @@ def _bridged(tables: dict[str, dict[str, Any]]) -> str:
             kept = _kept(text, "bridge")
             lines += [
                 f"int32_t {name}GetWorkspaceSize({text}, uint64_t* bytes_, void** run_) {{",
-                f'  if (!bridge::connected()) return refuse("{name}GetWorkspaceSize", {table["refusal"]}, "{name}");',
+                f"  if (!bridge::connected()) return {_alone(name, table['refusal'])};",
                 f'  return prepare("{name}", bytes_, run_, [kept = std::vector<bridge::Kept>{{{kept}}}] {{',
                 f'    bridge::call("{name}", kept);',
                 "  });",
@@ -182,6 +205,11 @@ def _bridged(tables: dict[str, dict[str, Any]]) -> str:
                 "}",
             ]
     return "\n".join([*lines, _CLOSE, ""])
+
+
+def _alone(name: str, code: str) -> str:
+    where = " in a process without MindSpore, whose Python computes it"
+    return f'refuse("{name}GetWorkspaceSize", {code}, "{name}", "{where}")'
 
 
 def _kept(text: str, space: str) -> str:

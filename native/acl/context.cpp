@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <cstdio>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "api.h"
@@ -13,12 +15,15 @@
 namespace jumar {
 namespace {
 
-// One context per device; its address is the handle that clients keep.
+// One context per device, and those that clients make; its address is the handle that they keep.
 struct Context {
   std::atomic<bool> active{false};
+  int32_t device = -1;  // of one that a client made
 };
 constexpr int kContexts = 64;
 Context contexts[kContexts];
+std::mutex mutex;
+std::set<Context*> made;
 
 std::atomic<bool> is_initialized{false};
 std::atomic<bool> has_default_device{false};
@@ -34,6 +39,13 @@ bool names_default_device(const char* path) {
   return std::string(text, size).find("\"defaultDevice\"") != std::string::npos;
 }
 
+bool is_primary(const Context* context) { return context >= contexts && context < contexts + kContexts; }
+
+bool was_made(Context* context) {
+  std::lock_guard<std::mutex> guard(mutex);
+  return made.count(context) != 0;
+}
+
 }  // namespace
 
 bool initialized() { return is_initialized; }
@@ -43,7 +55,8 @@ bool is_device(int32_t device) { return device >= 0 && device < static_cast<int3
 int card_of(int32_t device) { return visible()[static_cast<size_t>(device)]; }
 
 int32_t current_device() {
-  if (current != nullptr) return static_cast<int32_t>(current - contexts);
+  if (is_primary(current)) return static_cast<int32_t>(current - contexts);
+  if (current != nullptr) return current->device;
   return has_default_device && is_device(0) ? 0 : -1;
 }
 
@@ -88,6 +101,10 @@ int32_t aclrtResetDevice(int32_t device) {
   return ACL_SUCCESS;
 }
 
+int32_t aclrtResetDeviceForce(int32_t device) {
+  return is_device(device) ? aclrtResetDevice(device) : bad_device("aclrtResetDeviceForce", device);
+}
+
 int32_t aclrtGetDevice(int32_t* device) {
   if (device == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetDevice: no output");
   const int32_t number = current_device();
@@ -106,10 +123,33 @@ int32_t aclrtGetCurrentContext(void** context) {
 
 int32_t aclrtSetCurrentContext(void* context) {
   auto* wanted = static_cast<Context*>(context);
-  if (wanted < contexts || wanted >= contexts + kContexts)
+  if (!is_primary(wanted) && !was_made(wanted))
     return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtSetCurrentContext: not a context");
   current = wanted;
   return ACL_SUCCESS;
+}
+
+int32_t aclrtCreateContext(void** context, int32_t device) {
+  if (context == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtCreateContext: no output");
+  if (!is_device(device)) return bad_device("aclrtCreateContext", device);
+  if (int32_t code = aclrtSetDevice(device)) return code;
+  auto* fresh = new Context;
+  fresh->device = device;
+  std::lock_guard<std::mutex> guard(mutex);
+  made.insert(fresh);
+  *context = current = fresh;
+  return ACL_SUCCESS;
+}
+
+int32_t aclrtDestroyContext(void* context) {
+  auto* gone = static_cast<Context*>(context);
+  {
+    std::lock_guard<std::mutex> guard(mutex);
+    if (made.erase(gone) == 0)
+      return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtDestroyContext: not a context of aclrtCreateContext");
+  }
+  if (current == gone) current = nullptr;
+  return ACL_SUCCESS;  // kept in memory: another thread may still be in it
 }
 
 int32_t aclrtGetPrimaryCtxState(int32_t device, uint32_t* flags, int32_t* active) {

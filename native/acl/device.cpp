@@ -116,6 +116,16 @@ int32_t aclrtDeviceEnablePeerAccess(int32_t peer, uint32_t) {
   return is_device(peer) ? static_cast<int32_t>(ACL_SUCCESS) : bad_device("aclrtDeviceEnablePeerAccess", peer);
 }
 
+int32_t aclrtDeviceDisablePeerAccess(int32_t peer) {
+  return is_device(peer) ? static_cast<int32_t>(ACL_SUCCESS) : bad_device("aclrtDeviceDisablePeerAccess", peer);
+}
+
+int32_t aclrtGetRunMode(int32_t* mode) {
+  if (mode == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetRunMode: no output");
+  *mode = 1;  // on the host, beside the card
+  return ACL_SUCCESS;
+}
+
 int32_t aclrtGetDeviceUtilizationRate(int32_t device, void* info) {
   struct Rates {
     int32_t cube, vector, aicpu, memory;

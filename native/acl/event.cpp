@@ -142,6 +142,11 @@ int32_t aclrtSynchronizeEvent(void* event) {
   return finish_event("aclrtSynchronizeEvent", event);
 }
 
+int32_t aclrtSynchronizeEventWithTimeout(void* event, int32_t) {
+  if (event == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtSynchronizeEventWithTimeout: no event");
+  return finish_event("aclrtSynchronizeEventWithTimeout", event);
+}
+
 int32_t aclrtEventElapsedTime(float* ms, void* start, void* end) {
   if (ms == nullptr || start == nullptr || end == nullptr)
     return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtEventElapsedTime: no event or output");
@@ -164,6 +169,8 @@ int32_t aclrtEventGetTimestamp(void* event, uint64_t* time) {
 int32_t aclrtQueryEventStatus(void* event, int32_t* status) {
   return query("aclrtQueryEventStatus", event, status, 1, 0);
 }
+
+int32_t aclrtQueryEvent(void* event, int32_t* status) { return query("aclrtQueryEvent", event, status, 0, 1); }
 
 int32_t aclrtQueryEventWaitStatus(void* event, int32_t* status) {
   return query("aclrtQueryEventWaitStatus", event, status, 0, 1);

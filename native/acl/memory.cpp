@@ -61,6 +61,18 @@ int32_t copy(const char* function, void* to, size_t room, const void* from, size
   return ACL_SUCCESS;
 }
 
+int32_t copy_rows(const char* function, void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                  size_t height) {
+  if (width > to_pitch || width > from_pitch)
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "%s: rows of %zu bytes are wider than a pitch", function, width);
+  for (size_t row = 0; row < height; ++row) {
+    const int32_t code = copy(function, static_cast<char*>(to) + row * to_pitch, to_pitch,
+                              static_cast<const char*>(from) + row * from_pitch, width);
+    if (code != ACL_SUCCESS) return code;
+  }
+  return ACL_SUCCESS;
+}
+
 int32_t copy_in_stream(const char* function, void* to, size_t room, const void* from, size_t count, void* stream) {
   if (int32_t code = finish_stream(function, stream)) return code;
   if (count <= room) keep_contents(stream, to, count);
@@ -116,6 +128,7 @@ int32_t reserve(const char* function, size_t bytes, int32_t* device) {
 using namespace jumar;
 
 int32_t aclrtMalloc(void** out, size_t size, int32_t) { return allocate("aclrtMalloc", out, size); }
+int32_t aclrtMallocCached(void** out, size_t size, int32_t) { return allocate("aclrtMallocCached", out, size); }
 int32_t aclrtMallocAlign32(void** out, size_t size, int32_t) { return allocate("aclrtMallocAlign32", out, size); }
 
 int32_t aclrtFree(void* memory) {
@@ -158,6 +171,19 @@ int32_t aclrtMemcpy(void* to, size_t room, const void* from, size_t count, int32
 
 int32_t aclrtMemcpyAsync(void* to, size_t room, const void* from, size_t count, int32_t, void* stream) {
   return copy_in_stream("aclrtMemcpyAsync", to, room, from, count, stream);
+}
+
+int32_t aclrtMemcpy2d(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                      int32_t) {
+  return copy_rows("aclrtMemcpy2d", to, to_pitch, from, from_pitch, width, height);
+}
+
+int32_t aclrtMemcpy2dAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                           int32_t, void* stream) {
+  constexpr auto kName = "aclrtMemcpy2dAsync";
+  if (int32_t code = finish_stream(kName, stream)) return code;
+  if (is_captured(stream)) return refuse(kName, ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
+  return copy_rows(kName, to, to_pitch, from, from_pitch, width, height);
 }
 
 int32_t aclrtMemcpyAsyncWithCondition(void* to, size_t room, const void* from, size_t count, int32_t, void* stream) {

@@ -25,6 +25,32 @@ int32_t drop(const void* list) {
   return ACL_SUCCESS;
 }
 
+template <typename T>
+int32_t count_of(const char* function, const void* list, uint64_t* size) {
+  if (list == nullptr || size == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "%s: no list or output", function);
+  *size = static_cast<const List<T>*>(list)->size();
+  return ACL_SUCCESS;
+}
+
+template <typename T>
+int32_t hand_out(const char* function, const void* tensor, T Tensor::*member, T* out) {
+  if (tensor == nullptr || out == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "%s: no tensor or output", function);
+  *out = static_cast<const Tensor*>(tensor)->*member;
+  return ACL_SUCCESS;
+}
+
+// The caller frees the numbers with `delete[]`, as with the vendor's library.
+int32_t hand_out(const char* function, const void* tensor, List<int64_t> Tensor::*member, int64_t** out,
+                 uint64_t* count) {
+  if (tensor == nullptr || out == nullptr || count == nullptr)
+    return fail(ACL_ERROR_INVALID_PARAM, "%s: no tensor or output", function);
+  const auto& numbers = static_cast<const Tensor*>(tensor)->*member;
+  *out = new int64_t[numbers.size()];
+  std::copy(numbers.begin(), numbers.end(), *out);
+  *count = numbers.size();
+  return ACL_SUCCESS;
+}
+
 }  // namespace
 
 namespace jumar {
@@ -90,10 +116,60 @@ int32_t aclDestroyScalarList(const void* list) {
   return drop<const void*>(list);
 }
 
-int32_t aclGetViewShape(const void* tensor, int64_t** dims, uint64_t* count) {
-  const auto& sizes = static_cast<const Tensor*>(tensor)->dims;
-  *dims = new int64_t[sizes.size()];
-  std::copy(sizes.begin(), sizes.end(), *dims);
-  *count = sizes.size();
+int32_t aclInitTensor(void* tensor, const int64_t* dims, uint64_t dims_count, int32_t type, const int64_t* strides,
+                      int64_t offset, int32_t format, const int64_t* storage, uint64_t storage_count, void* data) {
+  if (tensor == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclInitTensor: no tensor");
+  auto* fresh = static_cast<Tensor*>(
+      aclCreateTensor(dims, dims_count, type, strides, offset, format, storage, storage_count, data));
+  *static_cast<Tensor*>(tensor) = std::move(*fresh);
+  delete fresh;
   return ACL_SUCCESS;
+}
+
+int32_t aclGetViewShape(const void* tensor, int64_t** dims, uint64_t* count) {
+  return hand_out("aclGetViewShape", tensor, &Tensor::dims, dims, count);
+}
+
+int32_t aclGetStorageShape(const void* tensor, int64_t** dims, uint64_t* count) {
+  return hand_out("aclGetStorageShape", tensor, &Tensor::storage, dims, count);
+}
+
+int32_t aclGetViewStrides(const void* tensor, int64_t** strides, uint64_t* count) {
+  return hand_out("aclGetViewStrides", tensor, &Tensor::strides, strides, count);
+}
+
+int32_t aclGetViewOffset(const void* tensor, int64_t* offset) {
+  return hand_out("aclGetViewOffset", tensor, &Tensor::offset, offset);
+}
+
+int32_t aclGetFormat(const void* tensor, int32_t* format) {
+  return hand_out("aclGetFormat", tensor, &Tensor::format, format);
+}
+
+int32_t aclGetDataType(const void* tensor, int32_t* type) {
+  return hand_out("aclGetDataType", tensor, &Tensor::type, type);
+}
+
+int32_t aclGetRawTensorAddr(const void* tensor, void** address) {
+  return hand_out("aclGetRawTensorAddr", tensor, &Tensor::data, address);
+}
+
+int32_t aclSetRawTensorAddr(void* tensor, void* address) {
+  if (tensor == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclSetRawTensorAddr: no tensor");
+  static_cast<Tensor*>(tensor)->data = address;
+  return ACL_SUCCESS;
+}
+
+int32_t aclGetIntArraySize(const void* list, uint64_t* size) { return count_of<int64_t>("aclGetIntArraySize", list, size); }
+int32_t aclGetFloatArraySize(const void* list, uint64_t* size) {
+  return count_of<float>("aclGetFloatArraySize", list, size);
+}
+int32_t aclGetBoolArraySize(const void* list, uint64_t* size) {
+  return count_of<uint8_t>("aclGetBoolArraySize", list, size);
+}
+int32_t aclGetTensorListSize(const void* list, uint64_t* size) {
+  return count_of<const void*>("aclGetTensorListSize", list, size);
+}
+int32_t aclGetScalarListSize(const void* list, uint64_t* size) {
+  return count_of<const void*>("aclGetScalarListSize", list, size);
 }

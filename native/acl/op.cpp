@@ -135,13 +135,13 @@ int32_t aclopSetAttrString(void* a, const char* n, const char* v) { return keep(
 int32_t aclopSetAttrListBool(void* a, const char* n, int32_t c, const uint8_t* v) { return keep_list(a, n, c, v); }
 int32_t aclopSetAttrListFloat(void* a, const char* n, int32_t c, const float* v) { return keep_list(a, n, c, v); }
 int32_t aclopSetAttrListInt(void* a, const char* n, int32_t c, const int64_t* v) { return keep_list(a, n, c, v); }
-int32_t aclopSetAttrListListInt(void* a, const char* n, int32_t, const int32_t*, const int64_t**) {
+int32_t aclopSetAttrListListInt(void* a, const char* n, int32_t, const int32_t*, const int64_t* const*) {
   return keep(a, n, {});  // no operator that runs here has such an attribute
 }
 
-int32_t aclopCompileAndExecute(const char* type, int32_t inputs, const void** input_descriptors, const void** in,
-                               int32_t outputs, const void** output_descriptors, void** out, const void* attributes,
-                               int32_t, int32_t, const char*, void* stream) {
+int32_t aclopCompileAndExecute(const char* type, int32_t inputs, const void* const* input_descriptors,
+                               const void* const* in, int32_t outputs, const void* const* output_descriptors,
+                               void* const* out, const void* attributes, int32_t, int32_t, const char*, void* stream) {
   return run_operator("aclopCompileAndExecute",
                       {type, inputs, input_descriptors, in, outputs, output_descriptors, out, attributes}, stream);
 }

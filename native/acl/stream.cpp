@@ -105,6 +105,10 @@ int32_t aclrtStreamWaitEvent(void* stream, void* event) {
   return finish_event("aclrtStreamWaitEvent", event);
 }
 
+int32_t aclrtStreamWaitEventWithTimeout(void* stream, void* event, int32_t) {
+  return aclrtStreamWaitEvent(stream, event);
+}
+
 int32_t aclrtSetStreamOverflowSwitch(void* stream, uint32_t flag) {
   if (stream == nullptr) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtSetStreamOverflowSwitch: no stream");
   static_cast<Stream*>(stream)->overflow_switch = flag;

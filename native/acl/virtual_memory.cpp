@@ -37,7 +37,7 @@ size_t take_range(void* address) {
 
 }  // namespace
 
-int32_t aclrtMemGetAllocationGranularity(const void*, int32_t, size_t* granularity) {
+int32_t aclrtMemGetAllocationGranularity(void*, int32_t, size_t* granularity) {
   if (granularity == nullptr)
     return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMemGetAllocationGranularity: no output");
   *granularity = kHugePage;

@@ -92,3 +92,20 @@ int32_t aclSetDynamicTensorAddr(void*, size_t, const size_t which, void* list, v
   static_cast<Tensor*>(const_cast<void*>((*tensors)[which]))->data = address;
   return ACL_SUCCESS;
 }
+
+// An input and an output are the same to a kept call: it holds the tensor.
+int32_t aclSetInputTensorAddr(void* executor, const size_t index, void* tensor, void* address) {
+  return aclSetTensorAddr(executor, index, tensor, address);
+}
+
+int32_t aclSetOutputTensorAddr(void* executor, const size_t index, void* tensor, void* address) {
+  return aclSetTensorAddr(executor, index, tensor, address);
+}
+
+int32_t aclSetDynamicInputTensorAddr(void* executor, size_t index, const size_t which, void* list, void* address) {
+  return aclSetDynamicTensorAddr(executor, index, which, list, address);
+}
+
+int32_t aclSetDynamicOutputTensorAddr(void* executor, size_t index, const size_t which, void* list, void* address) {
+  return aclSetDynamicTensorAddr(executor, index, which, list, address);
+}

@@ -21,6 +21,7 @@ using Ints = const std::vector<int64_t>*;
 using Flags = const std::vector<uint8_t>*;
 using Tensors = const std::vector<const Tensor*>*;
 using Outs = Tensors;
+using aclDataType = int32_t;
 
 // Tensors are looked at when the call runs: a client may give a kept call other addresses.
 int32_t prepare(const char* name, uint64_t* bytes, void** executor, std::function<void()> run);

@@ -250,10 +250,10 @@ int32_t HcclSetConfig(int32_t which, int32_t value) {
   return HCCL_SUCCESS;
 }
 
-int32_t HcclGetConfig(int32_t which, void* value) {
+int32_t HcclGetConfig(int32_t which, int32_t* value) {
   if (value == nullptr) return no_pointer("HcclGetConfig");
   if (which < 0 || which > 1) return fail_with(Fault::kArgument, "HcclGetConfig: unknown setting %d", which);
-  *static_cast<int32_t*>(value) = settings[which];
+  *value = settings[which];
   return HCCL_SUCCESS;
 }
 

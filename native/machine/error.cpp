@@ -51,9 +51,9 @@ int32_t fail(int32_t code, const char* format, ...) {
   return code;
 }
 
-int32_t refuse(const char* function, int32_t code, const char* operation) {
+int32_t refuse(const char* function, int32_t code, const char* operation, const char* where) {
   note(operation != nullptr ? Refusal::kOperator : Refusal::kFunction, operation != nullptr ? operation : function);
-  fail(code, "jumar: `%s` is not emulated (state: refused); `jumar emulate coverage` lists what is", function);
+  fail(code, "jumar: `%s` is not emulated (state: refused)%s; `jumar emulate coverage` lists what is", function, where);
   if (is_first(function)) std::fprintf(stderr, "%s\n", recent().text.c_str());
   return code;
 }

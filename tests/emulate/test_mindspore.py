@@ -28,6 +28,8 @@ OPERATORS = program_text(__file__, "mindspore_operators")
 
 MODES = program_text(__file__, "mindspore_modes")
 
+CUSTOM = program_text(__file__, "mindspore_custom")
+
 SHARDED = program_text(__file__, "mindspore_sharded")
 
 PARALLEL = program_text(__file__, "mindspore_parallel")
@@ -129,6 +131,14 @@ def test_shapes_branches_own_operators_and_dumps(start: Start) -> None:
         assert results["Ascend"][name] == pytest.approx(values, rel=1e-5, abs=1e-6), name
     assert results["Ascend"]["dump"] == pytest.approx([0, 0.1, 0.2])
     assert len(results["Ascend"]["profiler"]) == 1
+
+
+@pytest.mark.parametrize("mode", ["graph", "pynative"])
+def test_operators_of_ones_own_call_aclnn(start: Start, mode: str) -> None:
+    found = json.loads(start(CUSTOM, "program.py", mode).stdout.splitlines()[-1])
+    expected = [[[10, 6], [4, 8], [12, 14]], [1, 0], [[3, 1], [0, 2], [4, 5], [2, 2], [2, 2], [2, 2]]]
+    assert found["results"] == expected[: 1 if mode == "pynative" else None]
+    assert found["refused"].startswith("Cannot find operator [Mul] in JSON files")
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 from kinds import Made, snake
+from native_types import lower, natives, read_headers
 
 HELP = "a function of a CANN library"
 EXAMPLE = "aclrtGetDeviceUtilizationRate"
@@ -58,12 +59,14 @@ def make(given: argparse.Namespace, root: Path) -> Made:
     if row.get("state") == "works":
         raise ValueError(f"`{name}` works already")
     arguments = given.arguments or row.get("args", "")
+    known_types = natives(read_headers())
+    inside = lower(arguments, known_types)
     fields = {
         "name": name,
-        "arguments": arguments,
-        "returns": row.get("returns", "int32_t"),
+        "arguments": inside,
+        "returns": lower(row.get("returns", "int32_t"), known_types),
         "code": row.get("refusal", table["refusal"]),
-        "nothing": ", ".join(map(_nothing, filter(None, arguments.split(", ")))),
+        "nothing": ", ".join(map(_nothing, filter(None, inside.split(", ")))),
     }
     folder = given.library if (root / "native" / given.library).is_dir() else "acl"
     return Made(

@@ -15,8 +15,8 @@ from jumar.core.lang import t
 from jumar.tables import operators as known_operators
 from jumar.tables.load import table
 
-MINDSPORE = "mindspore"
-"""The folder of the lists that only MindSpore needs."""
+FOLDERS = ("mindspore", "programs")
+"""The folders of the lists that only MindSpore, or programs in C and C++, need."""
 STATES = {"works": "works", "noop": "no-op", "refused": "refused"}
 OPERATORS = {
     "native": "the CPU kernel, on the card's memory",
@@ -51,7 +51,7 @@ def read() -> Coverage:
     lists = _lists()
     libraries = tomllib.loads(lists.joinpath("libraries.toml").read_text(encoding="utf-8"))
     tables: dict[str, list[dict[str, Any]]] = {}
-    for entry in [*lists.iterdir(), *lists.joinpath(MINDSPORE).iterdir()]:
+    for entry in [*lists.iterdir(), *(entry for name in FOLDERS for entry in lists.joinpath(name).iterdir())]:
         library = entry.name.removesuffix(".toml")
         if entry.name.endswith(".toml") and library != "libraries" and library not in libraries["absent"]:
             tables.setdefault(library, []).append(tomllib.loads(entry.read_text(encoding="utf-8")))

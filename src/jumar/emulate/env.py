@@ -61,6 +61,11 @@ def library_dir() -> Path:
     return Path(__file__).parent / "lib64"
 
 
+def include_dir() -> Path:
+    """Where the headers are that programs in C and C++ are compiled against."""
+    return Path(__file__).parent / "include"
+
+
 def libraries() -> list[Path]:
     """The stand-ins in the order they can be loaded: the one with the code first."""
     found = sorted(library_dir().glob("lib*.so"), key=lambda path: (path.name != standins.LIBRARY, path.name))

@@ -30,9 +30,10 @@ from jumar.tables.load import table
 MARK = "etc/jumar"
 """A file that says the folder is ours."""
 COMPONENTS = ("compiler", "hccl", "opp", "opp_kernel", "runtime", "toolkit")
-LAYOUT = "5"
+LAYOUT = "6"
 """Goes up when the directory gets other files, so that one in the cache is written anew."""
 KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/config"
+CONFIG = "opp/built-in/op_impl/ai_core/tbe/config"
 PYTHON = "opp/built-in/op_impl/ai_core/tbe"
 """Where MindSpore wants PYTHONPATH to lead; it asks the `hccl` there for its version."""
 TOOLS = {
@@ -183,6 +184,7 @@ def _home(prefix: Path, home: str, version: str, values: Mapping[str, str]) -> d
         f"{home}/set_env.sh": set_env,
         "ascend-toolkit/set_env.sh": set_env,
         f"{home}/lib64": PrefixFile(link=str(env.library_dir())),
+        **_for_compilers(home, arch),
         f"{home}/{arch}-linux/ascend_toolkit_install.info": PrefixFile(info),
         f"{home}/{arch}-linux/ascend_ops_install.info": PrefixFile(
             info.replace("toolkit", _operators(values, "package"), 1)
@@ -198,6 +200,9 @@ def _home(prefix: Path, home: str, version: str, values: Mapping[str, str]) -> d
     found[f"{home}/{PYTHON}/hccl/sys_version.py"] = PrefixFile(f'__sys_version__ = "{version}"\n')
     if kernels := _operators(values, "kernels"):
         found[f"{home}/{KERNELS}/{kernels}/binary_info_config.json"] = PrefixFile("{}\n")
+        # Which types and formats the vendor's operators take: MindSpore looks here for an operator of one's own that
+        # comes without `reg_info`, and says that it is missing.
+        found[f"{home}/{CONFIG}/{kernels}/aic-{kernels}-ops-info.json"] = PrefixFile("{}\n")
     # The guides are written for Arm servers: their paths lead to the same files.
     other = {"x86_64": "aarch64", "aarch64": "x86_64"}.get(arch)
     if other:
@@ -205,6 +210,20 @@ def _home(prefix: Path, home: str, version: str, values: Mapping[str, str]) -> d
     for part in COMPONENTS:
         found[f"{home}/{part}/version.info"] = PrefixFile(f"Version={version}\nversion_dir={version}\n")
     return found
+
+
+def _for_compilers(home: str, arch: str) -> dict[str, PrefixFile]:
+    """Headers and libraries at the places that build files of C and C++ programs name, old ones too."""
+    links = {
+        "include": str(env.include_dir()),
+        f"{arch}-linux/include": "../include",
+        f"{arch}-linux/lib64": "../lib64",
+        f"{arch}-linux/devlib": "../lib64",
+        "devlib": "lib64",
+        "runtime/include": "../include",
+        "runtime/lib64/stub": "../../lib64",
+    }
+    return {f"{home}/{name}": PrefixFile(link=target) for name, target in links.items()}
 
 
 def _operators(values: Mapping[str, str], kind: str) -> str:
