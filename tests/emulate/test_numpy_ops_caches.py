@@ -130,8 +130,20 @@ def test_rotary_embedding_takes_tables_or_a_row_for_each_token(form: int) -> Non
         turned = (pairs[..., 0] + 1j * pairs[..., 1]) * turn
         expected = np.stack([turned.real, turned.imag], -1 if form % 2 else -2).reshape(x.shape)
         np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-6)
-    with pytest.raises(registry.NotEmulated, match="angles for 6 tokens"):
-        run(query, key, cos[:2], sin[:2], places, 2)
+    with pytest.raises(registry.NotEmulated, match="2 angles for 6 tokens"):
+        run(query, key, cos[:2], sin[:2], places, form)
+
+
+def test_rotary_embedding_counts_each_sequence_from_its_begin() -> None:
+    run, _ = registry.find("aclnnApplyRotaryPosEmb")
+    rng = np.random.default_rng(17)
+    tokens, cos, sin = (rng.normal(size=shape).astype(np.float32) for shape in ((5, 8), (9, 4), (9, 4)))
+    packed = run(tokens, tokens, cos, sin, np.array([2, 3]), 2)[0]
+    parts = [tokens[:2], tokens[2:]]
+    alone = [run(x, x, cos[: len(x)], sin[: len(x)], np.array([len(x)]), 2)[0] for x in parts]
+    np.testing.assert_allclose(packed, np.concatenate(alone), rtol=1e-6)
+    padded = run(tokens[None, :4].repeat(2, 0), tokens[None, :4].repeat(2, 0), cos, sin, np.array([1, 3]), 2)[0]
+    np.testing.assert_allclose(padded[1], run(tokens[:4], tokens[:4], cos[:4], sin[:4], np.array([4]), 2)[0], rtol=1e-6)
 
 
 def test_rows_that_are_hidden_as_a_whole_take_the_mean() -> None:

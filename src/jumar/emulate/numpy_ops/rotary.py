@@ -46,25 +46,42 @@ def rotate_backward(grad: Any, cos: Any, sin: Any, x: Any, mode: int) -> Any:
 
 
 @kernel("aclnnApplyRotaryPosEmb")
-def rotate_both(query: Any, key: Any, cos: Any, sin: Any, places: Any, form: int) -> Any:
-    """As MindSpore's public tests have it: odd forms turn neighbours; from 2 on, each token has a row of its own."""
-    mode = _INTERLEAVED if form % 2 else _HALF
-    return tuple(_rotate_heads(x, cos, sin, None if form >= 2 else places, mode) for x in (query, key))
+def rotate_both(query: Any, key: Any, cos: Any, sin: Any, given: Any, form: int) -> Any:
+    """As MindSpore's and MindFormers' public tests have it: odd forms turn neighbours.
+
+    Forms 0 and 1 are given the places of tokens in a table; the others the lengths of sequences, with angles of each
+    token, or of each place.
+    """
+    find = _by_length if form >= 2 else _by_place
+    return tuple(_rotate_heads(x, cos, sin, find, given, _INTERLEAVED if form % 2 else _HALF) for x in (query, key))
 
 
-def _rotate_heads(x: Any, cos: Any, sin: Any, places: Any, mode: int) -> Any:
+def _rotate_heads(x: Any, cos: Any, sin: Any, find: Any, given: Any, mode: int) -> Any:
     """`x` is (…, tokens, heads · size) or (…, tokens, heads, size)."""
     size = cos.shape[-1]
     last = 2 if x.ndim == 4 else 1
     batch, tokens = x.shape[0] if x.ndim > 2 else 1, x.shape[-1 - last]
+    angles = [one.reshape(-1, size) for one in (cos, sin)]
+    rows = find(np.asarray(given).reshape(-1).astype(np.int64), batch, tokens, len(angles[0]))
     heads = x.reshape(batch * tokens, -1, size)
-    angles = [one.reshape(-1, size) if places is None else one[_places(places, batch, tokens)] for one in (cos, sin)]
-    if len(angles[0]) != len(heads):
-        raise NotEmulated(f"{len(angles[0])} angles for {len(heads)} tokens is not emulated")
-    return rotate(heads, *(one[:, None] for one in angles), mode).reshape(x.shape)
+    return rotate(heads, *(one[rows][:, None] for one in angles), mode).reshape(x.shape)
 
 
-def _places(places: Any, batch: int, tokens: int) -> Any:
-    """Of every token: a place for each of them, or for those of one sequence, which all share."""
-    flat = np.asarray(places).reshape(-1).astype(np.int64)
-    return flat if len(flat) == batch * tokens else np.tile(flat, batch)
+def _by_place(places: Any, batch: int, tokens: int, rows: int) -> Any:
+    """A place for each token, or for those of one sequence, which all share."""
+    found = places if len(places) == batch * tokens else np.tile(places, batch)
+    return _checked(found, batch * tokens, rows)
+
+
+def _by_length(lengths: Any, batch: int, tokens: int, rows: int) -> Any:
+    if rows == batch * tokens:
+        return np.arange(rows)
+    if lengths.sum() == batch * tokens:
+        return _checked(np.concatenate([np.arange(length) for length in lengths]), batch * tokens, rows)
+    return _checked(np.tile(np.arange(tokens), batch), batch * tokens, rows)
+
+
+def _checked(found: Any, tokens: int, rows: int) -> Any:
+    if len(found) != tokens or (found >= rows).any():
+        raise NotEmulated(f"{rows} angles for {tokens} tokens is not emulated")
+    return found
