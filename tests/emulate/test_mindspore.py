@@ -155,6 +155,17 @@ def test_two_emulated_npus_train_as_one(start: Start, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("mode", ["graph", "pynative"])
+def test_products_with_an_exchange_are_those_of_separate_operators(start: Start, tmp_path: Path, mode: str) -> None:
+    program = program_text(__file__, "mindspore_products")
+    start(program, "msrun", "--worker_num=2", "--local_worker_num=2", "--join=True", "--log_dir=logs",
+          f"--master_port={_free_port()}", "program.py", mode, options=("--cards", "2"))  # fmt: skip
+    for rank in range(2):
+        log = (tmp_path / "logs" / f"worker_{rank}.log").read_text(encoding="utf-8")
+        assert f"products of rank {rank} of 2 are the same" in log
+
+
+@pytest.mark.slow
 def test_pipelines_on_two_cards_have_the_losses_of_one(python: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(_TOOLS))
     import mindspore_parallel as modes
