@@ -141,6 +141,23 @@ def test_operators_of_ones_own_call_aclnn(start: Start, mode: str) -> None:
     assert found["refused"].startswith("Cannot find operator [Mul] in JSON files")
 
 
+EXTENSION = """
+import sys
+import mindspore as ms
+from mindspore.ops import CustomOpBuilder
+
+ms.set_device("Ascend")
+own = CustomOpBuilder("own", sys.argv[1], backend="Ascend").load()
+print(own.larger(ms.Tensor([1.0, 5.0, 3.0]), ms.Tensor([4.0, 2.0, 3.0])).asnumpy().tolist())
+"""
+
+
+@pytest.mark.slow
+def test_an_operator_in_cpp_is_built_against_the_headers(start: Start) -> None:
+    source = Path(__file__).parent / "programs" / "mindspore_extension.cpp"
+    assert start(EXTENSION, "program.py", str(source)).stdout.splitlines()[-1] == "[4.0, 5.0, 3.0]"
+
+
 @pytest.mark.slow
 def test_two_emulated_npus_train_as_one(start: Start, tmp_path: Path) -> None:
     program = PARALLEL.replace(
