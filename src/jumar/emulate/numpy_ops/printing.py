@@ -39,7 +39,8 @@ def _hand_over(channel: str, inputs: Any) -> Any:
     kept = []
     for at in range(len(inputs) - 1):
         place = inputs.place(at)
-        data = np.ascontiguousarray(place.raw())
+        raw = place.raw()
+        data = np.ascontiguousarray(raw).reshape(raw.shape)  # it would give a single number an axis
         dims = (ctypes.c_int64 * data.ndim)(*data.shape)
         given = (_TENSOR, dims, ctypes.c_size_t(data.ndim), place.type, data.ctypes.data_as(ctypes.c_void_p))
         item = ctypes.c_void_p(library.acltdtCreateDataItem(*given, ctypes.c_size_t(data.nbytes)))
