@@ -82,7 +82,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="run MindSpore's tests for Ascend on the emulator")
     parser.add_argument("clone", help="folder with MindSpore's `tests`")
-    parser.add_argument("--python", required=True, help="interpreter with mindspore and pytest")
+    parser.add_argument("--python", required=True, type=os.path.abspath, help="interpreter with mindspore and pytest")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=90, help="seconds of CPU without a new result")
     parser.add_argument("--memory", type=int, default=8, help="GiB that a process may take")
@@ -91,7 +91,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--most", type=int, help="only the first N files of the order")
     parser.add_argument("--out", default="mindspore-st.jsonl", help="a line per file; files in it are not run again")
     parser.add_argument("--judge", action="store_true", help="run what failed on the CPU target, too")
-    parser.add_argument("--matching", metavar="PY", help="run what failed with the release of the tests, too")
+    parser.add_argument(
+        "--matching", type=os.path.abspath, metavar="PY", help="run what failed with the release of the tests, too"
+    )
     parser.add_argument(
         "--record", nargs="?", const="st", metavar="NAME", help="write the figures for the results page [st]"
     )

@@ -142,6 +142,9 @@ def test_rotary_embedding_counts_each_sequence_from_its_begin() -> None:
     parts = [tokens[:2], tokens[2:]]
     alone = [run(x, x, cos[: len(x)], sin[: len(x)], np.array([len(x)]), 2)[0] for x in parts]
     np.testing.assert_allclose(packed, np.concatenate(alone), rtol=1e-6)
+    whole = tokens[None, :3].repeat(2, 0)
+    by_place, by_length = (run(whole, whole, cos[:6], sin[:6], np.array(given), 0)[0] for given in ([0, 1, 2], [3, 2]))
+    np.testing.assert_array_equal(by_place, by_length)
     padded = run(tokens[None, :4].repeat(2, 0), tokens[None, :4].repeat(2, 0), cos, sin, np.array([1, 3]), 2)[0]
     np.testing.assert_allclose(padded[1], run(tokens[:4], tokens[:4], cos[:4], sin[:4], np.array([4]), 2)[0], rtol=1e-6)
 

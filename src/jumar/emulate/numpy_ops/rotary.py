@@ -68,12 +68,15 @@ def _rotate_heads(x: Any, cos: Any, sin: Any, find: Any, given: Any, mode: int) 
 
 
 def _by_place(places: Any, batch: int, tokens: int, rows: int) -> Any:
-    """A place for each token, or for those of one sequence, which all share."""
+    """A place for each token, or for those of one sequence, which all share; or lengths of whole sequences."""
+    if len(places) == batch and tokens not in (1, batch):
+        places = np.arange(tokens)
     found = places if len(places) == batch * tokens else np.tile(places, batch)
     return _checked(found, batch * tokens, rows)
 
 
 def _by_length(lengths: Any, batch: int, tokens: int, rows: int) -> Any:
+    """Each token has a row of its own, or counts from the begin of its sequence."""
     if rows == batch * tokens:
         return np.arange(rows)
     if lengths.sum() == batch * tokens:
