@@ -108,7 +108,8 @@ def _newer_tests(record: dict[str, Any]) -> dict[str, Any]:
             "cases pass there and count as differences between releases. Of the 16 cases that stand as wrong, two are "
             "numbers: convolutions in float32, which a card rounds to HF32. Two are collections of other cases, "
             "those convolutions among them. The others compare exit codes of jobs on several cards, logs, counts of "
-            "files and of caches; not all of them are explained. Of 891 files that both repositories have in different words, the first 34 by hash ran: 112 of "
+            "files and of caches; not all of them are explained. Of 891 files that both repositories have in different "
+            "words, the first 34 by hash ran: 112 of "
             "112 cases passed.",
             "zh": "公开仓库 mindspore-ai/mindspore_test（2.7.0，2025 年 7 月）的 `tests/st` 中、"
             "上面较旧仓库没有的文件，以及 12 个只带旧标记的文件。"
