@@ -85,16 +85,17 @@ def _tests(record: dict[str, Any]) -> dict[str, Any]:
             "有失败或有用例现在可以运行的 69 个文件重新运行，四个很慢的没有；"
             "另外按种子抽取的 33 个其他文件也重新运行：其 144 个用例没有变化（共抽取 150 个；机器太忙，其余未运行）。",
         },
-        "columns": [column for column, _ in _COLUMNS],
-        "rows": [_row(record, half, _HALVES[half]) for half in _HALVES],
+        **_by_half(record, _HALVES),
     }
+
+
+_LOOKED_AT = {
+    "tuned": {"en": "failures were looked at", "zh": "看过失败"},
+    "held": {"en": "counted first, then its failures were looked at, too", "zh": "先计数，之后也看过失败"},
+}
 
 
 def _newer_tests(record: dict[str, Any]) -> dict[str, Any]:
-    halves = {
-        "tuned": {"en": "failures were looked at", "zh": "看过失败"},
-        "held": {"en": "counted first, then its failures were looked at, too", "zh": "先计数，之后也看过失败"},
-    }
     return {
         "title": {"en": "Tests that MindSpore 2.7.0 added", "zh": "MindSpore 2.7.0 新增的测试"},
         "date": record["date"],
@@ -120,16 +121,11 @@ def _newer_tests(record: dict[str, Any]) -> dict[str, Any]:
             "其余比较多卡作业的退出码、日志、文件数和缓存数，没有全部解释清楚。"
             "两个仓库都有但内容不同的 891 个文件，按哈希运行了前 34 个：112 个用例全部通过。",
         },
-        "columns": [column for column, _ in _COLUMNS],
-        "rows": [_row(record, half, label) for half, label in halves.items()],
+        **_by_half(record, _LOOKED_AT),
     }
 
 
 def _mindformers(record: dict[str, Any]) -> dict[str, Any]:
-    halves = {
-        "tuned": {"en": "failures were looked at", "zh": "看过失败"},
-        "held": {"en": "counted first, then its failures were looked at, too", "zh": "先计数，之后也看过失败"},
-    }
     return {
         "title": {"en": "MindFormers' own tests", "zh": "MindFormers 自己的测试"},
         "date": record["date"],
@@ -146,6 +142,12 @@ def _mindformers(record: dict[str, Any]) -> dict[str, Any]:
             "它们发现：被掩码整行遮住的行变成零，缺少分页缓存，以及旋转位置编码崩溃。"
             "TH 布局的注意力仍被拒绝：关闭 `infer_boost` 时 MindSpore 不传递序列长度。",
         },
+        **_by_half(record, _LOOKED_AT),
+    }
+
+
+def _by_half(record: dict[str, Any], halves: dict[str, dict[str, str]]) -> dict[str, Any]:
+    return {
         "columns": [column for column, _ in _COLUMNS],
         "rows": [_row(record, half, label) for half, label in halves.items()],
     }

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
+from .activations import ACTIVATIONS
 from .quantized import quantize_rows, to_int8
 from .registry import NotEmulated, kernel, operator
 
@@ -196,12 +197,6 @@ def unpermute_backward(rows: Any, grad: Any, places: Any, weights: Any, padded: 
     return to_rows, to_weights
 
 
-_ACTIVATIONS = {
-    "fastgelu": lambda x: x / (1 + np.exp(-1.702 * x)),
-    "gelu": lambda x: x / (1 + np.exp(-1.5957691216 * (x + 0.044715 * x**3))),
-    "relu": lambda x: np.maximum(x, 0),
-    "silu": lambda x: x / (1 + np.exp(-x)),
-}
 _GATED = {"geglu": "gelu", "swiglu": "silu", "reglu": "relu"}
 
 
@@ -212,7 +207,7 @@ def feed_forward(x: Any, first: Any, second: Any, tokens: Any, bias: Any, end_bi
     if any(one is not None and np.size(one) for one in scales):
         raise NotEmulated("quantised weights (aclnnFFN) is not emulated")
     name = str(activation).lower()
-    if name not in _ACTIVATIONS and name not in _GATED:
+    if name not in ACTIVATIONS and name not in _GATED:
         raise NotEmulated(f"the activation `{activation}` (aclnnFFN) is not emulated")
     if not tokens:
         return _layers(x, first, second, bias, end_bias, name)
@@ -230,7 +225,7 @@ def _layers(x: Any, first: Any, second: Any, bias: Any, end_bias: Any, name: str
     middle = x @ first + (0 if bias is None else bias)
     if name in _GATED:
         half = middle.shape[-1] // 2
-        middle = _ACTIVATIONS[_GATED[name]](middle[..., :half]) * middle[..., half:]
+        middle = ACTIVATIONS[_GATED[name]](middle[..., :half]) * middle[..., half:]
     else:
-        middle = _ACTIVATIONS[name](middle)
+        middle = ACTIVATIONS[name](middle)
     return middle @ second + (0 if end_bias is None else end_bias)

@@ -9,15 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .activations import ACTIVATIONS
 from .quantized import to_int8, unpacked
 from .registry import NotEmulated, kernel
 
-_ACTIVATIONS = {
-    1: lambda y: np.maximum(y, 0),
-    2: lambda y: y / (1 + np.exp(-1.5957691216 * (y + 0.044715 * y**3))),
-    4: lambda y: y / (1 + np.exp(-1.702 * y)),
-    5: lambda y: y / (1 + np.exp(-y)),
-}
+_NUMBERED = {1: "relu", 2: "gelu", 4: "fastgelu", 5: "silu"}
 _INT8 = np.dtype(np.int8)
 
 
@@ -49,11 +45,11 @@ def grouped_matmul_v4(
 ) -> Any:  # fmt: skip
     if any(_is_there(one) for many in (activation, activation_scale, activation_offset) for one in many or []):
         raise NotEmulated("an input of the activation is not emulated")
-    if act and act not in _ACTIVATIONS:
+    if act and act not in _NUMBERED:
         raise NotEmulated(f"activation {act} behind the product is not emulated")
     extras = _Extras(bias, scale, offset, anti_scale, anti_offset, token_scale)
     found = _products(x, weight, extras, group_list, list_type, group_type)
-    found = [_ACTIVATIONS[act](one) for one in found] if act else found
+    found = [ACTIVATIONS[_NUMBERED[act]](one) for one in found] if act else found
     return _fitted(found, x, split, group_type, outputs)
 
 

@@ -5,19 +5,16 @@ Formulas and shapes as documented (CANN 8.3, mc2/*/docs). Each rank rounds its p
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from .group import joined, rounded
+from .activations import ACTIVATIONS
+from .group import Group, joined, rounded
 from .registry import NotEmulated, kernel
 
-_ACTIVATIONS = {
-    1: lambda y: y / (1 + np.exp(-1.5957691216 * (y + 0.044715 * y**3))),
-    2: lambda y: y / (1 + np.exp(-y)),
-    3: lambda y: np.maximum(y, 0),
-    4: lambda y: y / (1 + np.exp(-1.702 * y)),
-}
+_NUMBERED = {1: "gelu", 2: "silu", 3: "relu", 4: "fastgelu"}
 
 
 def _product(x: Any, weight: Any, bias: Any) -> Any:
@@ -44,20 +41,19 @@ def gathered_product(
     return out, gathered if wanted else None
 
 
-@kernel("aclnnMatmulReduceScatter", outputs=True)
-def scattered_product(
-    x: Any, weight: Any, bias: Any, name: str, reduction: str, turn: int, mode: int, *_: Any, outputs: Any
+def _summed_product(
+    operator: str, exchange: Any, x: Any, weight: Any, bias: Any, name: str, reduction: str, *_: Any, outputs: Any
 ) -> Any:
+    """The sum over all ranks: a share of its rows for each, or all of it."""
     _is_sum(reduction)
-    return joined(name, "aclnnMatmulReduceScatter").reduce_scatter(_product(x, weight, bias), outputs[0].type)
+    return exchange(joined(name, operator), _product(x, weight, bias), outputs[0].type)
 
 
-@kernel("aclnnMatmulAllReduce", outputs=True)
-def reduced_product(
-    x: Any, weight: Any, bias: Any, name: str, reduction: str, turn: int, mode: int, *_: Any, outputs: Any
-) -> Any:
-    _is_sum(reduction)
-    return joined(name, "aclnnMatmulAllReduce").all_reduce(_product(x, weight, bias), outputs[0].type)
+for _operator, _exchange in (
+    ("aclnnMatmulReduceScatter", Group.reduce_scatter),
+    ("aclnnMatmulAllReduce", Group.all_reduce),
+):
+    kernel(_operator, outputs=True)(functools.partial(_summed_product, _operator, _exchange))
 
 
 @kernel("aclnnMatmulAllReduceAddRmsNorm", outputs=True)
@@ -79,7 +75,7 @@ def experts_product(
 ) -> Any:  # fmt: skip
     """Tokens go to the ranks of their experts; their parts, of columns (0) or of tokens (1), are gathered."""
     name = "aclnnAlltoAllAllGatherBatchMatMul"
-    if act and act not in _ACTIVATIONS:
+    if act and act not in _NUMBERED:
         raise NotEmulated(f"activation {act} is not emulated")
     one = joined(experts, name, experts_size)
     other = joined(tensors, name, tensors_size)
@@ -93,7 +89,7 @@ def experts_product(
     plain = rounded(out, outputs[0].type)
     more = [value if len(outputs) > at and outputs[at] is not None and outputs[at].size else None
             for at, value in ((1, whole), (2, plain))]  # fmt: skip
-    return (_ACTIVATIONS[act](plain) if act else plain, *more)
+    return (ACTIVATIONS[_NUMBERED[act]](plain) if act else plain, *more)
 
 
 @kernel("aclnnBatchMatMulReduceScatterAlltoAll", outputs=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from .registry import NotEmulated, kernel
 
@@ -59,7 +60,7 @@ def paged_attention(
         if mask_mode == _TRAPEZOID:
             later = np.arange(length) > np.arange(length - count, length)[:, None]
             scores = np.where(later, -np.inf, scores)
-        found.append(np.matmul(_softmax(scores), v).transpose(1, 0, 2))
+        found.append(np.matmul(special.softmax(scores, -1), v).transpose(1, 0, 2))
         begin += count
     return np.concatenate(found)
 
@@ -102,8 +103,3 @@ def _part(added: Any, number: int, begin: int, count: int, length: int) -> Any:
     if whole.ndim == 4 or (whole.ndim == 3 and whole.shape[-2] == count):  # a batch comes first
         return whole[number if len(whole) > 1 else 0][..., :count, :length]
     return whole[..., begin : begin + count, :length]
-
-
-def _softmax(x: Any) -> Any:
-    e = np.exp(x - x.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
