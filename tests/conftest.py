@@ -16,6 +16,7 @@ import leaks
 import mindspore_python
 from jumar import start
 from jumar.cli.main import main
+from jumar.runtime import cage
 
 GOLDEN = Path(__file__).parent / "golden"
 for _name in ("LC_ALL", "LC_MESSAGES", "LANG", "JUMAR_LANG"):
@@ -28,6 +29,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write the golden files anew; read them before commit"
     )
+
+
+@pytest.fixture(scope="session")
+def namespaces() -> None:
+    """For tests of the sandbox: skips where the system allows none."""
+    try:
+        with cage.start(cage.Cage(environ={"PATH": "/usr/bin:/bin"}, cwd="/"), ["true"]) as trial:
+            assert trial.wait() == 0
+    except cage.Refused as error:
+        pytest.skip(error.message)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

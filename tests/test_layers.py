@@ -51,8 +51,8 @@ STARTERS = {
     "runtime/compiler.py": "keeps the compiler, run with `-I -S`: nothing of jumar is there",
     "launch/backends/rank.py": "each rank's first program, run with `-I -S`: nothing of jumar is there",
     "cloud/standin/enter.py": "enters the job's folders, run with `-I -S`: nothing of jumar is there",
-    "emulate/proof/cage.py": "shuts a child off, run with `-I -S`: nothing of jumar is there",
-    "emulate/proof/importer.py": "forks for each group of modules inside the cage: nothing of jumar is there",
+    "runtime/cage/enter.py": "shuts a program off, run with `-I -S`: nothing of jumar is there",
+    "emulate/proof/importer.py": "forks for each module inside the cage: nothing of jumar is there",
     "runtime/hooks/mindspore.py": "runs in an interpreter of the user's, without jumar",
 }
 """Modules that may start processes, and why."""

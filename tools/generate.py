@@ -16,6 +16,7 @@ from jumar import api
 from jumar.cli import tasks
 from jumar.cli.main import VERBS, jumar
 from jumar.cloud import target
+from jumar.core import held
 from jumar.core.finding import State
 from jumar.emulate import coverage
 from jumar.migrate import config
@@ -176,7 +177,8 @@ def _rule_row(id_: str, name: str, safety: str, summary: str, known: dict[str, p
 
 def json_page() -> str:
     rows = "\n".join(
-        f"| `{name}` | {text} |" for name, text in {**json.FIELDS, **json.BASELINE_FIELDS, **proof.FIELDS}.items()
+        f"| `{name}` | {text} |"
+        for name, text in {**json.FIELDS, **json.BASELINE_FIELDS, **held.FIELDS, **proof.FIELDS}.items()
     )
     states = ", ".join(f"`{state.value}`" for state in State)
     return (

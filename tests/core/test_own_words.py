@@ -13,7 +13,7 @@ SOURCES = Path(__file__).parents[2] / "src" / "jumar"
 OWN_WORDS = {
     "cloud/standin/enter.py": "run with `-I -S`: nothing of jumar is there",
     "core/errors.py": "the place for it",
-    "emulate/proof/cage.py": "run with `-I -S`: nothing of jumar is there",
+    "runtime/cage/enter.py": "run with `-I -S`: nothing of jumar is there",
     "emulate/glue/load.py": "the words are those of the dynamic linker, without a number",
     "launch/backends/rank.py": "run with `-I -S`: nothing of jumar is there",
 }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 
 from jumar.app import prove
+from jumar.core import held
 from jumar.emulate.proof import judge, modules, sides
 from jumar.emulate.proof.modules import Module
 from jumar.emulate.proof.result import Case, End, Outcome, Proof, Verdict
@@ -73,48 +72,7 @@ def _paths(value: Any, prefix: str = "proof") -> set[str]:
     return {prefix}
 
 
-def _in_cage(scratch: Path, code: str) -> tuple[int, str]:
-    cage = Path(sides.__file__).with_name("cage.py")
-    words = [sys.executable, "-I", "-S", str(cage), str(scratch), str(1 << 30), "30", "--", sys.executable, "-c", code]
-    done = subprocess.run(words, cwd=scratch, capture_output=True, text=True, check=False, timeout=60)
-    return done.returncode, done.stdout + done.stderr.strip().rpartition("\n")[2]
-
-
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [
-        ("bytearray(2 << 30)", "MemoryError"),
-        ("open('/etc/made', 'w')", "OSError: [Errno 30] Read-only file system: '/etc/made'"),
-        ("import os; os.kill(PARENT, 0)", "ProcessLookupError: [Errno 3] No such process"),
-        (
-            "import socket; socket.create_connection(('192.0.2.1', 80), 3)",
-            "OSError: [Errno 101] Network is unreachable",
-        ),
-        ("print(open('made', 'w').write('x'))", "1\n"),
-        ("import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname())", ""),
-    ],
-)
-def test_cage_lets_nothing_out(code: str, said: str, tmp_path: Path) -> None:
-    if not sides.can_cage(tmp_path):
-        pytest.skip("the system allows no user namespaces")
-    returned, text = _in_cage(tmp_path, code.replace("PARENT", str(os.getpid())))
-    assert (returned == 0, text) == (said in ("", "1\n"), said)
-
-
-def test_cage_ends_like_its_program(tmp_path: Path) -> None:
-    assert _in_cage(tmp_path, "raise SystemExit(7)") == (7, "")
-    assert _in_cage(tmp_path, "import os; os.kill(os.getpid(), 9)")[0] == -9
-
-
-@pytest.mark.parametrize("caged", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["caged", "watched"])
-def test_every_module_is_judged(
-    emulator: None, project: Path, caged: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    if caged and not sides.can_cage(tmp_path):
-        pytest.skip("the system allows no user namespaces")
-    if not caged:
-        monkeypatch.setattr(sides, "can_cage", lambda scratch: False)
-        monkeypatch.setattr(sides, "_caged", lambda scratch, limits, words: list(words))
+def test_every_module_is_judged(emulator: None, project: Path, tmp_path: Path, namespaces: None) -> None:
     before = {path: path.read_bytes() for path in project.rglob("*.py")}
     result = _result(project, good=b"import torch\nx = torch.ones(2).npu()\n", worse=b"import torch\n\nx = torch.no\n")
     proof = prove.prove(result, prove.ProveRequest(paths=(str(project),), each=20))
@@ -130,12 +88,13 @@ def test_every_module_is_judged(
         "net.leaves": (Verdict.UNKNOWN, End.EXITED),
         "net.dies": (Verdict.UNKNOWN, End.DIED),
         "net.dials": (Verdict.UNKNOWN, End.NETWORK),
-        "net.signals": (Verdict.UNKNOWN, End.FAILED if caged else End.OUTSIDE),
+        "net.signals": (Verdict.UNKNOWN, End.FAILED),
         "net.writes": (Verdict.SAME, End.OK),
         "net.reaches_out": (Verdict.UNKNOWN, End.OUTSIDE),
         "train": (Verdict.UNKNOWN, End.LATE),
     }, said
-    assert proof.caged is caged
+    assert proof.held.by == "namespaces"
+    assert "  note: sandbox: namespaces" in said
     assert proof.verdict is Verdict.WORSE
     assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
     assert not (tmp_path / "outside.txt").exists()
@@ -153,15 +112,26 @@ def test_every_module_is_judged(
     assert "note: not imported, as they are no modules: `setup.py`" in said
 
 
+def test_without_sandbox_the_project_runs_as_its_user(emulator: None, project: Path, tmp_path: Path) -> None:
+    result = _result(project, good=b"import torch\nx = torch.ones(2).npu()\n")
+    named = (str(project / "net" / "good.py"), str(project / "net" / "reaches_out.py"))
+    proof = prove.prove(result, prove.ProveRequest(paths=named, each=20, sandbox=False))
+    assert {case.name: case.verdict for case in proof.cases} == {
+        "net.good": Verdict.SAME,
+        "net.reaches_out": Verdict.SAME,
+    }
+    assert (tmp_path / "outside.txt").exists()
+    assert f"  note: {held.UNCAGED}" in "\n".join(report.lines(proof))
+
+
 @pytest.mark.parametrize("text", ["while True:\n    pass\n", "import time\ntime.sleep(600)\n"])
-def test_import_that_does_not_end_is_late(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = sides._spec
-    monkeypatch.setattr(sides, "_spec", lambda *words, **named: {**spec(*words, **named), "preload": []})
-    side = sides.Side(tmp_path, os.environ, sides.Limits(each=2), sides.can_cage(tmp_path))
-    side.top.mkdir()
-    (side.top / "train.py").write_text(text)
-    (side.top / "zeta.py").write_text("")
-    found = sides.import_all(side, modules.find(side.top))
+def test_import_that_does_not_end_is_late(text: str, tmp_path: Path, namespaces: None) -> None:
+    top = tmp_path / "project"
+    top.mkdir()
+    (top / "train.py").write_text(text)
+    (top / "zeta.py").write_text("")
+    side = sides.side(top, sides.Limits(each=2), os.environ, (), sandbox=True)
+    found = sides.import_all(side, modules.find(top))
     assert {path: one.end for path, one in found.items()} == {"train.py": End.LATE, "zeta.py": End.OK}
 
 

@@ -14,6 +14,7 @@ from jumar.core.errors import UserError
 
 if TYPE_CHECKING:
     from jumar.core.finding import Finding
+    from jumar.core.held import Held
     from jumar.emulate.proof.result import Proof
     from jumar.migrate.result import ProjectResult
     from jumar.migrate.roadmap.baseline import Checked
@@ -58,6 +59,10 @@ class MigrateRequest:
     """With `prove`: seconds for one module or one test."""
     total_limit: float = 900.0
     """With `prove`: seconds for all modules of one side, and for all its tests."""
+    read: tuple[str, ...] = ()
+    """With `prove` or `verify`: files and folders outside the project that it may read."""
+    sandbox: bool = True
+    """With `prove` or `verify`: shut the project off; False runs it with all the user's rights."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -73,6 +78,8 @@ class MigrateResult:
     analysis: bool = False
     proof: Proof | None = None
     """What running the project showed, if that was asked for."""
+    held: Held | None = None
+    """What stood between the command that verifies it and the machine."""
     checked: Checked | None = None
     """What is new since the baseline, if one was given."""
 
@@ -121,6 +128,8 @@ class MigrateResult:
         fields = json.migration(self.project, diff=not self.analysis)
         if self.proof is not None:
             fields["proof"] = proof.fields(self.proof)
+        if self.held is not None:
+            fields["sandbox"] = self.held._asdict()
         if self.checked is not None:
             fields |= json.baseline(self.project, self.checked)
         return json.document(fields)
@@ -147,13 +156,16 @@ def migrate(request: MigrateRequest, progress: Progress | None = None, tell: Tel
         from jumar.app import verify
 
         tell(f"running `{' '.join(request.verify)}` in the migrated project")
-        result = _with(result, verify.run(result.project, request))
+        found, held = verify.run(result.project, request)
+        tell(held.sentence)
+        result = replace(_with(result, found), held=held)
     elif request.prove and request.text is None:
         from jumar.app import prove
 
         asked = prove.ProveRequest(
-            paths=request.paths, tests=request.tests, each=request.limit, whole=request.total_limit
-        )
+            paths=request.paths, tests=request.tests, each=request.limit, whole=request.total_limit,
+            read=request.read, sandbox=request.sandbox,
+        )  # fmt: skip
         proof = prove.prove(result.project, asked, tell)
         result = replace(_with(result, prove.findings(proof, result.project)), proof=proof)
     return result

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,10 +13,10 @@ from typing import TYPE_CHECKING
 from jumar.app.talk import Tell, silent
 from jumar.core.compat import dataclass
 from jumar.core.words import counted
+from jumar.runtime import scratch
 
 if TYPE_CHECKING:
     from jumar.core.finding import Finding, Where
-    from jumar.emulate.proof.modules import Module
     from jumar.emulate.proof.result import Case, Proof
     from jumar.emulate.proof.sides import Limits, Side
     from jumar.migrate.result import ProjectResult
@@ -36,6 +34,9 @@ class ProveRequest:
     """Seconds for one module or one test."""
     whole: float = 900.0
     """Seconds for all modules of one side, and for all its tests."""
+    read: tuple[str, ...] = ()
+    """Files and folders outside the project that it may read."""
+    sandbox: bool = True
 
 
 def prove(result: ProjectResult, request: ProveRequest, tell: Tell = silent) -> Proof:
@@ -43,25 +44,13 @@ def prove(result: ProjectResult, request: ProveRequest, tell: Tell = silent) -> 
     from jumar.emulate.proof.sides import Limits
 
     started = time.monotonic()
-    with _scratch() as scratch:
-        before, after, notes = _sides(
-            result, request, Path(os.path.realpath(scratch)), Limits(request.each, request.whole)
-        )
+    with scratch.folder("jumar-proof-") as folder:
+        before, after, notes = _sides(result, request, Path(folder), Limits(request.each, request.whole))
         changed = _changed(result)
         proof = _modules(before, after, changed, _wanted(result, request), tell)
         if request.tests:
             proof = _tests(proof, before, after, changed, tell)
     return replace(proof, notes=(*notes, *proof.notes), seconds=time.monotonic() - started)
-
-
-@contextmanager
-def _scratch() -> Iterator[str]:
-    """A folder that goes again; what a program has made unreadable in it may stay."""
-    folder = tempfile.mkdtemp(prefix="jumar-proof-")
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def findings(proof: Proof, result: ProjectResult) -> list[Finding]:
@@ -93,16 +82,15 @@ def place(case: Case, result: ProjectResult) -> Where | None:
     return Where(path, line, 1, line, 1)
 
 
-def _sides(result: ProjectResult, request: ProveRequest, scratch: Path, limits: Limits) -> tuple[Side, Side, list[str]]:
+def _sides(result: ProjectResult, request: ProveRequest, place: Path, limits: Limits) -> tuple[Side, Side, list[str]]:
     from jumar.emulate.proof import sides
 
     reverse = tuple(replace(file, before=file.after, after=file.before) for file in result.files if file.changed)
     made, large = [], 0
     for name, files in (("before", reverse), ("after", result.files)):
-        folder = scratch / name
-        large = _copy(replace(result, files=files), [Path(path) for path in request.paths], folder / "project")
-        environ = sides.environment(os.environ, folder)
-        made.append(sides.Side(folder, environ, limits, sides.can_cage(folder)))
+        top = place / name / "project"
+        large = _copy(replace(result, files=files), [Path(path) for path in request.paths], top)
+        made.append(sides.side(top, limits, os.environ, request.read, sandbox=request.sandbox))
     notes = [f"files larger than {LARGEST // 1_000_000} MB that were not copied: {large}"] if large else []
     return made[0], made[1], notes
 
@@ -167,19 +155,12 @@ def _modules(before: Side, after: Side, changed: frozenset[str], wanted: Callabl
     tell("importing them after the migration")
     new = import_all(after, units)
 
-    def judged(one: Module) -> Case:
-        return judge.module(one, old[one.path], new[one.path], is_changed=one.path in changed)
-
-    paths = {case.path for case in judge.suspects(map(judged, units))}
-    again = [one for one in units if one.path in paths]
-    if again:
-        tell(f"importing {len(again)} of them once more, each in a process of its own")
-        old |= import_all(before, again, alone=True)
-        new |= import_all(after, again, alone=True)
-    cases = tuple(map(judged, units))
+    cases = tuple(
+        judge.module(one, old[one.path], new[one.path], is_changed=one.path in changed) for one in units
+    )  # fmt: skip
     left = [path for path in modules.left_out(after.top) if wanted(path)]
     notes = (f"not imported, as they are no modules: {_some(left)}",) if left else ()
-    return Proof(cases, (), judge.missing(cases), notes, caged=after.caged)
+    return Proof(cases, (), judge.missing(cases), notes, held=after.held)
 
 
 def _tests(proof: Proof, before: Side, after: Side, changed: frozenset[str], tell: Tell) -> Proof:

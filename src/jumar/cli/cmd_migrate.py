@@ -53,6 +53,10 @@ class WithCommand(common.Verb):
 )
 @click.option("--total-limit", type=common.Number(1), default=900.0, show_default=True, metavar="SECONDS",
               help="With --verify: time for all modules of one side, and for all its tests.")  # fmt: skip
+@click.option("--read", multiple=True, metavar="PATH",
+              help="With --verify: also let the project read this file or folder, such as its data.")  # fmt: skip
+@click.option("--no-sandbox", is_flag=True,
+              help="With --verify: run the project with all your rights. Only for code that you trust.")  # fmt: skip
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> int:
     """Show what must change below each PATH as a unified diff with findings.
@@ -68,10 +72,12 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
 
     words = tuple(ctx.meta["verify"]) if options["verified"] else ()
     _check_options(paths, options, words)
-    names = ("unsafe", "write", "out", "force", "tests", "limit", "total_limit")
+    names = ("unsafe", "write", "out", "force", "tests", "limit", "total_limit", "read")
     prove = options["verified"] and not words
     request = common.request(paths, options)
-    request = replace(request, verify=words, prove=prove, **{name: options[name] for name in names})
+    request = replace(
+        request, verify=words, prove=prove, sandbox=not options["no_sandbox"], **{name: options[name] for name in names}
+    )
     with common.progress(options) as progress:
 
         def tell(text: str, /) -> None:
@@ -101,6 +107,8 @@ def _check_options(paths: tuple[str, ...], options: dict[str, Any], words: tuple
         raise UserError("`- --write` prints the new text and nothing else", "leave `--json` and `--diff` out")
     if options["tests"] and (words or not options["verified"]):
         raise UserError("`--tests` goes with `--verify` and no command", "jumar migrate PROJECT --verify --tests")
+    if not options["verified"] and (options["read"] or options["no_sandbox"]):
+        raise UserError("`--read` and `--no-sandbox` go with `--verify`", "jumar migrate PROJECT --verify --read data/")
     if options["verified"] and "-" in paths:
         raise UserError("`-` excludes `--verify`", "name a file or folder")
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 from jumar.core.compat import pairwise
 from jumar.core.finding import Finding, Level, State, Where
+from jumar.core.held import Held
 from jumar.core.words import counted
 from jumar.emulate import command as commands
 from jumar.emulate.operators import Operator
-from jumar.runtime import process, refusals, variables
+from jumar.runtime import cage, compiled, process, refusals, variables
 from jumar.runtime.refusals import Kind, Refusal
 
 IDS = {
@@ -57,25 +58,59 @@ class Outcome(NamedTuple):
     refused: Refusal | None
     """What the emulator refused, if that was the reason."""
     operators: tuple[Operator, ...]
+    held: Held = Held("nothing")
 
 
-def run(words: Sequence[str], folder: Path, environ: Mapping[str, str]) -> Outcome:
-    """Run the command in `folder`; its output goes to stderr, as ours belongs on stdout."""
+def run(
+    words: Sequence[str], folder: Path, environ: Mapping[str, str], place: Path, read: Sequence[str], *, sandbox: bool
+) -> Outcome:
+    """Run the command in `folder`; its output goes to stderr, as ours belongs on stdout. `place` is for our files."""
     from jumar.emulate.glue import record
 
-    with tempfile.TemporaryDirectory(prefix="jumar-verify-") as scratch:
-        request = commands.RunRequest(ops=Path(scratch) / "operators.json")
-        built = commands.build(words, request, {**environ, variables.EMULATE.name: "1"}, folder)
-        commands.prepare(built, request)
-        started = time.monotonic()
-        noted = Path(scratch) / "refusals"
-        code, last = _watch(built, folder, {**environ, variables.REFUSAL_FILE.name: str(noted)})
-        seconds = time.monotonic() - started
-        text = (Path(scratch) / "operators.json").read_text(encoding="utf-8")
-        operators = tuple(record.parse(text, ".json"))
-        end = last_traceback(last, folder)
-        refused = reason(refusals.read(noted), end)
-    return Outcome(code, seconds, end.error, end.site, refused, operators)
+    notes = place / "notes"
+    notes.mkdir()
+    counted_in, noted = notes / "operators.json", notes / "refusals"
+    request = commands.RunRequest(ops=counted_in)
+    allowed = cage.environment(environ) if sandbox else dict(environ)
+    built = commands.build(words, request, {**allowed, variables.EMULATE.name: "1"}, folder)
+    commands.prepare(built, request)
+    values = {**allowed, **built.variables, variables.REFUSAL_FILE.name: str(noted)}
+    world = _cage(folder, notes, values, read) if sandbox else None
+    started = time.monotonic()
+    with cage.launch(
+        world, built.argv, environ=values, cwd=str(folder.resolve()), stdout=process.PIPE, stderr=process.STDOUT
+    ) as running:
+        last = _show(running.launcher)
+        code = running.wait()
+    seconds = time.monotonic() - started
+    texts = [_text(path, running.files.get(str(path), b"") if sandbox else None) for path in (counted_in, noted)]
+    end = last_traceback(last, folder)
+    refused = reason(refusals.parse(texts[1]), end)
+    operators = _operators(record, texts[0])
+    return Outcome(-9 if code is None else code, seconds, end.error, end.site, refused, operators, running.held)
+
+
+def _cage(folder: Path, notes: Path, values: Mapping[str, str], read: Sequence[str]) -> cage.Cage:
+    own = {"HOME": cage.HOME, "TMPDIR": "/tmp", variables.CACHE.name: str(compiled.cache_dir())}
+    return cage.Cage(
+        copies=(str(folder.resolve()), str(notes)), read=tuple(read), environ={**values, **own},
+        cwd=str(folder.resolve()), collect=(str(notes / "operators.json"), str(notes / "refusals")),
+        limits=cage.Limits(memory=1 << 40, seconds=1 << 30),
+    )  # fmt: skip
+
+
+def _text(path: Path, collected: bytes | None) -> str:
+    """What the program noted, as the sandbox handed it out; without one, from the file."""
+    data = collected if collected is not None else path.read_bytes() if path.exists() else b""
+    return data.decode(errors="replace")
+
+
+def _operators(record: ModuleType, text: str) -> tuple[Operator, ...]:
+    """The operators that the program says it ran; none if what it wrote is not such a list."""
+    try:
+        return tuple(record.parse(text, ".json"))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ()
 
 
 def findings(outcome: Outcome, folder: Path, place: Callable[[str, int], Where]) -> list[Finding]:
@@ -151,19 +186,15 @@ def relative(name: str, folder: Path) -> str | None:
     return path.resolve().relative_to(top).as_posix()
 
 
-def _watch(built: commands.Command, folder: Path, environ: Mapping[str, str]) -> tuple[int, list[str]]:
+def _show(running: process.Process) -> list[str]:
+    """Pass on what the command prints; its last lines."""
     kept: deque[str] = deque(maxlen=_KEPT)
-    running = process.start(
-        built.argv, cwd=folder, env={**environ, **built.variables}, stdin=None, stdout=sys.stderr.fileno(),
-        stderr=process.PIPE, own_session=False,
-    )  # fmt: skip
-    assert running.stderr is not None
-    with running.stderr as lines:
-        for raw in lines:
-            line = raw.decode(errors="replace")
-            sys.stderr.write(line)
-            kept.append(line)
-    return running.wait(), list(kept)
+    assert running.stdout is not None
+    for raw in running.stdout:
+        line = raw.decode(errors="replace")
+        sys.stderr.write(line)
+        kept.append(line)
+    return list(kept)
 
 
 def _failure(outcome: Outcome, where: Where | None) -> Finding:

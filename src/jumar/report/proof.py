@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from jumar.core import held
 from jumar.emulate.proof.result import Case, Missing, Outcome, Proof, Verdict, counts
 from jumar.report.text import count
 
@@ -12,7 +13,7 @@ FIELDS = {
     "proof.verdict": "`works as before`, `worse` or `cannot tell` (with `--verify` and no command)",
     "proof.told": "the verdict in one sentence",
     "proof.seconds": "wall-clock time of both sides",
-    "proof.caged": "whether the system allowed a sandbox; else the processes were only watched",
+    **{f"proof.{name}": meaning for name, meaning in held.FIELDS.items()},
     "proof.modules.counts": "number of modules by verdict",
     "proof.tests.counts": "number of tests by verdict",
     "proof.missing[].module": "a module that is not installed",
@@ -43,7 +44,6 @@ _MOST = 10
 _TRACE = 4
 LONGEST = 240
 """Characters of a reason."""
-WATCHED = "the system allows no sandbox; network and writes were only watched from inside"
 TITLES = {
     Verdict.WORSE: "worse than before",
     Verdict.BROKEN: "already broken before the migration",
@@ -71,8 +71,7 @@ def lines(proof: Proof, *, show_all: bool = False) -> Iterator[str]:
         yield f"    pip install {' '.join(known)}"
     for note in proof.notes:
         yield f"  note: {note}"
-    if not proof.caged:
-        yield f"  note: {WATCHED}"
+    yield f"  note: {proof.held.sentence}"
 
 
 def verdict(proof: Proof) -> str:
@@ -99,7 +98,7 @@ def fields(proof: Proof) -> dict[str, Any]:
         "verdict": proof.verdict.value,
         "told": verdict(proof).removeprefix("proof: "),
         "seconds": round(proof.seconds, 1),
-        "caged": proof.caged,
+        "sandbox": proof.held._asdict(),
         "modules": {"counts": _counts(proof.modules)},
         "tests": {"counts": _counts(proof.tests)},
         "missing": [

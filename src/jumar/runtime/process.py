@@ -96,15 +96,16 @@ def start(
     stderr: Stream = None,
     own_session: bool = True,
     dies_with_us: signal.Signals | None = None,
+    passed: Sequence[int] = (),
 ) -> Process:
     """Start a program in the background, in a session of its own, so that `end` and `kill` reach all that it starts.
 
-    `dies_with_us` is the signal that it gets when this thread is gone.
+    `dies_with_us` is the signal that it gets when this thread is gone; `passed` are descriptors that it inherits.
     """
     try:
         return subprocess.Popen(
             list(words), env=env, cwd=cwd, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=own_session,
-            preexec_fn=_tie(os.getpid(), dies_with_us) if dies_with_us else None,
+            preexec_fn=_tie(os.getpid(), dies_with_us) if dies_with_us else None, pass_fds=passed,
         )  # fmt: skip
     except OSError as error:
         raise NotStarted(words[0], error) from error

@@ -58,9 +58,12 @@ def note(kind: Kind, name: str) -> None:
 def read(path: Path) -> tuple[Refusal, ...]:
     """The lines in the order of their first appearance, each once; nothing was refused where there is no file."""
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        return parse(path.read_text(encoding="utf-8", errors="replace"))
     except FileNotFoundError:
         return ()
+
+
+def parse(text: str) -> tuple[Refusal, ...]:
     lines = (line.partition("\t") for line in text.splitlines(keepends=True))
     whole = (Refusal(_KINDS[kind], name[:-1]) for kind, _, name in lines if kind in _KINDS and name.endswith("\n"))
     return tuple(dict.fromkeys(whole))

@@ -45,11 +45,6 @@ def missing(cases: Iterable[Case]) -> tuple[Missing, ...]:
     return tuple(rows)
 
 
-def suspects(cases: Iterable[Case]) -> list[Case]:
-    """Cases that are tried once more, alone: what an earlier module did to the process must not count."""
-    return [case for case in cases if case.verdict is Verdict.WORSE]
-
-
 def _verdict(before: Outcome, after: Outcome) -> tuple[Verdict, str]:
     if after.end is End.OK:
         return (Verdict.SAME, "") if before.end is End.OK else (Verdict.BETTER, "")

@@ -36,6 +36,22 @@ def left_out(top: Path, skipped: Iterable[str] = ()) -> list[str]:
     return sorted(path for path in _files(top, set(skipped)) if path not in found)
 
 
+def packages(top: Path, found: Iterable[Module]) -> list[str]:
+    """The modules outside the project that its files import at their top, in the order of first use."""
+    units = list(found)
+    own = {one.name.partition(".")[0] for one in units}
+    names = (name for one in units for name in _imports(top / one.path) if name.partition(".")[0] not in own)
+    return list(dict.fromkeys(names))
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in _body(path):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+
+
 def _files(top: Path, skipped: set[str]) -> Iterator[str]:
     for folder, folders, names in os.walk(top):
         folders[:] = sorted(name for name in folders if name not in skipped and not name.startswith("."))
@@ -64,11 +80,14 @@ def _module(top: Path, path: Path) -> Module | None:
 
 
 def _acts(path: Path) -> bool:
+    return any(_is_work(node) for node in _body(path))
+
+
+def _body(path: Path) -> list[ast.stmt]:
     try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError, OSError, RecursionError):
-        return False
-    return any(_is_work(node) for node in tree.body)
+        return ast.parse(path.read_bytes()).body
+    except (SyntaxError, ValueError, OSError, RecursionError, MemoryError):
+        return []
 
 
 def _is_work(node: ast.stmt) -> bool:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from jumar.core.compat import StrEnum, dataclass
+from jumar.core.held import Held
 
 
 class End(StrEnum):
@@ -15,7 +16,7 @@ class End(StrEnum):
     FAILED = "failed"
     PACKAGE = "needs a package"
     NETWORK = "needs the network"
-    OUTSIDE = "writes outside the project"
+    OUTSIDE = "reaches outside the project"
     LATE = "reached the time limit"
     MEMORY = "reached the memory limit"
     EXITED = "ended the interpreter"
@@ -90,8 +91,8 @@ class Proof:
     notes: tuple[str, ...] = ()
     """What was left out or could not be done, in sentences."""
     seconds: float = 0.0
-    caged: bool = True
-    """Did the system allow a sandbox of its own, or was the process only watched?"""
+    held: Held = Held("nothing")
+    """What stood between the project and this machine."""
 
     @property
     def cases(self) -> tuple[Case, ...]:

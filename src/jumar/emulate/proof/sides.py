@@ -1,29 +1,38 @@
-"""Runs one side of a proof: imports of all modules, or the project's tests, in the cage and within their limits."""
+"""Runs one side of a proof: imports of all modules, or the project's tests, in the cage and within their limits.
+
+The processes of the project say how they ended through a pipe, in rows of a known form. Nothing that they write to is
+opened out here, and a row that does not fit counts for nothing.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import select
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jumar.core.compat import dataclass
+from jumar.core.held import Held
 from jumar.emulate import command as commands
 from jumar.emulate.glue import probe
 from jumar.emulate.proof import modules
 from jumar.emulate.proof.modules import Module
 from jumar.emulate.proof.result import End, Outcome
-from jumar.runtime import compiled, process, variables
+from jumar.runtime import cage, compiled, process, variables
+from jumar.runtime.cage import Cage
 
 _HERE = Path(__file__).parent
-_PLUGIN = "jumar_proof_tests"
-_TICK = 0.1
+_TICK = 0.2
 _USAGE, _NO_TESTS = 4, 5
 """Exit codes of pytest: it does not know an option, it found no test."""
+_MOST = 128 << 20
+"""Bytes of all rows of a run."""
+_TAIL = 4000
+"""Bytes of pytest's last words that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,195 +41,214 @@ class Limits:
     """Seconds for a module or a test."""
     whole: float = 900.0
     """Seconds for one side's modules, and as much for its tests."""
-    memory: int = 8 << 30
-    """Bytes that one process may write to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
     """A copy of the project with what is needed to run it."""
 
-    scratch: Path
-    """May be written; holds the project as `project`, and the results."""
-    environ: Mapping[str, str]
+    top: Path
     limits: Limits
-    caged: bool
+    cage: Cage | None
+    """None after `--no-sandbox`."""
+    environ: Mapping[str, str]
+    held: Held
 
-    @property
-    def top(self) -> Path:
-        return self.scratch / "project"
+
+def side(top: Path, limits: Limits, environ: Mapping[str, str], read: Sequence[str], *, sandbox: bool) -> Side:
+    """What runs the copy of a project at `top`. Raises `cage.Refused` where there is no sandbox and one is wanted."""
+    home = cage.HOME if sandbox else str(top.parent / "home")
+    values = environment(environ, home)
+    if not sandbox:
+        for name in ("home", "tmp"):
+            (top.parent / name).mkdir(exist_ok=True)
+        return Side(top, limits, None, {**values, "TMPDIR": str(top.parent / "tmp")}, Held("nothing"))
+    world = Cage(
+        copies=(str(top),), read=tuple(read), environ={**values, "TMPDIR": "/tmp"}, cwd=str(top),
+        limits=cage.Limits(seconds=int(limits.whole) + 1),
+    )  # fmt: skip
+    with cage.start(world, ["true"]) as trial:
+        trial.wait()
+    return Side(top, limits, world, world.environ, trial.held)
 
 
-def environment(environ: Mapping[str, str], scratch: Path) -> dict[str, str]:
-    """The variables of the emulated machine; whatever writes to a home writes to the scratch folder."""
+def environment(environ: Mapping[str, str], home: str) -> dict[str, str]:
+    """The variables of the emulated machine, and no other of the user's than `cage.ALLOWED`."""
     request = commands.RunRequest()
-    built = commands.announced(commands.build(["-c", "pass"], request, {**environ, variables.EMULATE.name: "1"}))
+    allowed = cage.environment(environ)
+    built = commands.announced(commands.build(["-c", "pass"], request, {**allowed, variables.EMULATE.name: "1"}))
     commands.prepare(built, request)
     if built.glue:
         probe.settings()  # Kept in the cache, which the sandbox cannot write.
-    home = scratch / "home"
-    home.mkdir(parents=True, exist_ok=True)
-    (scratch / "tmp").mkdir(exist_ok=True)
     own = {
-        variables.CACHE.name: str(compiled.cache_dir()), variables.QUIET.name: "1", "HOME": str(home),
-        "TMPDIR": str(scratch / "tmp"), "MPLCONFIGDIR": str(home / "matplotlib"), "MPLBACKEND": "Agg",
-        "PYTHONDONTWRITEBYTECODE": "1", "HF_HUB_OFFLINE": "1", "WANDB_MODE": "disabled",
-        # Without threads of its own, torch can be loaded once and forked for each group of modules.
+        variables.CACHE.name: str(compiled.cache_dir()), variables.QUIET.name: "1", "HOME": home,
+        "MPLCONFIGDIR": f"{home}/matplotlib", "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1",
+        "HF_HUB_OFFLINE": "1", "WANDB_MODE": "disabled",
+        # Without threads of its own, torch can be loaded once and forked for each module.
         "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
     }  # fmt: skip
-    return {**environ, **built.variables, **own}
+    return {**allowed, **built.variables, **own}
 
 
-def can_cage(scratch: Path) -> bool:
-    """Does the system allow a sandbox of its own?"""
-    try:
-        return process.run(_caged(scratch, Limits(), ()), timeout=30).code == 0
-    except (process.NotStarted, process.Late):
-        return False
-
-
-def import_all(side: Side, units: Sequence[Module], *, alone: bool = False) -> dict[str, Outcome]:
-    """How the import of each module ends, by path; modules that nobody came to are `NOT_RUN`.
-
-    `alone` gives each a process of its own: nothing that another module did can matter then.
-    """
-    results, spec = side.scratch / "imports.jsonl", side.scratch / "imports.json"
-    results.write_bytes(b"")
+def import_all(side: Side, units: Sequence[Module]) -> dict[str, Outcome]:
+    """How the import of each module ends, by path; modules that nobody came to are `NOT_RUN`."""
     until = time.monotonic() + side.limits.whole
+    found = modules.find(side.top)
+    own = sorted({one.name.partition(".")[0] for one in found})
+    names = {"own": own, "packages": modules.packages(side.top, found)}
+    nested = {one.root for one in found if "." in one.name}
+    roots = sorted({"", *nested}, key=lambda root: (root.count("/"), root))
     known: dict[str, Outcome] = {}
+    why = "the time for all modules was used up"
     while len(known) < len(units) and time.monotonic() < until:
         todo = [one for one in units if one.path not in known]
-        spec.write_text(json.dumps(_spec(side, todo, results, alone=alone)), encoding="utf-8")
-        words = [sys.executable, str(_HERE / "importer.py"), str(spec)]
-        _watch(_start(side, words, side.scratch / "imports.txt"), until, None, side.limits.each * 2)
-        found = _imports(results, side.top)
-        if len(found) == len(known):
+        spec = {**_common(side), **names, "roots": roots, "modules": [one._asdict() for one in todo]}
+        run = _Run(side, "importer.py", spec)
+        code = run.watch(until, patience=None)
+        paths = {one.path for one in todo}
+        new = {path: outcome for path, outcome in run.outcomes("path") if path in paths}
+        known |= new
+        if not new:
+            why = why if code is None else f"the process ended with {code}: {run.last_words()}"
             break
-        known = found
-    missing = Outcome(End.NOT_RUN, error="the time for all modules was used up")
+    missing = Outcome(End.NOT_RUN, error=why)
     return {one.path: known.get(one.path, missing) for one in units}
 
 
 def run_tests(side: Side) -> tuple[dict[str, Outcome], str]:
     """How each test of the project ends, by its id; and why there are none, if so."""
-    folder = side.scratch / "plugin"
-    folder.mkdir(exist_ok=True)
-    for name, source in ((f"{_PLUGIN}.py", "tests.py"), ("guard.py", "guard.py")):
-        (folder / name).write_bytes((_HERE / source).read_bytes())
-    results, said = side.scratch / "tests.jsonl", side.scratch / "tests.txt"
-    results.write_bytes(b"")
     until = time.monotonic() + side.limits.whole
-    override: list[str] = []
-    late: dict[str, Outcome] = {}
+    options = ["-q", "--maxfail=1000000", "-p", "no:cacheprovider", "-p", "no:randomly",
+               "--continue-on-collection-errors", "--no-header"]  # fmt: skip
+    known: dict[str, Outcome] = {}
     code: int | None = None
+    said = ""
     while time.monotonic() < until:
-        found = _tests(results) | late
-        _write_plugin_spec(folder, side, results, found)
-        code = _watch(_start(side, [*_pytest(), *override], said, folder), until, results, side.limits.each * 2)
-        if code == _USAGE and not override:
-            override = ["-o", "addopts="]
+        run = _Run(side, "tests.py", {**_common(side), "done": sorted(known), "options": options})
+        code = run.watch(until, patience=side.limits.each * 2)
+        known |= dict(run.outcomes("test"))
+        said = run.last_words()
+        if code == _USAGE and "addopts=" not in options:
+            options = [*options, "-o", "addopts="]
             continue
-        hung = _hung(results) if code is None or code < 0 else None
+        hung = run.begun(known) if code is None or code < 0 else None
         if hung is None:
             break
         end = End.LATE if code is None else End.DIED
-        late[hung] = Outcome(end, side.limits.each, error="" if code is None else f"killed by signal {-code}")
-    found = _tests(results) | late
-    if found:
-        return found, ""
-    text = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return {}, "no tests were found" if code == _NO_TESTS else (text or ["pytest said nothing"])[-1][:300]
+        known[hung] = Outcome(end, side.limits.each, error="" if code is None else f"killed by signal {-code}")
+    if known:
+        return known, ""
+    return {}, "no tests were found" if code == _NO_TESTS else said or "pytest said nothing"
 
 
-def _spec(side: Side, todo: Sequence[Module], results: Path, *, alone: bool) -> dict[str, Any]:
-    """Modules that share a root share a process; one that starts work has its own."""
-    groups: list[list[dict[str, Any]]] = []
-    for _, members in groupby(todo, key=lambda one: (one.root, one.path if one.acts or alone else "")):
-        groups.append([{"path": one.path, "name": one.name, "root": one.root, "acts": one.acts} for one in members])
-    found = modules.find(side.top)
-    packages = {one.root for one in found if "." in one.name}
-    roots = sorted({"", *packages}, key=lambda root: (root.count("/"), root))
-    own = sorted({one.name.partition(".")[0] for one in found})
-    return {
-        "top": str(side.top.resolve()), "scratch": str(side.scratch), "results": str(results), "groups": groups,
-        "roots": roots, "own": own, "limit": side.limits.each, "caged": side.caged, "preload": ["torch", "torch_npu"],
-    }  # fmt: skip
+def _common(side: Side) -> dict[str, Any]:
+    return {"top": str(side.top), "home": side.environ["HOME"], "limit": side.limits.each}
 
 
-def _write_plugin_spec(folder: Path, side: Side, results: Path, done: Mapping[str, Outcome]) -> None:
-    spec = {
-        "results": str(results), "done": sorted(done), "limit": side.limits.each, "caged": side.caged,
-        "scratch": str(side.scratch), "top": str(side.top.resolve()),
-    }  # fmt: skip
-    (folder / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
+class _Run:
+    """One of our scripts beside the project's code: its rows, and the end of what it printed."""
 
-
-def _pytest() -> list[str]:
-    return [sys.executable, "-m", "pytest", "-q", "--maxfail=1000000", "-p", "no:cacheprovider",
-            "-p", "no:randomly", "-p", _PLUGIN, "--continue-on-collection-errors", "--no-header"]  # fmt: skip
-
-
-def _start(side: Side, words: Sequence[str], said: Path, plugin: Path | None = None) -> process.Process:
-    env = dict(side.environ)
-    if plugin is not None:
-        paths = [str(plugin), str(side.top), *([str(side.top / "src")] if (side.top / "src").is_dir() else [])]
-        env["PYTHONPATH"] = os.pathsep.join([*paths, *filter(None, [env.get("PYTHONPATH")])])
-    with open(said, "wb") as out:
-        return process.start(
-            _caged(side.scratch, side.limits, words), cwd=side.top, env=env, stdout=out, stderr=process.STDOUT
-        )
-
-
-def _caged(scratch: Path, limits: Limits, words: Sequence[str]) -> list[str]:
-    cage = [sys.executable, "-I", "-S", str(_HERE / "cage.py")]
-    return [*cage, str(scratch), str(limits.memory), str(int(limits.whole)), "--", *words]
-
-
-def _watch(running: process.Process, until: float, results: Path | None, patience: float) -> int | None:
-    """Wait for the end; None when it came too late, or when `results` has begun and did not grow for too long."""
-    size, moved = -1, time.monotonic()
-    try:
-        while True:
-            try:
-                return running.wait(_TICK)
-            except process.Late:
-                now = time.monotonic()
-            grown = results.stat().st_size if results is not None else 0
-            if not grown or grown != size:
-                size, moved = grown, now
-            if now > until or now - moved > patience:
-                return None
-    finally:
-        process.kill(running)
-
-
-def _imports(results: Path, top: Path) -> dict[str, Outcome]:
-    return {row["path"]: _outcome(row) for row in _rows(results)}
-
-
-def _tests(results: Path) -> dict[str, Outcome]:
-    return {row["test"]: _outcome(row) for row in _rows(results) if "end" in row}
-
-
-def _hung(results: Path) -> str | None:
-    """The test that was begun and never ended."""
-    rows = list(_rows(results))
-    ended = {row["test"] for row in rows if "end" in row}
-    begun = [row["test"] for row in rows if row["test"] not in ended]
-    return begun[-1] if begun else None
-
-
-def _rows(results: Path) -> Iterable[dict[str, Any]]:
-    for line in results.read_text(encoding="utf-8", errors="replace").splitlines():
+    def __init__(self, side: Side, script: str, spec: Mapping[str, Any]) -> None:
+        self._rows, self._said = bytearray(), bytearray()
+        self._results, theirs = os.pipe()
+        words = [sys.executable, str(_HERE / script), str(theirs)]
         try:
-            yield json.loads(line)
-        except ValueError:  # The process was killed while it wrote.
-            continue
+            self._caged = cage.launch(
+                side.cage, words, environ=side.environ, cwd=str(side.top), stdin=process.PIPE, stdout=process.PIPE,
+                stderr=process.STDOUT, handed=(theirs,),
+            )  # fmt: skip
+        finally:
+            os.close(theirs)
+        self._spec = json.dumps(spec).encode()
+
+    def watch(self, until: float, patience: float | None) -> int | None:
+        """The exit code; None when it came too late, or when rows have begun and none came for too long."""
+        streams = self._caged.launcher
+        assert streams.stdin is not None and streams.stdout is not None
+        with self._caged:
+            _feed(streams.stdin, self._spec)
+            os.set_blocking(streams.stdout.fileno(), False)
+            open_ = {self._results: self._rows, streams.stdout.fileno(): self._said}
+            moved = time.monotonic()
+            code = None
+            while (now := time.monotonic()) < until:
+                if patience is not None and self._rows and now - moved > patience:
+                    break
+                for source in select.select(list(open_), [], [], _TICK)[0]:
+                    moved = now if source == self._results else moved
+                    if not self._take(source, open_[source]):
+                        del open_[source]
+                code = self._caged.wait(0)
+                if code is not None and self._results not in open_:
+                    break
+        os.close(self._results)
+        return code
+
+    def _take(self, source: int, into: bytearray) -> bool:
+        """Read what is there; whether more can come."""
+        data = os.read(source, 1 << 16)
+        if into is self._said:
+            into[:] = (into + data)[-_TAIL:]
+        elif len(into) < _MOST:
+            into += data
+        return bool(data)
+
+    def outcomes(self, key: str) -> Iterator[tuple[str, Outcome]]:
+        """The rows of what has ended, by module or test; the first word counts."""
+        told: set[str] = set()
+        for row in self._checked():
+            name = row.get(key)
+            if isinstance(name, str) and name not in told and "end" in row:
+                outcome = _outcome(row)
+                if outcome is not None:
+                    told.add(name)
+                    yield name, outcome
+
+    def begun(self, ended: Iterable[str]) -> str | None:
+        """The test that was begun last and never ended."""
+        done = set(ended)
+        names = [row["test"] for row in self._checked() if isinstance(row.get("test"), str)]
+        return next((name for name in reversed(names) if name not in done), None)
+
+    def last_words(self) -> str:
+        lines = self._said.decode(errors="replace").strip().splitlines()
+        return lines[-1][:300] if lines else ""
+
+    def _checked(self) -> Iterator[dict[str, Any]]:
+        for line in bytes(self._rows).split(b"\n")[:-1]:
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(row, dict):
+                yield row
 
 
-def _outcome(row: Mapping[str, Any]) -> Outcome:
-    site = row.get("site")
-    return Outcome(
-        End(row["end"]), row.get("seconds", 0.0), row.get("error", ""), tuple(row.get("trace", ())),
-        (site[0], site[1]) if site else None, row.get("package", ""),
-    )  # fmt: skip
+def _feed(stream: Any, data: bytes) -> None:
+    """Whoever does not read its orders says so by its end."""
+    try:
+        stream.write(data)
+        stream.close()
+    except BrokenPipeError:
+        return
+
+
+def _outcome(row: Mapping[str, Any]) -> Outcome | None:
+    """The outcome in a row; None for a row that is not one of ours."""
+    ends = {end.value: end for end in End}
+    end = ends.get(row["end"]) if isinstance(row["end"], str) else None
+    seconds, error, package = row.get("seconds", 0.0), row.get("error", ""), row.get("package", "")
+    trace, site = row.get("trace", []), row.get("site")
+    fits = (
+        end is not None
+        and isinstance(seconds, (int, float))
+        and isinstance(error, str)
+        and isinstance(package, str)
+        and isinstance(trace, list)
+        and all(isinstance(line, str) for line in trace)
+        and (site is None or (isinstance(site, list) and [type(part) for part in site] == [str, int]))
+    )
+    if not fits or end is None:
+        return None
+    place = (site[0], site[1]) if site and not site[0].startswith(("/", "..")) else None
+    return Outcome(end, float(seconds), error[:500], tuple(line[:300] for line in trace[-12:]), place, package[:100])

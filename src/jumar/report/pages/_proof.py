@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from jumar.core.held import Held
 from jumar.emulate.proof.result import Missing, Verdict
 from jumar.report import parts
 from jumar.report import proof as proofs
@@ -45,7 +46,7 @@ def _parts(fields: dict[str, Any]) -> Iterator[Markup]:
     told = [
         *(proofs.missing(one).strip() for one in missing),
         *fields["notes"],
-        *([] if fields["caged"] else [proofs.WATCHED]),
+        Held(**fields["sandbox"]).sentence,
     ]
     install = " ".join(one.pip for one in missing if one.pip and not one.note)
     if install:
