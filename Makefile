@@ -92,6 +92,7 @@ wheels: $(VENV)-dist/done
 bench: $(VENV)/jumar $(VENV)-mindspore/done
 	$(BIN)/python bench/migrate.py
 	$(BIN)/python bench/start.py
+	$(BIN)/python bench/cage.py
 	$(BIN)/python bench/emulate.py
 	$(BIN)/python bench/hccl.py
 	$(BIN)/python bench/launch.py

@@ -37,6 +37,8 @@ _CODE = (
 KEPT = frozenset(
     line.strip()
     for line in """
+    127.0.0.1 localhost {}
+    passwd: files
     Max open files
     Max processes
     hicann/runtime docs/zh/api_ref/25-01_aclError.md

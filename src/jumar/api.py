@@ -50,6 +50,8 @@ def migrate(
     tests: bool = False,
     limit: float = 60.0,
     total_limit: float = 900.0,
+    read: Sequence[AnyPath] = (),
+    sandbox: bool = True,
     baseline: AnyPath | None = None,
     jobs: int | None = None,
     cache: bool = True,
@@ -60,7 +62,8 @@ def migrate(
     `to` is `npu`, `agnostic` or `import`, `multi_card` is `ddp` (or True) or `fsdp`. `only` and `skip` take ids or
     names of rules. `write` edits in place, `out` names a folder for a migrated copy. `prove` imports every module
     before and after on the emulator, `tests` also runs the project's tests; `limit` is the number of seconds for one
-    of them, `total_limit` for all of one side.
+    of them, `total_limit` for all of one side. The project runs in a sandbox and may read the paths in `read`, unless
+    `sandbox` is False.
     `baseline` is a file of known findings: `checked.new` are the others. What is not given is read from the nearest
     `jumar.toml`. `progress` is called with the number of files done and of all.
     """
@@ -73,7 +76,8 @@ def migrate(
     request = MigrateRequest(
         paths=_texts(paths), to=to, torch=torch, chip=chip, multi_card=multi_card, unsafe=unsafe, only=tuple(only),
         skip=tuple(skip), write=write, out=_path(out), force=force, prove=prove, tests=tests,
-        limit=limit, total_limit=total_limit, baseline=_path(baseline), jobs=jobs, cache=cache,
+        limit=limit, total_limit=total_limit, read=tuple(map(fspath, read)), sandbox=sandbox,
+        baseline=_path(baseline), jobs=jobs, cache=cache,
     )  # fmt: skip
     return run(request, progress)
 

@@ -8,14 +8,17 @@ together anew from bind mounts, with the job's folders among them. Exit code 97 
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "runtime" / "cage"))
+import namespaces as ns  # type: ignore[import-not-found]
+
+del sys.path[0]
 
 FORBIDDEN = 97
-_NEWUSER, _NEWNS = 0x10000000, 0x00020000
-_BIND, _REC, _PRIVATE, _UNBINDABLE = 4096, 16384, 1 << 18, 1 << 17
 
 
 def main() -> None:
@@ -35,53 +38,36 @@ def main() -> None:
 
 def _enter(root: str, private: dict[str, str], hosts: str) -> None:
     """`private` says which folder of this machine stands for which folder of the job, `hosts` what is /etc/hosts."""
-    libc = ctypes.CDLL(None, use_errno=True)
     user, group = os.getuid(), os.getgid()
-
-    def check(result: int, what: str) -> None:
-        if result:
-            number = ctypes.get_errno()
-            raise OSError(number, f"{what}: {os.strerror(number)}")
-
-    def mount(source: str, target: str, kind: str, flags: int) -> None:
-        result = libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), None)
-        check(result, f"mount {target}")
-
-    def bind(source: str, target: str) -> None:
-        os.makedirs(target, exist_ok=True)
-        mount(source, target, "none", _BIND | _REC)
-
-    check(libc.unshare(_NEWUSER | _NEWNS), "unshare")
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
-            file.write(text)
-    mount("none", "/", "none", _REC | _PRIVATE)
-    mount("tmpfs", root, "tmpfs", 0)
-    mount("none", root, "none", _UNBINDABLE)
+    ns.unshare(ns.NEWUSER | ns.NEWNS)
+    ns.map_self(user, group)
+    ns.make_private()
+    ns.mount("tmpfs", root, "tmpfs")
+    ns.mount("none", root, flags=ns.UNBINDABLE)
     own = {path.split("/")[1] for path in private}
     for name in os.listdir("/"):
         if name not in own:
-            _copy_entry(f"/{name}", f"{root}/{name}", bind)
+            _copy_entry(f"/{name}", f"{root}/{name}")
     for top in sorted(own):
         os.makedirs(f"{root}/{top}", exist_ok=True)
         if os.path.isdir(f"/{top}") and f"/{top}" not in private:
             for name in os.listdir(f"/{top}"):
                 if f"/{top}/{name}" not in private:
-                    _copy_entry(f"/{top}/{name}", f"{root}/{top}/{name}", bind)
+                    _copy_entry(f"/{top}/{name}", f"{root}/{top}/{name}")
     for path, source in private.items():
-        bind(source, root + path)
+        ns.bind(source, root + path)
     if hosts and os.path.isfile(f"{root}/etc/hosts"):
-        mount(hosts, f"{root}/etc/hosts", "none", _BIND)
+        ns.mount(hosts, f"{root}/etc/hosts", flags=ns.BIND)
     os.chroot(root)
 
 
-def _copy_entry(source: str, target: str, bind: object) -> None:
+def _copy_entry(source: str, target: str) -> None:
     """A folder of the real root in the new one; links are made again, single files left out."""
     if os.path.islink(source):
         os.symlink(os.readlink(source), target)
     elif os.path.isdir(source):
         try:
-            bind(source, target)  # type: ignore[operator]
+            ns.bind(source, target)
         except OSError:
             # A folder that may not be bound (another user's) stays empty; nothing of the job is in it.
             os.makedirs(target, exist_ok=True)

@@ -57,8 +57,14 @@ def main() -> None:
     _prctl(_READABLE, 0, 0, 0, 0)
     sys.meta_path.insert(sys.meta_path.index(importlib.machinery.PathFinder), Compiled(spec["top"]))
     for module in spec["modules"]:
-        row = {**_run(module, spec, results), "path": module["path"]}
-        os.write(results, json.dumps(row).encode() + b"\n")
+        _tell(results, {"path": module["path"]})
+        _tell(results, {**_run(module, spec, results), "path": module["path"]})
+
+
+def _tell(results: int, row: dict[str, Any]) -> None:
+    data = json.dumps(row).encode() + b"\n"
+    while data:
+        data = data[os.write(results, data) :]
 
 
 def _load(names: list[str]) -> None:
@@ -113,12 +119,16 @@ def _run(module: dict[str, Any], spec: dict[str, Any], results: int) -> dict[str
     started = time.monotonic()
     child = os.fork()
     if child == 0:
-        _prctl(_READABLE, 1, 0, 0, 0)
-        _prctl(_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
-        os.close(ours)
-        os.close(results)
-        os.setpgid(0, 0)
-        os._exit(success if _import_one(module, spec, theirs) else 1)
+        code = 1
+        try:
+            _prctl(_READABLE, 1, 0, 0, 0)
+            _prctl(_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
+            os.close(ours)
+            os.close(results)
+            os.setpgid(0, 0)
+            code = success if _import_one(module, spec, theirs) else 1
+        finally:
+            os._exit(code)
     os.close(theirs)
     said, late = _listen(ours, child, started + spec["limit"])
     os.close(ours)

@@ -108,7 +108,9 @@ def import_all(side: Side, units: Sequence[Module]) -> dict[str, Outcome]:
         paths = {one.path for one in todo}
         new = {path: outcome for path, outcome in run.outcomes("path") if path in paths}
         known |= new
-        if not new:
+        if code is not None and (fatal := run.begun("path", known)) in paths:
+            known[fatal] = Outcome(End.DIED, error=f"it ended the process that watches it ({code})")
+        elif not new:
             why = why if code is None else f"the process ended with {code}: {run.last_words()}"
             break
     missing = Outcome(End.NOT_RUN, error=why)
@@ -131,7 +133,7 @@ def run_tests(side: Side) -> tuple[dict[str, Outcome], str]:
         if code == _USAGE and "addopts=" not in options:
             options = [*options, "-o", "addopts="]
             continue
-        hung = run.begun(known) if code is None or code < 0 else None
+        hung = run.begun("test", known) if code is None or code < 0 else None
         if hung is None:
             break
         end = End.LATE if code is None else End.DIED
@@ -204,10 +206,10 @@ class _Run:
                     told.add(name)
                     yield name, outcome
 
-    def begun(self, ended: Iterable[str]) -> str | None:
-        """The test that was begun last and never ended."""
+    def begun(self, key: str, ended: Iterable[str]) -> str | None:
+        """The module or test that was begun last and never ended."""
         done = set(ended)
-        names = [row["test"] for row in self._checked() if isinstance(row.get("test"), str)]
+        names = [row[key] for row in self._checked() if isinstance(row.get(key), str)]
         return next((name for name in reversed(names) if name not in done), None)
 
     def last_words(self) -> str:

@@ -9,9 +9,8 @@ namespaces, bubblewrap makes them if it is installed, as distributions often all
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import json
+import marshal
 import os
 import select
 import shutil
@@ -120,7 +119,7 @@ class Caged:
             return None
         self.launcher.wait()
         line = _first(self._told)
-        self.files = {path: base64.b64decode(text) for path, text in line.get("files", {}).items()}
+        self.files = line.get("files", {})
         code = line.get("code", -9)
         return code if isinstance(code, int) else -9
 
@@ -210,7 +209,7 @@ def _start(
         options, data, rest = seen.bubblewrap(cage.limits.space)
         before, opened = [tool, *options, "--"], [*opened, *data]
         spec |= rest
-    command = [*before, sys.executable, "-I", "-S", _ENTER, json.dumps(spec)]
+    command = [*before, sys.executable, "-I", "-S", _ENTER, marshal.dumps(spec).hex()]
     try:
         launcher = process.start(
             command, env={}, cwd="/", stdin=streams[0], stdout=streams[1], stderr=streams[2],
@@ -246,7 +245,7 @@ def _line(status: int) -> dict[str, Any]:
 
 def _first(data: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(data.split(b"\n")[0])
-    except ValueError:
+        found = marshal.loads(bytes.fromhex(data.split(b"\n")[0].decode()))
+    except (EOFError, ValueError, TypeError):
         return {}
     return found if isinstance(found, dict) else {}

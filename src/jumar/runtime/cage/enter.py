@@ -1,33 +1,36 @@
 """Started as a script: shuts a program into a machine of its own, and tells how it ended.
 
-usage: enter.py SPEC, a JSON object that `jumar.runtime.cage` writes
+usage: enter.py SPEC, an object that `jumar.runtime.cage` writes, by `marshal` and in hexadecimal digits
 
 Three processes. The launcher stays outside, holds the control group, and ends all when the pipe `hold` closes: then
 whoever asked for the cage is gone. The keeper is the first process inside; when it ends, so does every other. The
 program can reach neither of them. The pipe `status` gets one line when the cage is shut and the program starts, and
-one when the program has ended; if the first does not come, nothing ran. Standard library only.
+one when the program has ended; if the first does not come, nothing ran. Standard library only, and little of it: every
+import costs each program milliseconds.
 """
 
 from __future__ import annotations
 
-import base64
-import contextlib
-import json
+import marshal
 import os
 import select
-import shutil
-import signal
 import stat
 import sys
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import limits  # type: ignore[import-not-found]
-import namespaces as ns  # type: ignore[import-not-found]
+import limits  # type: ignore[import-not-found]  # noqa: E402
+import namespaces as ns  # type: ignore[import-not-found]  # noqa: E402
 
 del sys.path[0]
 
 FORBIDDEN = 97
+_KILL = 9
+_INNERMOST = 8
+"""Process ids up to this one are those of a process namespace; out there they belong to the system."""
 _LARGEST = 16 << 20
 """Bytes of a file that is handed out at the end."""
 _HIDDEN = ("acpi", "asound", "kcore", "keys", "kmsg", "latency_stats", "sched_debug", "scsi", "timer_list")
@@ -35,9 +38,11 @@ _DEVICES = ("null", "zero", "full", "random", "urandom")
 
 
 def main() -> None:
-    spec = json.loads(sys.argv[1])
+    spec = marshal.loads(bytes.fromhex(sys.argv[1]))
     try:
         if spec["inside"]:  # Somebody else has made the namespaces.
+            import shutil
+
             for source, target in spec["copies"]:
                 shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
             _keep(spec, grouped=False, launcher=spec["hold"])
@@ -52,15 +57,17 @@ def _tell(spec: dict[str, Any], message: dict[str, Any]) -> None:
 
 
 def _say(pipe: int, message: dict[str, Any]) -> None:
-    data = json.dumps(message).encode() + b"\n"
-    with contextlib.suppress(OSError):
+    data = marshal.dumps(message).hex().encode() + b"\n"
+    try:
         while data:
             data = data[os.write(pipe, data) :]
+    except OSError:  # Nobody listens any more.
+        return
 
 
 def _launch(spec: dict[str, Any]) -> NoReturn:
     user, group = os.getuid(), os.getgid()
-    with contextlib.suppress(PermissionError):
+    if user == 0:
         os.setgroups([])
     bounds = limits.Group(spec["limits"])
     try:
@@ -90,7 +97,7 @@ def _wait(keeper: int, hold: int) -> None:
     watched.register(process, select.POLLIN)
     watched.register(hold, select.POLLIN | select.POLLHUP)
     if process not in dict(watched.poll()):
-        os.kill(keeper, signal.SIGKILL)
+        os.kill(keeper, _KILL)
     os.waitpid(keeper, 0)
 
 
@@ -109,8 +116,6 @@ def _begin(spec: dict[str, Any], ready: int) -> NoReturn:
 
 def _build(spec: dict[str, Any]) -> None:
     """A root folder that holds what the spec names, and nothing else."""
-    import socket
-
     ns.make_private()
     ns.mount("tmpfs", "/tmp", "tmpfs", options="size=1m,mode=755")
     for name in ("old", "new", "space"):
@@ -139,7 +144,7 @@ def _build(spec: dict[str, Any]) -> None:
     _make_devices()
     _make_proc()
     ns.raise_loopback()
-    socket.sethostname(spec["host"])
+    ns.name_host(spec["host"])
     os.chdir("/new")
     ns.pivot(".", ".")
     ns.unmount(".")
@@ -156,8 +161,10 @@ def _make_devices() -> None:
         ("stderr", "/proc/self/fd/2"), ("ptmx", "pts/ptmx"),
     ):  # fmt: skip
         os.symlink(points_to, f"/new/dev/{name}")
-    with contextlib.suppress(OSError):
+    try:
         ns.mount("devpts", "/new/dev/pts", "devpts", ns.NO_SUID | ns.NO_EXEC, "newinstance,ptmxmode=0666,mode=620")
+    except OSError:  # Then there are no terminals.
+        return
 
 
 def _copy(source: str, space: str, target: str) -> None:
@@ -173,6 +180,8 @@ def _copy(source: str, space: str, target: str) -> None:
             return
     except OSError:  # Not in a user namespace before Linux 5.11.
         pass
+    import shutil
+
     shutil.copytree(source, f"{space}/copy", symlinks=True)
     ns.bind(f"{space}/copy", target)
 
@@ -184,20 +193,19 @@ def _make_proc() -> None:
         file.write("0")
     for name in _HIDDEN:
         path = f"/new/proc/{name}"
-        with contextlib.suppress(FileNotFoundError):
-            if stat.S_ISDIR(os.stat(path).st_mode):
-                ns.mount("tmpfs", path, "tmpfs", options="size=4k,mode=555")
-            else:
-                ns.mount("/old/dev/null", path, flags=ns.BIND)
+        if os.path.isdir(path):
+            ns.mount("tmpfs", path, "tmpfs", options="size=4k,mode=555")
+        elif os.path.exists(path):
+            ns.mount("/old/dev/null", path, flags=ns.BIND)
 
 
 def _close(writable: set[str]) -> None:
     """Nothing can be written but the listed folders, and no file gives rights to who starts it."""
-    for mount in list(ns.mounts()):
-        flags = mount.flags | ns.NO_SUID
-        if not mount.target.startswith("/dev/") or mount.target == "/dev/shm":
+    for target, known in list(ns.mounts()):
+        flags = known | ns.NO_SUID
+        if not target.startswith("/dev/") or target == "/dev/shm":
             flags |= ns.NO_DEVICES
-        ns.remount(mount.target, flags if mount.target in writable else flags | ns.READ_ONLY)
+        ns.remount(target, flags if target in writable else flags | ns.READ_ONLY)
 
 
 def _keep(spec: dict[str, Any], *, grouped: bool, launcher: int) -> NoReturn:
@@ -205,7 +213,7 @@ def _keep(spec: dict[str, Any], *, grouped: bool, launcher: int) -> NoReturn:
     limits.cap_processes(spec["limits"]["processes"])
     ns.drop_capabilities()
     ns.set_unreadable()
-    ns.die_with_parent(signal.SIGKILL)
+    ns.die_with_parent(_KILL)
     if select.select([launcher], [], [], 0)[0]:  # It was gone before it could take us along.
         os._exit(FORBIDDEN)
     ours, theirs = os.pipe()
@@ -213,8 +221,8 @@ def _keep(spec: dict[str, Any], *, grouped: bool, launcher: int) -> NoReturn:
     if program == 0:
         _become(spec, theirs)
     os.close(theirs)
-    with open(ours, encoding="utf-8") as pipe:
-        lines = [json.loads(line) for line in pipe]
+    with open(ours, encoding="ascii") as pipe:
+        lines = [marshal.loads(bytes.fromhex(line)) for line in pipe]
     failed = next((line for line in lines if "error" in line), None)
     if failed is not None or not lines:
         _tell(spec, failed or {"error": "the program did not start"})
@@ -223,10 +231,19 @@ def _keep(spec: dict[str, Any], *, grouped: bool, launcher: int) -> NoReturn:
         os.close(number)
     _tell(spec, {"held": {"filter": lines[0]["filter"], "group": grouped}})
     code = _reap(program)
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(-1, signal.SIGKILL)
+    _kill_all()
     _tell(spec, {"code": code, "files": {path: _content(path) for path in spec["collect"]}})
     os._exit(0)
+
+
+def _kill_all() -> None:
+    """Every other process in here; the number of ours tells that it is in here that we are."""
+    if os.getpid() > _INNERMOST:
+        return
+    try:
+        os.kill(-1, _KILL)
+    except ProcessLookupError:
+        return
 
 
 def _reap(program: int) -> int:
@@ -236,16 +253,14 @@ def _reap(program: int) -> int:
             return os.waitstatus_to_exitcode(status)
 
 
-def _content(path: str) -> str:
-    """A file that the program wrote, in base64; empty if it is none, or something else stands in its place."""
+def _content(path: str) -> bytes:
+    """A file that the program wrote; empty if it is none, or something else stands in its place."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        return ""
+        return b""
     with open(file, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            return ""
-        return base64.b64encode(stream.read(_LARGEST)).decode()
+        return stream.read(_LARGEST) if stat.S_ISREG(os.fstat(file).st_mode) else b""
 
 
 def _become(spec: dict[str, Any], theirs: int) -> NoReturn:
@@ -256,9 +271,7 @@ def _become(spec: dict[str, Any], theirs: int) -> NoReturn:
         kept = sorted({0, 1, 2, theirs, *spec["pass"]})
         for first, following in zip(kept, [*kept[1:], 1 << 16]):
             os.closerange(first + 1, following)
-        path = shutil.which(spec["words"][0], path=spec["env"].get("PATH"))
-        if path is None:
-            raise FileNotFoundError(2, f"no such program: {spec['words'][0]}")
+        path = _program(spec["words"][0], spec["env"].get("PATH", os.defpath))
         for number in spec["pass"]:
             os.set_inheritable(number, True)
         limits.apply(spec["limits"])
@@ -267,6 +280,14 @@ def _become(spec: dict[str, Any], theirs: int) -> NoReturn:
     except BaseException as error:
         _say(theirs, {"error": str(error.args[-1]) if error.args else repr(error)})
     os._exit(FORBIDDEN)
+
+
+def _program(name: str, path: str) -> str:
+    places = [name] if "/" in name else [f"{folder}/{name}" for folder in path.split(":")]
+    for place in places:
+        if os.path.isfile(place) and os.access(place, os.X_OK):
+            return place
+    raise FileNotFoundError(2, f"no such program in the sandbox: {name}")
 
 
 if __name__ == "__main__":

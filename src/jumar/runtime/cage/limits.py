@@ -5,12 +5,13 @@ Part of `enter.py`: standard library only.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import glob
 import os
 import resource
-from collections.abc import Mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _GROUPS = "/sys/fs/cgroup"
 _SECCOMP = "libseccomp.so.2"
@@ -42,8 +43,11 @@ def apply(most: Mapping[str, int]) -> None:
 
 def cap_processes(most: int) -> None:
     """Number of processes in this process namespace (Linux 6.14), as `RLIMIT_NPROC` does not bind user 0."""
-    with contextlib.suppress(OSError), open("/proc/sys/kernel/pid_max", "w", encoding="ascii") as file:
-        file.write(str(max(most, 301)))  # The kernel takes no less.
+    try:
+        with open("/proc/sys/kernel/pid_max", "w", encoding="ascii") as file:
+            file.write(str(max(most, 301)))  # The kernel takes no less.
+    except OSError:
+        return
 
 
 def filter_calls() -> bool:
@@ -80,10 +84,11 @@ class Group:
                 self._make(f"{_GROUPS}/{kind}/{name}", {key: v for key, v in older.items() if key.startswith(kind)})
 
     def _make(self, folder: str, files: Mapping[str, int]) -> None:
-        for stale in glob.glob(f"{os.path.dirname(folder)}/jumar-*"):
-            with contextlib.suppress(OSError):
-                os.rmdir(stale)  # Left by a launcher that was killed; one that is in use stays.
+        above = os.path.dirname(folder)
         try:
+            for stale in os.listdir(above):
+                if stale.startswith("jumar-"):
+                    _remove(f"{above}/{stale}")  # Left by a launcher that was killed; one that is in use stays.
             os.mkdir(folder)
         except OSError:
             return
@@ -109,6 +114,12 @@ class Group:
 
     def remove(self) -> None:
         for folder in self._folders:
-            with contextlib.suppress(OSError):
-                os.rmdir(folder)
+            _remove(folder)
         self._folders.clear()
+
+
+def _remove(folder: str) -> None:
+    try:
+        os.rmdir(folder)
+    except OSError:
+        return
