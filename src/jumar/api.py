@@ -76,7 +76,7 @@ def migrate(
     request = MigrateRequest(
         paths=_texts(paths), to=to, torch=torch, chip=chip, multi_card=multi_card, unsafe=unsafe, only=tuple(only),
         skip=tuple(skip), write=write, out=_path(out), force=force, prove=prove, tests=tests,
-        limit=limit, total_limit=total_limit, read=tuple(map(fspath, read)), sandbox=sandbox,
+        limit=limit, total_limit=total_limit, read=tuple(fspath(path) for path in read), sandbox=sandbox,
         baseline=_path(baseline), jobs=jobs, cache=cache,
     )  # fmt: skip
     return run(request, progress)

@@ -27,7 +27,8 @@ def main() -> None:
         ),
     )  # fmt: skip
     started = time.monotonic()
-    with cage.start(world, [sys.executable, "-c", spec["code"]], stdout=process.PIPE, stderr=process.STDOUT) as running:
+    words = [sys.executable, "-c", spec["code"]]
+    with cage.start(world, words, stdout=process.PIPE, stderr=process.STDOUT, by=spec["by"]) as running:
         code = running.wait(spec["seconds"])
         assert running.launcher.stdout is not None
         os.set_blocking(running.launcher.stdout.fileno(), False)

@@ -37,6 +37,8 @@ class User(NamedTuple):
     home: Path
     server: socket.socket
     name: str
+    by: str
+    """What makes the cage."""
 
     def run(self, words: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
         """As this user, with an environment that holds a secret."""
@@ -48,9 +50,11 @@ class User(NamedTuple):
         return subprocess.run(words, env=env, cwd=self.home, capture_output=True, text=True, check=False, **own, **more)
 
 
-@pytest.fixture(scope="module", params=["this user", "ordinary user"])
+@pytest.fixture(scope="module", params=["this user", "ordinary user", "bubblewrap"])
 def user(request: pytest.FixtureRequest, namespaces: None) -> Iterator[User]:
-    ordinary = request.param == "ordinary user"
+    ordinary, by = request.param != "this user", "bubblewrap" if request.param == "bubblewrap" else "namespaces"
+    if by == "bubblewrap" and not shutil.which("bwrap"):
+        pytest.skip("bubblewrap is not installed")
     if ordinary and os.getuid() != 0:
         pytest.skip("the tests run as an ordinary user already")
     python = shutil.which("python3", path="/usr/bin:/bin") if ordinary else sys.executable
@@ -70,7 +74,7 @@ def user(request: pytest.FixtureRequest, namespaces: None) -> Iterator[User]:
         if ordinary:
             for path in (home, *home.rglob("*")):
                 os.chown(path, id_, id_, follow_symlinks=False)
-        yield User(id_, python, str(packages), home, server, uuid.uuid4().hex)
+        yield User(id_, python, str(packages), home, server, uuid.uuid4().hex, by)
     shutil.rmtree(folder)
 
 
@@ -116,9 +120,8 @@ def _attempt(user: User, tmp_path: Path, name: str) -> dict[str, Any]:
     for word, value in words.items():
         code = code.replace(word, value)
     spec = user.home / "spec.json"
-    spec.write_text(
-        json.dumps({"project": str(project), "code": code, "seconds": _PATIENCE if name in ENDLESS else _LIMIT})
-    )
+    seconds = _PATIENCE if name in ENDLESS else _LIMIT
+    spec.write_text(json.dumps({"project": str(project), "code": code, "seconds": seconds, "by": user.by}))
     spec.chmod(0o644)
     before = _content(user.home)
     done = user.run([user.python, str(Path(__file__).with_name("attempt.py")), str(spec)], timeout=120)
@@ -141,7 +144,7 @@ def _attempt(user: User, tmp_path: Path, name: str) -> dict[str, Any]:
 def test_nothing_gets_out(name: str, user: User, tmp_path: Path) -> None:
     result = _attempt(user, tmp_path, name)
     assert "OUT" not in result["output"], result["output"]
-    assert result["held"]["by"] == "namespaces"
+    assert result["held"]["by"] == user.by
     ends = name not in ENDLESS
     assert (result["code"] is not None) or not ends, result
     user.server.settimeout(0)

@@ -180,14 +180,19 @@ def start(
     stdout: Stream = DEVNULL,
     stderr: Stream = DEVNULL,
     handed: Sequence[int] = (),
+    by: str = "",
 ) -> Caged:
-    """Start a program in the cage; `handed` are descriptors that it gets under the same numbers. Raises `Refused`."""
+    """Start a program in the cage; `handed` are descriptors that it gets under the same numbers. Raises `Refused`.
+
+    `by` asks for `namespaces` or `bubblewrap` alone.
+    """
     streams = (stdin, stdout, stderr)
+    # User 0 could write to the settings of the kernel that bubblewrap shows.
+    tool = shutil.which("bwrap") if os.geteuid() != 0 and by != "namespaces" else None
     try:
-        return _start(cage, words, streams, handed, None)
+        return _start(cage, words, streams, handed, tool if by == "bubblewrap" else None)
     except Refused:
-        tool = shutil.which("bwrap")
-        if tool is None or os.geteuid() == 0:  # User 0 could write to the settings of the kernel that it shows.
+        if tool is None or by:
             raise
         return _start(cage, words, streams, handed, tool)
 

@@ -67,8 +67,10 @@ def _say(pipe: int, message: dict[str, Any]) -> None:
 
 def _launch(spec: dict[str, Any]) -> NoReturn:
     user, group = os.getuid(), os.getgid()
-    if user == 0:
+    try:
         os.setgroups([])
+    except PermissionError:  # The user's own groups stay: nothing of theirs is in the cage.
+        pass
     bounds = limits.Group(spec["limits"])
     try:
         ns.unshare(ns.NEWUSER | ns.NEWPID)

@@ -42,17 +42,15 @@ class View(NamedTuple):
     def bubblewrap(self, space: int) -> tuple[list[str], list[int], dict[str, Any]]:
         """Options of `bwrap` that show the same, descriptors for them, and what is left to do for `enter.py`."""
         words = [
-            "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop",
+            "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop",
             "ALL", "--hostname", _HOST, "--clearenv", "--proc", "/proc", "--dev", "/dev",
         ]  # fmt: skip
-        for path in self.read:
-            words += ["--ro-bind", path, path]
         for target, points_to in self.links:
             words += ["--symlink", points_to, target]
         for folder in (*self.folders, *self.copies):
             words += ["--size", str(space), "--tmpfs", folder]
         originals = [(path, f"/.originals/{number}") for number, path in enumerate(self.copies)]
-        for path, place in originals:
+        for path, place in [*originals, *((path, path) for path in self.read)]:
             words += ["--ro-bind", path, place]
         handed = []
         for path, text in self.files.items():
