@@ -257,3 +257,10 @@ def test_a_file_that_changes_while_it_is_sent_is_not_reported_as_done(
     with pytest.raises(UserError, match="changed while it was sent"):
         _up(Slow(plain), source.parent)
     assert plain.head("bucket-1", "data/grows") is None
+
+
+def test_a_pattern_that_is_none_matches_nothing() -> None:
+    from jumar.cloud import ignore
+
+    patterns = ignore.compile_patterns(["[z-a]", "*.log"])
+    assert [ignore.ignored(name, False, patterns) for name in ("z", "[z-a]", "a.log")] == [False, False, True]

@@ -95,7 +95,12 @@ def _compile(line: str) -> Pattern | None:
     text = text.lstrip("/")
     body = _regex(text)
     start = "" if anchored else "(?:.*/)?"
-    return Pattern(re.compile(start + body, re.S), keep, only_folders) if text else None
+    if not text:
+        return None
+    try:
+        return Pattern(re.compile(start + body, re.S), keep, only_folders)
+    except re.error:  # `[z-a]`: git matches nothing with it
+        return None
 
 
 def _regex(text: str) -> str:

@@ -60,7 +60,7 @@ FIELDS = {
     "findings[].safety": "`safe` (made by `--write`), `ask` (also needs `--unsafe`) or `show` (only reported)",
     "findings[].doc": "name of the rule, or null",
     "findings[].subject": "the API, variable or package in question, or null",
-    "notes[]": "what to know beside the findings, such as settings of the project that were ignored",
+    "notes": "what to know beside the findings, such as settings of the project that were ignored",
     "errors[].message": "why the work could not be done; the exit code is then 2",
     "errors[].hint": "what to do next, or null",
 }
