@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import sys
@@ -94,6 +95,39 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(autouse=True)
 def _own_cache(_leaks_nothing: None, cache: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", cache)
+
+
+_CONFIGS = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def _own_config(
+    _leaks_nothing: None, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No test sees what the user trusts, or the user's own settings; the folder is made by whoever writes there."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / f"config-{next(_CONFIGS)}"))
+
+
+@pytest.fixture
+def trusted() -> Callable[[Path], None]:
+    """Trust the project in a folder, as `jumar trust FOLDER` does."""
+    from jumar.app import trust
+
+    def add(folder: Path) -> None:
+        trust.add(folder)
+
+    return add
+
+
+@pytest.fixture
+def confirmed() -> Callable[[str], None]:
+    """Let keys be sent to the host of an address, as `jumar trust --host` does."""
+    from jumar.app import trust
+
+    def add(url: str) -> None:
+        trust.add_host(url)
+
+    return add
 
 
 @pytest.fixture(scope="session")

@@ -24,12 +24,14 @@ from jumar.migrate.rule import families, units
 from jumar.migrate.settings import Settings
 from jumar.report import json, plan_json, proof, roadmap
 from jumar.runtime import variables
+from jumar.runtime.keys import Access, Key
 from jumar.tables import pages, torch_releases
 from jumar.tables.load import table
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 import numerics_page  # noqa: E402  a tool beside this one, also when this file is loaded by its path
+import project_files_page  # noqa: E402  the same
 import results  # noqa: E402  the same
 import standin_page  # noqa: E402  the same
 import terminal_svg  # noqa: E402  the same
@@ -50,6 +52,7 @@ def generated() -> dict[str, str]:
         "json.md": json_page(),
         "numerics.md": numerics_page.page(NOTE),
         "plan-json.md": plan_json_page(),
+        "project-files.md": project_files_page.page(NOTE),
         "rules.md": rules_page(),
         "variables.md": variables_page(),
         "../assets/terminal.svg": terminal_svg.picture(terminal_svg.RECORDING.read_text(encoding="utf-8")),
@@ -195,21 +198,32 @@ def json_page() -> str:
 def config_page() -> str:
     kinds = {str: "string", bool: "true or false", list: "list of strings", dict: "table", int: "number"}
     plain = Settings()
-    rows = "\n".join(f"| `{key}` | {kinds[kind]} | {text} |" for key, (kind, text) in config.KEYS.items())
-    cloud = "\n".join(f"| `{key}` | {text} |" for key, (_, text) in target.KEYS.items())
+    rows = "\n".join(
+        f"| `{key}` | {kinds[row.kinds[0]]} | {_setter(row)} | {row.text} |" for key, row in config.KEYS.items()
+    )
+    cloud, targets = (
+        "\n".join(f"| `{key}` | {_setter(row)} | {row.text} |" for key, row in keys.items())
+        for keys in (target.KEYS, target.TARGET_KEYS)
+    )
     families = table("chips.toml")["families"]
     chips = "\n".join(f"- {name}: {', '.join(family['chips'])}" for name, family in families.items())
     return (
         f"# jumar.toml\n\n{NOTE}\n"
-        "The nearest `jumar.toml` at or above the first path is read. The command line wins over it.\n\n"
+        "The nearest `jumar.toml` of yours at or above the first path is read. The command line wins over it. What a"
+        " project may set and what needs your trust, with the reasons: [project-files.md](project-files.md).\n\n"
         f'```toml\n[migrate]\nto = "{plain.to}"\ntorch = "{plain.torch}"\nchip = "{plain.chip}"\n'
         'skip = ["torch-npu-import"]\nrules = ["rules/our_launcher.py"]\n```\n\n'
-        f"## Keys of `[migrate]`\n\n| key | kind | meaning |\n| --- | --- | --- |\n{rows}\n\n"
-        f"## Keys of `[cloud]`\n\n| key | meaning |\n| --- | --- |\n{cloud}\n\n"
-        f"Keys of `[cloud.targets.NAME]`: {', '.join(f'`{key}`' for key in target.TARGET_KEYS)}.\n\n"
+        f"## Keys of `[migrate]`\n\n| key | kind | set by | meaning |\n| --- | --- | --- | --- |\n{rows}\n\n"
+        "## Keys of `[cloud]`\n\nAlso read from your own `~/.config/jumar/jumar.toml`, below the project's file.\n\n"
+        f"| key | set by | meaning |\n| --- | --- | --- |\n{cloud}\n\n"
+        f"## Keys of `[cloud.targets.NAME]`\n\n| key | set by | meaning |\n| --- | --- | --- |\n{targets}\n\n"
         f"## Releases of torch\n\n{', '.join(torch_releases.releases())}; `2.7` means the newest 2.7.\n\n"
         f"## Chips\n\n{chips}\n"
     )
+
+
+def _setter(row: Key) -> str:
+    return project_files_page.PROJECT if row.access is Access.PROJECT else project_files_page.TRUSTED
 
 
 def variables_page() -> str:

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -38,10 +39,11 @@ def test_commands_run(command: str, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_own_rule_of_the_guide_works(tmp_path: Path) -> None:
+def test_own_rule_of_the_guide_works(tmp_path: Path, trusted: Callable[[Path], None]) -> None:
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools" / "our_launcher.py").write_text(_blocks("python")[0])
     (tmp_path / "jumar.toml").write_text(_blocks("toml")[0])
+    trusted(tmp_path)
     settings = config.settings(config.load(config.find(tmp_path)), {})
     result = migrate_bytes("a.py", b"from ourlib import launch as go\ngo()\n", settings)
     assert result is not None

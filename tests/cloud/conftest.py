@@ -86,7 +86,8 @@ def store(request: pytest.FixtureRequest, loopback: Loopback) -> Any:
     from jumar.cloud.credentials import Credentials
     from jumar.cloud.store.obs import Endpoint
 
-    pair, endpoint = Credentials(ACCESS, SECRET), Endpoint(loopback.endpoint, "local")
+    pair = Credentials(ACCESS, SECRET, f"127.0.0.1:{loopback.server.port}")
+    endpoint = Endpoint(loopback.endpoint, "local")
     if request.param == "folder":
         from jumar.cloud.store.folder import FolderStore
 
@@ -111,7 +112,8 @@ def _own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the user's keys or the user's stand-in."""
     for name in ("HUAWEICLOUD_SDK_AK", "HUAWEICLOUD_SDK_SK", "OBS_ACCESS_KEY_ID", "OBS_SECRET_ACCESS_KEY",
                  "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "HW_ACCESS_KEY", "HW_SECRET_KEY",
-                 "HUAWEICLOUD_SDK_AUTH_TOKEN", "OS_AUTH_TOKEN"):  # fmt: skip
+                 "HUAWEICLOUD_SDK_AUTH_TOKEN", "OS_AUTH_TOKEN", "HUAWEICLOUD_SDK_REGION",
+                 "HW_REGION_NAME"):  # fmt: skip
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("JUMAR_CLOUD_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

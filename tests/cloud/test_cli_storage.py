@@ -25,13 +25,17 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(params=["local", "obs"])
-def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+def where(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, confirmed: Callable[[str], None]
+) -> tuple[str, ...]:
     if request.param == "local":
         return ()
     pytest.importorskip("obs", reason="esdk-obs-python is the official client of OBS")
     monkeypatch.setenv("OBS_ACCESS_KEY_ID", ACCESS)
     monkeypatch.setenv("OBS_SECRET_ACCESS_KEY", SECRET)
-    return ("--endpoint", request.getfixturevalue("loopback").endpoint)
+    endpoint: str = request.getfixturevalue("loopback").endpoint
+    confirmed(endpoint)
+    return ("--endpoint", endpoint)
 
 
 def test_a_day_with_a_bucket(jumar: Jumar, data: Path, where: tuple[str, ...]) -> None:
@@ -92,7 +96,8 @@ def test_links_that_are_not_copied_are_named(jumar: Jumar, data: Path, where: tu
         (("ls", "--target", "locale"), "no such target: `locale`"),
         (("ls", "--target", "huaweicloud"), "has no OBS endpoint"),
         (("ls", "--endpoint", "http://example.com"), "not a safe endpoint for keys"),
-        (("ls", "--endpoint", "https://obs.example.com"), "no key pair for the target `huaweicloud`"),
+        (("ls", "--endpoint", "https://obs.example.com"), "no keys are sent to `obs.example.com`"),
+        (("ls", "--endpoint", "https://obs.cn-north-4.myhuaweicloud.com"), "no key pair for the target `huaweicloud`"),
         (("lss",), "no such command: `jumar cloud lss`"),
     ],
 )
@@ -109,13 +114,14 @@ def test_an_open_credentials_file_is_refused(jumar: Jumar, data: Path, tmp_path:
     path = tmp_path / "credentials.toml"
     path.write_text('[huaweicloud]\naccess_key = "AK"\nsecret_key = "SECRETWORD"\n')
     path.chmod(0o644)
-    done = jumar("cloud", "ls", "--endpoint", "https://obs.example.com")
+    endpoint = "https://obs.cn-north-4.myhuaweicloud.com"
+    done = jumar("cloud", "ls", "--endpoint", endpoint)
     assert done.code == 2
     assert "can be read by others (mode 0644)" in done.err
     assert "SECRETWORD" not in done.err
     path.write_text('[huaweicloud]\nsecret_key = "SECRETWORD\n')
     path.chmod(0o600)
-    done = jumar("cloud", "ls", "--endpoint", "https://obs.example.com")
+    done = jumar("cloud", "ls", "--endpoint", endpoint)
     assert "is not valid TOML" in done.err
     assert "SECRETWORD" not in done.err
 
@@ -143,7 +149,10 @@ def test_a_full_disk_is_said_and_nothing_is_half_there(
     assert not [path for path in store.rglob("*") if path.is_file()]
 
 
-def test_no_permission_is_said(jumar: Jumar, data: Path, loopback: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_permission_is_said(
+    jumar: Jumar, data: Path, loopback: Any, monkeypatch: pytest.MonkeyPatch, confirmed: Callable[[str], None]
+) -> None:
+    confirmed(loopback.endpoint)
     pytest.importorskip("obs", reason="esdk-obs-python is the official client of OBS")
     monkeypatch.setenv("OBS_ACCESS_KEY_ID", "SOMEBODYELSE")
     monkeypatch.setenv("OBS_SECRET_ACCESS_KEY", "SECRETWORD")

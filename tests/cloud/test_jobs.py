@@ -118,10 +118,11 @@ def test_results_that_nobody_uploads_are_named(jumar: Jumar, project: Path, cont
     assert "warning" not in jumar(*SUBMIT, "--contract", contract_, "--follow").err
 
 
-def test_everything_can_stand_in_jumar_toml(jumar: Jumar, project: Path) -> None:
+def test_everything_can_stand_in_jumar_toml(jumar: Jumar, project: Path, trusted: Callable[[Path], None]) -> None:
     (project / "jumar.toml").write_text(
         '[cloud]\ncode = "code"\nboot = "train.py"\ndata = ["data"]\ndevices = 2\nbucket = "own-bucket"\nprice = 2.5\n'
     )
+    trusted(project)
     done = jumar("cloud", "plan", "--json")
     assert done.code == 0, done.err
     row = json.loads(done.out)["rows"][0]

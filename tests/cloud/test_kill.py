@@ -86,7 +86,7 @@ def test_a_killed_server_keeps_what_it_acknowledged(serve: Any, tmp_path: Path) 
     from jumar.cloud.store.obs import Endpoint, ObsStore
 
     process, port = serve()
-    store = ObsStore(Endpoint(f"http://127.0.0.1:{port}", "local"), Credentials(ACCESS, SECRET))
+    store = ObsStore(Endpoint(f"http://127.0.0.1:{port}", "local"), Credentials(ACCESS, SECRET, f"127.0.0.1:{port}"))
     store.make_bucket("bucket-1")
     data = {f"k{number}": os.urandom(5000) for number in range(20)}
     import hashlib
@@ -103,7 +103,7 @@ def test_a_killed_server_keeps_what_it_acknowledged(serve: Any, tmp_path: Path) 
     process.send_signal(signal.SIGKILL)
     process.wait()
     _, port = serve()
-    store = ObsStore(Endpoint(f"http://127.0.0.1:{port}", "local"), Credentials(ACCESS, SECRET))
+    store = ObsStore(Endpoint(f"http://127.0.0.1:{port}", "local"), Credentials(ACCESS, SECRET, f"127.0.0.1:{port}"))
     found = {entry.key: entry for entry in store.entries("bucket-1")}
     assert sorted(found) == sorted(data)
     for key, value in data.items():

@@ -119,13 +119,16 @@ def test_an_interpreter_that_is_none_is_refused(jumar: Jumar, project: Path) -> 
     assert "not a Python interpreter" in done.err
 
 
-def test_a_job_runs_with_the_interpreter_it_asks_for(jumar: Jumar, project: Path) -> None:
+def test_a_job_runs_with_the_interpreter_it_asks_for(
+    jumar: Jumar, project: Path, trusted: Callable[[Path], None]
+) -> None:
     """Named in jumar.toml, relative to that file; modules beside Jumar do not come before its own."""
     (project / "bin").mkdir()
     script = project / "bin" / "python"
     script.write_text(f'#!/bin/sh\nJOB_PYTHON=mine exec {sys.executable} "$@"\n')
     script.chmod(0o755)
     (project / "jumar.toml").write_text('[cloud]\npython = "bin/python"\n')
+    trusted(project)
     (project / "code" / "train.py").write_text(
         "import os, jumar, moxing\nprint(os.environ['JOB_PYTHON'], moxing.__version__)\n"
     )
@@ -137,10 +140,7 @@ def test_a_job_runs_with_the_interpreter_it_asks_for(jumar: Jumar, project: Path
 def test_python_is_not_for_the_cloud(jumar: Jumar, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AK", "SK"):
         monkeypatch.setenv(f"HUAWEICLOUD_SDK_{name}", "x")
-    (project / "jumar.toml").write_text(
-        '[cloud.targets.mine]\nproject_id = "p"\n'
-        'obs_endpoint = "http://127.0.0.1:9"\nmodelarts_endpoint = "http://127.0.0.1:9"\n'
-    )
+    (project / "jumar.toml").write_text('[cloud.targets.mine]\nregion = "cn-north-4"\nproject_id = "p"\n')
     done = jumar(*SUBMIT, "--target", "mine", "--python", "python3")
     assert done.code == 2
     assert "`--python` is for jobs on this machine" in done.err

@@ -13,6 +13,7 @@ import pytest
 
 from jumar.cloud.standin import service
 from jumar.core.compat import tomllib
+from jumar.runtime import settings
 from program_files import program_text
 
 pytest.importorskip("obs", reason="esdk-obs-python is the official client of OBS")
@@ -21,7 +22,9 @@ SCRIPT = program_text(__file__, "copying_job")
 
 
 @pytest.fixture
-def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
+def pair(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trusted: Callable[[Path], None], confirmed: Callable[[str], None]
+) -> Iterator[tuple[str, str]]:
     """A platform of its own elsewhere; the user's side knows its endpoints and keys only."""
 
     elsewhere = tmp_path / "elsewhere"
@@ -34,10 +37,16 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str,
     (project / "data" / "a.bin").write_bytes(os.urandom(100_000))
     (project / "jumar.toml").write_text(
         '[cloud]\ntarget = "centre"\ncode = "code"\nboot = "train.py"\ndata = "data"\nbucket = "bucket-1"\n'
+    )
+    trusted(project)
+    settings.own_file().parent.mkdir(parents=True, exist_ok=True)
+    settings.own_file().write_text(
         f'[cloud.targets.centre]\nregion = "local"\nproject_id = "{service.PROJECT}"\n'
         f'obs_endpoint = "http://127.0.0.1:{running.obs.port}"\n'
         f'modelarts_endpoint = "http://127.0.0.1:{running.modelarts.port}"\n'
     )
+    for port in (running.obs.port, running.modelarts.port):
+        confirmed(f"http://127.0.0.1:{port}")
     credentials = tmp_path / "credentials.toml"
     credentials.write_text(f'[centre]\naccess_key = "{access}"\nsecret_key = "{secret}"\n')
     credentials.chmod(0o600)
@@ -80,8 +89,11 @@ def test_a_missing_bucket_starts_nothing(jumar: Jumar, pair: tuple[str, str], tm
 
 
 @pytest.mark.parametrize("words", [("ls",), ("ls", "obs://bucket-1/"), ("rm", "obs://bucket-1/x")])
-def test_a_store_that_does_not_answer_is_said(jumar: Jumar, pair: tuple[str, str], words: tuple[str, ...]) -> None:
-    path = Path("jumar.toml")
+def test_a_store_that_does_not_answer_is_said(
+    jumar: Jumar, pair: tuple[str, str], words: tuple[str, ...], confirmed: Callable[[str], None]
+) -> None:
+    path = settings.own_file()
+    confirmed("http://127.0.0.1:9")
     path.write_text(re.sub(r'obs_endpoint = ".*"', 'obs_endpoint = "http://127.0.0.1:9"', path.read_text()))
     done = jumar("cloud", *words)
     assert done.code == 2
@@ -104,7 +116,7 @@ def test_a_token_is_enough_for_modelarts_and_not_for_obs(
 ) -> None:
     import urllib.error
 
-    table = tomllib.loads(Path("jumar.toml").read_text())["cloud"]["targets"]["centre"]
+    table = tomllib.loads(settings.own_file().read_text())["cloud"]["targets"]["centre"]
     with pytest.raises(urllib.error.HTTPError) as refused:
         _login(table["modelarts_endpoint"], pair[0], "wrong")
     assert refused.value.code == 401

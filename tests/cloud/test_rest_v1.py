@@ -17,7 +17,7 @@ from jumar.cloud.standin.http import Answer, Request, Server
 from jumar.cloud.store.folder import FolderStore
 from jumar.core.errors import UserError
 
-PAIR = Credentials("OLDREGION", "secret-of-the-old-region")
+ACCESS, SECRET = "OLDREGION", "secret-of-the-old-region"
 JOB = {"job_id": 10, "version_id": 12, "job_name": "old", "status": 8, "train_url": "/b-1/code/old/output/"}
 ANSWERS: dict[str, Any] = {
     "GET job/resource-specs": {"specs": [{"spec_id": 7, "spec_code": "modelarts.kat1.8xlarge", "max_num": 2}]},
@@ -41,7 +41,7 @@ def region() -> Iterator[tuple[RestV1, list[tuple[str, Any]]]]:
     def answer(request: Request) -> Answer:
         body = request.body.read()
         query = [(name, value or "") for name, value in request.query]
-        keys = {PAIR.access_key: PAIR.secret_key}
+        keys = {ACCESS: SECRET}
         assert signing.verify(keys, request.method, request.raw_path, query, request.headers, body)
         what = f"{request.method} {request.path.removeprefix('/v1/project/')}"
         seen.append((what, json.loads(body) if body else dict(query)))
@@ -55,7 +55,8 @@ def region() -> Iterator[tuple[RestV1, list[tuple[str, Any]]]]:
         return Answer(200, {"Content-Type": "application/json"}, json.dumps(found).encode())
 
     server = Server(answer).start()
-    yield RestV1(f"http://127.0.0.1:{server.port}", "project", PAIR), seen
+    host = f"127.0.0.1:{server.port}"
+    yield RestV1(f"http://{host}", "project", Credentials(ACCESS, SECRET, host)), seen
     server.close()
 
 

@@ -141,7 +141,8 @@ def test_every_training_call_of_the_sdk_is_answered_or_refused_by_name(running: 
     } <= set(calls), "run tools/refresh_modelarts_calls.py"
     source = inspect.getsource(sdk.ModelArtsClient)
     access, secret = next(iter(service.keys(home).items()))
-    rest = Rest(f"http://127.0.0.1:{running.modelarts.port}", service.PROJECT, Credentials(access, secret))
+    host = f"127.0.0.1:{running.modelarts.port}"
+    rest = Rest(f"http://{host}", service.PROJECT, Credentials(access, secret, host))
     refused = set()
     for name, row in calls.items():
         assert f'"resource_path": "/v2/{{project_id}}/{row["path"]}"' in source
@@ -157,9 +158,10 @@ def test_every_training_call_of_the_sdk_is_answered_or_refused_by_name(running: 
 
 
 def test_our_client_speaks_to_the_same_server(running: service.Service, home: Path) -> None:
-    endpoint = f"http://127.0.0.1:{running.modelarts.port}"
+    host = f"127.0.0.1:{running.modelarts.port}"
+    endpoint = f"http://{host}"
     access, secret = next(iter(service.keys(home).items()))
-    rest = Rest(endpoint, service.PROJECT, Credentials(access, secret))
+    rest = Rest(endpoint, service.PROJECT, Credentials(access, secret, host))
     assert rest.list() == []
     assert [flavor.devices for flavor in rest.flavors()] == [1, 2, 4, 8]
     made = rest.submit(modelarts_v2.decode_spec(_body().body.to_dict()))
@@ -174,7 +176,7 @@ def test_our_client_speaks_to_the_same_server(running: service.Service, home: Pa
     with pytest.raises(UserError, match="ModelArts refuses the request"):
         rest.stop(id_)
     with pytest.raises(UserError, match=r"APIGW\.0301") as caught:
-        Rest(endpoint, service.PROJECT, Credentials(access, "SECRETWORD")).list()
+        Rest(endpoint, service.PROJECT, Credentials(access, "SECRETWORD", host)).list()
     assert "SECRETWORD" not in str(caught.value)
     with pytest.raises(UserError, match="no project id"):
         Rest(endpoint, "", None)

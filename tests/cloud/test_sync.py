@@ -133,7 +133,8 @@ def test_wrong_keys_are_refused(loopback: Any) -> None:
     from jumar.cloud.credentials import Credentials
     from jumar.cloud.store.obs import Endpoint, ObsStore
 
-    store = ObsStore(Endpoint(loopback.endpoint, "local"), Credentials("JUMARTESTACCESSKEY00", "not-the-secret"))
+    pair = Credentials("JUMARTESTACCESSKEY00", "not-the-secret", f"127.0.0.1:{loopback.server.port}")
+    store = ObsStore(Endpoint(loopback.endpoint, "local"), pair)
     with contextlib.closing(store), pytest.raises(UserError, match="SignatureDoesNotMatch") as caught:
         store.buckets()
     assert "not-the-secret" not in f"{caught.value.message} {caught.value.hint}"
@@ -196,7 +197,8 @@ def test_an_object_damaged_on_the_disk_is_detected(loopback: Any, folder: Path, 
     from jumar.cloud.store.obs import Endpoint
     from jumar.cloud.store.s3 import S3Store
 
-    store: Any = S3Store(Endpoint(loopback.endpoint, "local"), Credentials("JUMARTESTACCESSKEY00", _secret()))
+    pair = Credentials("JUMARTESTACCESSKEY00", _secret(), f"127.0.0.1:{loopback.server.port}")
+    store: Any = S3Store(Endpoint(loopback.endpoint, "local"), pair)
     store.make_bucket("bucket-1")
     _up(store, folder)
     path = loopback.root / "bucket-1" / "data" / "a.txt"
@@ -255,3 +257,10 @@ def test_a_file_that_changes_while_it_is_sent_is_not_reported_as_done(
     with pytest.raises(UserError, match="changed while it was sent"):
         _up(Slow(plain), source.parent)
     assert plain.head("bucket-1", "data/grows") is None
+
+
+def test_a_pattern_that_is_none_matches_nothing() -> None:
+    from jumar.cloud import ignore
+
+    patterns = ignore.compile_patterns(["[z-a]", "*.log"])
+    assert [ignore.ignored(name, False, patterns) for name in ("z", "[z-a]", "a.log")] == [False, False, True]

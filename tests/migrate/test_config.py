@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +54,15 @@ def test_command_line_wins(tmp_path: Path) -> None:
     assert (found.to, found.chip) == (Style.IMPORT, "310P3")
 
 
-def test_own_rules_are_relative_to_the_file_and_can_be_named(tmp_path: Path) -> None:
+def test_own_rules_are_relative_to_the_file_and_can_be_named(tmp_path: Path, trusted: Callable[[Path], None]) -> None:
     (tmp_path / "mine.py").write_text(
         "from jumar.migrate.rule import Rule\nRULE = Rule('XX901', 'our-launcher', 'ours', ('launch',))\n"
     )
-    found = _load(tmp_path, '[migrate]\nrules = ["mine.py"]\nonly = ["our-launcher"]\n')
-    assert found.rule_paths == (str(tmp_path / "mine.py"),)
+    text = '[migrate]\nrules = ["mine.py"]\nonly = ["our-launcher"]\n'
+    (tmp_path / "jumar.toml").write_text(text)
+    trusted(tmp_path)
+    found = _load(tmp_path, text)
+    assert [file.path for file in found.rule_files] == [str(tmp_path / "mine.py")]
     assert found.only == {"XX901"}
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,15 +65,17 @@ def build(place: Place, request: SubmitRequest) -> JobPlan:
     if not get("code", "") or not get("boot", ""):
         missing = "--code" if not get("code", "") else "--boot"
         raise UserError(f"missing `{missing}`", "`jumar cloud submit --code code --boot train.py --data data`")
-    base = Path() if request.code or place.config.path is None else place.config.path.parent
-    data = get("data", ())
+    above = Path() if place.config.path is None else place.config.path.parent
+    base = Path() if request.code else above
+    data = request.data or _inputs(table.get("data") or (), above)
     wish = jobs.JobRequest(
-        code=base / get("code", ""), boot=get("boot", ""), data=[data] if isinstance(data, str) else tuple(data),
+        code=base / get("code", ""), boot=get("boot", ""), data=data,
         devices=get("devices", 1), bucket=get("bucket", "jumar-local" if place.target.is_local else ""),
         name=get("name", ""), parameters=tuple(get("param", ())), environments=tuple(get("env", ())),
         engine=get("engine", ""), flavor=get("flavor", ""), hours=get("auto_stop", 0),
         nodes=get("nodes", 1), v1=get("contract", place.target.api) == "v1", price=get("price", 0.0),
         new_bucket=place.target.is_local, python=_python(place, request.python), on=_on(place, get("on", "")),
+        top=above if place.config.path else None, data_of_project=not request.data,
     )  # fmt: skip
     return jobs.build(wish, place.store, place.platform(), place.secrets())
 
@@ -187,6 +190,16 @@ def _python(place: Place, said: str | None) -> str:
 
     base = Path() if said or place.config.path is None else place.config.path.parent
     return interpreter.absolute(chosen, base)
+
+
+def _inputs(value: str | Sequence[str], base: Path) -> tuple[str, ...]:
+    """What `jumar.toml` names: folders are relative to that file."""
+    found: list[str] = []
+    for text in [value] if isinstance(value, str) else value:
+        match = re.match(r"(?:[A-Za-z_]\w*=)?", text)
+        name, place = (match[0] if match else ""), text[match.end() if match else 0 :]
+        found.append(text if "://" in place else f"{name}{base / place}")
+    return tuple(found)
 
 
 def _on(place: Place, said: str) -> str:

@@ -43,16 +43,13 @@ class Place:
             return Local(targets.home(), machine)
         from jumar.cloud import rest, rest_v1
 
-        pair = None if rest.token() else credentials.find(self.target.name)
         kind = rest_v1.RestV1 if self.target.api == "v1" else rest.Rest
-        return kind(self.target.modelarts_endpoint, self.target.project_id, pair)
+        url = self.target.modelarts_endpoint
+        pair = (credentials.token(url) or credentials.find(self.target.name, url)) if url else None
+        return kind(url, self.target.project_id, pair)
 
     def secrets(self) -> list[str]:
-        from jumar.cloud import rest
-
-        if self.target.is_local:
-            return []
-        return [credentials.find(self.target.name).secret_key, *filter(None, [rest.token()])]
+        return [] if self.target.is_local else credentials.secrets(self.target.name)
 
     def machine(self, plan: JobPlan) -> Machine:
         """On the stand-in jobs run on emulated NPUs, unless there are real ones or the CPU is asked for."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jumar.app.talk import Progress, Tell, silent
+from jumar.core import notes
 from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 
@@ -87,6 +88,11 @@ class MigrateResult:
     def findings(self) -> tuple[Finding, ...]:
         """What was found, file by file."""
         return tuple(self.project.findings())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know beside the findings, such as settings of the project that were ignored."""
+        return self.project.notes
 
     @property
     def left(self) -> int:
@@ -224,14 +230,17 @@ def _project(request: MigrateRequest, progress: Progress | None) -> ProjectResul
             raise UserError("nothing to migrate: no path given", "`jumar migrate .` migrates the current folder")
         for path in request.paths:
             _check_readable(path)
-    found = config.load(config.find(Path(request.text_name if request.text is not None else request.paths[0])))
-    names = ("to", "torch", "chip", "multi_card", "unsafe", "only", "skip")
-    settings = config.settings(found, {name: getattr(request, name) for name in names})
+    with notes.collected() as told:
+        found = config.load(config.find(Path(request.text_name if request.text is not None else request.paths[0])))
+    given = {name: getattr(request, name) for name in config.KEYS if hasattr(request, name)}
+    settings = config.settings(found, given)
     if request.text is not None:
-        return _text(request.text, request.text_name, settings)
-    jobs = request.jobs or found.values.get("jobs")
-    paths = [Path(path) for path in request.paths]
-    return project.migrate(paths, settings, jobs=jobs, cache=request.cache, progress=progress)
+        result = _text(request.text, request.text_name, settings)
+    else:
+        jobs = request.jobs or found.values.get("jobs")
+        paths = [Path(path) for path in request.paths]
+        result = project.migrate(paths, settings, jobs=jobs, cache=request.cache, progress=progress)
+    return replace(result, from_project=config.from_project(found, given), notes=tuple(told))
 
 
 def _text(raw: bytes, name: str, settings: Settings) -> ProjectResult:

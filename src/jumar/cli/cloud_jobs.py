@@ -73,6 +73,7 @@ def submit(target: str | None, as_json: bool, allow_secrets: bool, follow: bool,
         found = app.build(place, app.SubmitRequest(**said))
         with Transfer(quiet=as_json) as bar:
             made = app.send(place, found, bar, talk, allow_secrets=allow_secrets)
+        printing.told(report.left_out([name for one in found.uploads for name in one.left_out]), err=True)
         if as_json:
             show([report.job_row(made)], [], True)
         else:

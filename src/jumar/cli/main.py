@@ -12,6 +12,7 @@ import click
 
 from jumar import __version__
 from jumar.cli import language, streams, tasks
+from jumar.core import notes
 from jumar.core.errors import EXIT_FAILED, EXIT_OK, UserError, from_os, meaning
 from jumar.core.lang import LANGUAGES, t
 
@@ -74,8 +75,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return shell_complete(jumar, {}, "jumar", COMPLETION, os.environ[COMPLETION])
     streams.prepare()
-    with language.of(args):
+    with language.of(args), notes.collected(_note):
         return _shown(args)
+
+
+def _note(text: str) -> None:
+    click.echo(f"jumar: {t(text)}", err=True)
 
 
 def _shown(args: list[str]) -> int:

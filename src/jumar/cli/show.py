@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumar.core import notes
 from jumar.core.compat import zip
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
 from jumar.core.lang import t
@@ -97,14 +98,20 @@ def document(fields: dict[str, Any]) -> None:
     """One JSON document with the head that all of ours have."""
     from jumar.report import json
 
-    click.echo(json.dump(fields))
+    click.echo(json.dump(_with_notes(fields)))
 
 
 def whole(document: dict[str, Any]) -> None:
     """One JSON document as it is, such as the `to_json()` of a result."""
     from jumar.report import json
 
-    click.echo(json.text(document))
+    click.echo(json.text(_with_notes(document)))
+
+
+def _with_notes(document: dict[str, Any]) -> dict[str, Any]:
+    """What was told on stderr beside the result belongs into the document too."""
+    texts = notes.heard()
+    return {**document, "notes": texts} if texts else document
 
 
 def lines(texts: Iterable[str], *, err: bool = False) -> None:

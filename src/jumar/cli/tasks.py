@@ -32,6 +32,7 @@ TASKS = {
         "cloud": "OBS and ModelArts: storage, jobs, a stand-in on this machine",
     },
     "Jumar itself": {
+        "trust": "Let a project's jumar.toml name rules, interpreters, buckets",
         "completion": "Complete commands, chips, rules and jobs with the Tab key",
     },
 }
@@ -91,6 +92,7 @@ EXAMPLES = {
         "jumar run -c 'import torch; print(torch.ones(3).npu())'",
     ),
     "selftest": ("jumar selftest", "jumar selftest --emulated --only guide", "jumar selftest read jumar-selftest.zip"),
+    "trust": ("jumar trust path/to/project --print", "jumar trust path/to/project", "jumar trust --list"),
     "smi": ("jumar smi", "jumar smi --watch 5"),
 }
 """What to type first; shown below the options of each verb."""

@@ -52,25 +52,29 @@ def read_lines(folder: Path, names: Iterable[str] = (FILE,)) -> list[str]:
     return lines
 
 
-def walk(folder: Path, patterns: list[Pattern], left_out: list[str] | None = None) -> Iterator[Local]:
+def walk(
+    folder: Path, patterns: list[Pattern], left_out: list[str] | None = None, within: Path | None = None
+) -> Iterator[Local]:
     """The files of a folder in the order of their names; links to files are followed, links to folders are not.
 
-    `left_out` receives the names of links that lead to no file, and of pipes and devices.
+    `left_out` receives the names of links that lead to no file, and of pipes and devices; also of links that lead
+    out of `within`: a project must not choose which other files of the user are sent.
     """
-    yield from _walk(str(folder), "", patterns, [] if left_out is None else left_out)
+    top = os.path.realpath(within).rstrip(os.sep) + os.sep if within is not None else ""
+    yield from _walk(str(folder), "", patterns, [] if left_out is None else left_out, top)
 
 
-def _walk(folder: str, start: str, patterns: list[Pattern], left_out: list[str]) -> Iterator[Local]:
+def _walk(folder: str, start: str, patterns: list[Pattern], left_out: list[str], top: str) -> Iterator[Local]:
     with os.scandir(folder) as found:
         items = sorted(found, key=lambda item: item.name)
     for item in items:
         name = start + item.name
         if item.is_dir(follow_symlinks=False):
             if not ignored(name, True, patterns):
-                yield from _walk(item.path, name + "/", patterns, left_out)
+                yield from _walk(item.path, name + "/", patterns, left_out, top)
         elif ignored(name, False, patterns):
             continue
-        elif os.path.isfile(item.path):
+        elif os.path.isfile(item.path) and os.path.realpath(item.path).startswith(top):
             about = item.stat()
             yield Local(name, item.path, about.st_size, about.st_mtime_ns)
         else:
@@ -91,7 +95,12 @@ def _compile(line: str) -> Pattern | None:
     text = text.lstrip("/")
     body = _regex(text)
     start = "" if anchored else "(?:.*/)?"
-    return Pattern(re.compile(start + body, re.S), keep, only_folders) if text else None
+    if not text:
+        return None
+    try:
+        return Pattern(re.compile(start + body, re.S), keep, only_folders)
+    except re.error:  # `[z-a]`: git matches nothing with it
+        return None
 
 
 def _regex(text: str) -> str:

@@ -5,6 +5,7 @@ Building changes nothing, here or there, so `plan`, `--print` and `submit` share
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -46,6 +47,10 @@ class JobRequest(NamedTuple):
     """Interpreter of a job on this machine."""
     on: str = ""
     """`cpu`: a MindSpore job on this machine runs on MindSpore's CPU target, not on emulated NPUs."""
+    top: Path | None = None
+    """The project: links that lead out of it are not sent. Without it, the code folder."""
+    data_of_project: bool = False
+    """Does the project's own file name the data?"""
 
 
 class JobPlan(NamedTuple):
@@ -80,7 +85,8 @@ def build(wish: JobRequest, store: Store, platform: Platform, known: Sequence[st
     top = Remote("obs", wish.bucket, f"{_plain(wish.code.absolute().name)}/")
     code = top.child(f"code/{_plain(wish.code.absolute().name)}/")
     ignored = (*ignore.CODE, *ignore.read_lines(wish.code, (".gitignore",)))
-    uploads = [sync.plan_upload(store, wish.code, code, sync.SyncRequest(ignored, new_bucket=wish.new_bucket))]
+    request = sync.SyncRequest(ignored, new_bucket=wish.new_bucket, within=_top(wish))
+    uploads = [sync.plan_upload(store, wish.code, code, request)]
     inputs = _inputs(wish, store, top)
     uploads += [plan for _, plan in inputs if plan is not None]
     flavor = _flavor(wish, platform.flavors())
@@ -144,7 +150,7 @@ def _code_files(wish: JobRequest) -> list[ignore.Local]:
         *ignore.CODE,
         *ignore.read_lines(wish.code, (".gitignore",)),
     ]
-    files = list(ignore.walk(wish.code, ignore.compile_patterns(patterns)))
+    files = list(ignore.walk(wish.code, ignore.compile_patterns(patterns), within=_top(wish)))
     limits = catalogue.limits()
     size = sum(local.size for local in files)
     if size > limits["code_bytes"] or len(files) > limits["code_files"]:
@@ -156,6 +162,16 @@ def _code_files(wish: JobRequest) -> list[ignore.Local]:
     if wish.boot not in {local.name for local in files}:
         raise UserError(f"an ignore file excludes the boot file `{wish.boot}`", "include it with a `!` line")
     return files
+
+
+def _top(wish: JobRequest) -> Path:
+    """What the code may link to: its project, if it lies in one."""
+    return wish.top if wish.top is not None and _is_in(wish.code, wish.top) else wish.code
+
+
+def _is_in(path: Path, top: Path | None) -> bool:
+    found = Path(os.path.realpath(path))
+    return top is not None and Path(os.path.realpath(top)) in (found, *found.parents)
 
 
 def _framework(boot: Path, files: Sequence[ignore.Local]) -> str:
@@ -180,7 +196,8 @@ def _inputs(wish: JobRequest, store: Store, top: Remote) -> list[tuple[Channel, 
             found.append((Channel(name, source._replace(scheme="obs")), None))
             continue
         place = top.child(f"data/{_plain(source.absolute().name)}/")
-        plan = sync.plan_upload(store, source, place, sync.SyncRequest(new_bucket=wish.new_bucket))
+        within = wish.top if wish.data_of_project and _is_in(source, wish.top) else None
+        plan = sync.plan_upload(store, source, place, sync.SyncRequest(new_bucket=wish.new_bucket, within=within))
         found.append((Channel(name, place), plan))
     return found
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import os
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +16,8 @@ from jumar.cloud.job import Engine, Flavor, Job, JobSpec, LogEnd, Refused
 from jumar.core.errors import UserError, reason
 
 TIMEOUT = 60
+MOST = 64 << 20
+"""Bytes of an answer."""
 Value = TypeVar("Value")
 
 
@@ -28,6 +30,8 @@ class Rest:
             raise UserError("no ModelArts endpoint is known", "set `HUAWEICLOUD_SDK_REGION`, or `region` of the target")
         if not project:
             raise UserError("no project id is known", "set `HUAWEICLOUD_SDK_PROJECT_ID`, or `project_id` of the target")
+        if pair is not None:
+            pair.check(endpoint)
         self.endpoint, self.project, self.pair = endpoint.rstrip("/"), project, pair
 
     def request(self, spec: JobSpec) -> Mapping[str, Any]:
@@ -67,31 +71,38 @@ class Rest:
         query = parse_qsl(asked, keep_blank_values=True)
         data = json.dumps(body).encode() if body is not None else b""
         host = urlsplit(self.endpoint).netloc
-        if self.pair is not None:
-            headers = signing.sign(self.pair, method, host, path, query, data, self.project)
-        elif known := token():
-            headers = {"Content-Type": "application/json", "X-Auth-Token": known}
-        else:
+        if self.pair is None:
             raise UserError(
                 "there is neither a key pair nor a token", "set `HUAWEICLOUD_SDK_AK` and `HUAWEICLOUD_SDK_SK`"
             )
+        if self.pair.iam_token:
+            headers = {"Content-Type": "application/json", "X-Auth-Token": self.pair.iam_token}
+        else:
+            headers = signing.sign(self.pair, method, host, path, query, data, self.project)
         address = f"{self.endpoint}{path}?{asked}" if asked else self.endpoint + path
         request = urllib.request.Request(address, data or None, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
-                found = json.loads(answer.read() or b"{}")
+            with _opener().open(request, timeout=TIMEOUT) as answer:
+                found = json.loads(answer.read(MOST) or b"{}")
         except urllib.error.HTTPError as error:
             with error:
-                raise _refused(error.code, error.read()) from None
+                raise _refused(error.code, error.read(MOST)) from None
         except (OSError, ValueError) as error:
             what = f"cannot reach ModelArts at `{self.endpoint}`: {reason(error)}"
             raise UserError(what, "check the endpoint") from None
         return found if isinstance(found, dict) else {}
 
 
-def token() -> str:
-    """A token of IAM, if the environment has one; it goes before a key pair."""
-    return os.environ.get("HUAWEICLOUD_SDK_AUTH_TOKEN") or os.environ.get("OS_AUTH_TOKEN") or ""
+class _Stays(urllib.request.HTTPRedirectHandler):
+    """Follows nobody: urllib would carry all headers, and so the token, to whatever host an answer names."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+@functools.cache
+def _opener() -> urllib.request.OpenerDirector:
+    return urllib.request.build_opener(_Stays)
 
 
 def _read(decode: Callable[[dict[str, Any]], Value], answer: dict[str, Any]) -> Value:
@@ -107,5 +118,7 @@ def _refused(status: int, raw: bytes) -> UserError:
         code, message = said.get("error_code", ""), said.get("error_msg") or said.get("error_message") or ""
     except (ValueError, AttributeError):
         code, message = str(status), ""
+    if 300 <= status < 400:
+        return UserError("ModelArts refers to another host, to which no keys are sent", "check the endpoint")
     hint = "check the key pair and its permissions for ModelArts" if status in (401, 403) else None
     return UserError(f"ModelArts refuses the request: {code} {message}".strip(), hint)

@@ -78,6 +78,8 @@ class SyncRequest(NamedTuple):
     """Copy also what seems unchanged."""
     new_bucket: bool = False
     """A bucket that is not there will be made before the plan is carried out."""
+    within: Path | None = None
+    """Leave out links that lead out of this folder."""
 
 
 PLAIN = SyncRequest()
@@ -95,7 +97,7 @@ def plan_upload(store: Store, folder: Path, place: Remote, request: SyncRequest 
     skipped = 0
     wanted = set()
     left_out: list[str] = []
-    for local in ignore.walk(folder, patterns, left_out):
+    for local in ignore.walk(folder, patterns, left_out, request.within):
         key = place.child(local.name).key
         if not keys.is_key(key):
             raise UserError(f"`{local.path}` cannot be a key in a bucket", "rename it: 1024 bytes of UTF-8 at most")

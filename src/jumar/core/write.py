@@ -13,12 +13,15 @@ from pathlib import Path
 from jumar.core.errors import cannot
 
 
-def replace(path: Path, data: bytes) -> None:
-    """Write `data` to `path` at once, keeping mode bits; a symbolic link stays and its target is replaced."""
+def replace(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Write `data` to `path` at once; a symbolic link stays and its target is replaced.
+
+    Mode bits stay as they are, unless `mode` gives others.
+    """
     try:
-        mode = os.stat(path).st_mode if os.path.lexists(path) and not _dangles(path) else None
-        if mode is None or stat.S_ISREG(mode):
-            _replace(Path(os.path.realpath(path)), data, mode)
+        old = os.stat(path).st_mode if os.path.lexists(path) and not _dangles(path) else None
+        if old is None or stat.S_ISREG(old):
+            _replace(Path(os.path.realpath(path)), data, old if mode is None else mode)
         else:
             _put_into(path, data)
     except OSError as error:

@@ -181,9 +181,6 @@ def _salt(settings: Settings, code: bytes) -> bytes:
     digest = hashlib.blake2b(code, digest_size=32)
     # Sets come in another order in every process, so the text of the settings itself would never be the same.
     digest.update(json.dumps(dataclasses.asdict(settings), default=sorted, sort_keys=True).encode())
-    for path in settings.rule_paths:
-        with contextlib.suppress(OSError):
-            digest.update(Path(path).read_bytes())
     return digest.digest()
 
 

@@ -86,6 +86,10 @@ class ProjectResult:
     skipped: tuple[Skipped, ...] = ()
     supports_ascend: tuple[Where, ...] = ()
     """Places that show that the project already supports NPUs, so that what is left are gaps; empty if it does not."""
+    from_project: tuple[str, ...] = ()
+    """Keys of the project's `jumar.toml` that were in force."""
+    notes: tuple[str, ...] = ()
+    """What to know beside the findings, such as settings of the project that were ignored."""
 
     def findings(self) -> Iterator[Finding]:
         for file in self.files:

@@ -34,7 +34,8 @@ from jumar.core.errors import UserError
 from jumar.core.finding import Finding, Safety, Where
 from jumar.core.source import Source
 from jumar.migrate.look import Text
-from jumar.migrate.settings import Facts, Settings
+from jumar.migrate.settings import Facts, RuleFile, Settings
+from jumar.runtime import owned, trust
 
 if TYPE_CHECKING:
     from jumar.migrate.pyfile import PyFile
@@ -172,11 +173,11 @@ def passes() -> tuple[Pass, ...]:
 def active(language: str, settings: Settings) -> tuple[Unit, ...]:
     """The rules for a language, of all passes that the user asked for."""
     wanted = tuple(one for one in passes() if one.is_wanted(settings))
-    return _active(language, wanted, settings.rule_paths)
+    return _active(language, wanted, settings.rule_files)
 
 
 @cache
-def _active(language: str, wanted: tuple[Pass, ...], extra: tuple[str, ...]) -> tuple[Unit, ...]:
+def _active(language: str, wanted: tuple[Pass, ...], extra: tuple[RuleFile, ...]) -> tuple[Unit, ...]:
     found = [unit for one in wanted for unit in _units(one, language, extra)]
     return tuple(sorted(found, key=lambda unit: (unit.owner.order, unit.rule.id)))
 
@@ -187,7 +188,7 @@ def telling(text: str, settings: Settings) -> str | None:
     return next((word for word in words if word is not None), None)
 
 
-def units(family: str, extra: tuple[str, ...] = ()) -> tuple[Unit, ...]:
+def units(family: str, extra: tuple[RuleFile, ...] = ()) -> tuple[Unit, ...]:
     """The rules whose pages lie in one folder, by id; `extra` are rule files of the user's own."""
     from_passes = [
         unit
@@ -213,14 +214,14 @@ def all_rules() -> list[Unit]:
 
 
 @cache
-def _units(one: Pass, language: str, extra: tuple[str, ...]) -> tuple[Unit, ...]:
+def _units(one: Pass, language: str, extra: tuple[RuleFile, ...]) -> tuple[Unit, ...]:
     modules: list[ModuleType] = []
     package = f"{PASSES}.{one.name}.{language}"
     if importlib.util.find_spec(package) is not None:
         modules += discover.modules(package)
     if one.takes_plugins and language == "python":
         modules += [point.load() for point in discover.plugins("jumar.rules")]
-        modules += [_load(path) for path in extra]
+        modules += [_load(file) for file in extra]
     own = (unit_of(module, one.area or language, one) for module in modules if hasattr(module, "RULE"))
     return (*own, *(dataclasses.replace(unit, owner=one) for unit in one.more(language)))
 
@@ -238,13 +239,19 @@ def unit_of(module: ModuleType, family: str, owner: Pass = NO_PASS) -> Unit:
     return Unit(rule, family, visitors, keywords, words, beside, owner)
 
 
-def _load(path: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"jumar_user_rule_{Path(path).stem}", path)
-    if spec is None or spec.loader is None or not Path(path).is_file():
-        raise UserError(f"cannot load the rule file `{path}`", "name a Python file in `rules` of jumar.toml")
-    module = importlib.util.module_from_spec(spec)
+def _load(file: RuleFile) -> ModuleType:
+    """Run a file of rules: the very bytes that the user trusts, whatever has become of the file since."""
+    path = file.path
     try:
-        spec.loader.exec_module(module)
+        raw = owned.content(Path(path))
+    except UserError as error:
+        raise UserError(f"cannot load the rule file `{path}`", "name a Python file in `rules` of jumar.toml") from error
+    if trust.digest(raw) != file.sha256:
+        raise UserError(f"the rule file `{path}` has changed since you trusted it", "start again")
+    module = ModuleType(f"jumar_user_rule_{Path(path).stem}")
+    module.__file__ = path
+    try:
+        exec(compile(raw, path, "exec", dont_inherit=True), module.__dict__)
     except Exception as error:
         raise UserError(f"the rule file `{path}` fails: {type(error).__name__}: {error}") from error
     return module

@@ -79,6 +79,13 @@ class Cloud:
     """What the whole program does with each option: `data`, `results`, `start`, or `word` for one that is no path."""
 
 
+class RuleFile(NamedTuple):
+    """A file with a rule of the user's own, and the content that the user trusts."""
+
+    path: str
+    sha256: str
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     to: Style = Style.NPU
@@ -93,6 +100,6 @@ class Settings:
     facts: Facts = Facts()
     rows: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Extra rows from the user's `jumar.toml`, by table name."""
-    rule_paths: tuple[str, ...] = ()
+    rule_files: tuple[RuleFile, ...] = ()
     """Files with the user's own rules."""
     cloud: Cloud | None = None

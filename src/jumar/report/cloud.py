@@ -55,7 +55,7 @@ def left_out(names: Sequence[str]) -> list[str]:
     if not names:
         return []
     shown = ", ".join(f"`{name}`" for name in names[:5]) + (", …" if len(names) > 5 else "")
-    return [f"not copied: {shown}: no file (a link to a folder, a link that leads nowhere, a pipe)"]
+    return [f"not copied: {shown}: no file (a link to a folder, out of the project or to nowhere, a pipe)"]
 
 
 def plan_row(plan: JobPlan) -> Row:

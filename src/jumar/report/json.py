@@ -31,6 +31,7 @@ FIELDS = {
     "settings.sharded": "whether that splits the model over the cards (FSDP) instead of copying it to each",
     "settings.only": "ids of the only rules that were used; empty for all",
     "settings.skip": "ids of rules that were left out",
+    "settings.from_project": "keys of the project's `jumar.toml` that were in force",
     "summary.root": "the project: the folder that all paths have in common",
     "summary.scanned": "files read",
     "summary.lines": "lines read",
@@ -59,6 +60,7 @@ FIELDS = {
     "findings[].safety": "`safe` (made by `--write`), `ask` (also needs `--unsafe`) or `show` (only reported)",
     "findings[].doc": "name of the rule, or null",
     "findings[].subject": "the API, variable or package in question, or null",
+    "notes": "what to know beside the findings, such as settings of the project that were ignored",
     "errors[].message": "why the work could not be done; the exit code is then 2",
     "errors[].hint": "what to do next, or null",
 }
@@ -88,6 +90,7 @@ def migration(result: ProjectResult, *, diff: bool = True) -> dict[str, Any]:
         "summary": summary(result),
         "files": [_file(file, diff) for file in result.files],
         "findings": [finding(item) for item in result.findings()],
+        "notes": list(result.notes),
         "errors": [],
     }
 
@@ -136,6 +139,7 @@ def settings(result: ProjectResult) -> dict[str, Any]:
         "sharded": chosen.sharded,
         "only": sorted(chosen.only),
         "skip": sorted(chosen.skip),
+        "from_project": list(result.from_project),
     }
 
 

@@ -61,6 +61,8 @@ def summary(result: ProjectResult, *, done: str = "", show_all: bool = False) ->
         if states[state]:
             hidden = "  (`--all` shows them)" if state is State.BENIGN and not show_all else ""
             yield f"  {pad(t(state.value), 13)}{states[state]:>7,}{t(hidden)}"
+    if result.from_project:
+        yield f"  set by the project's `jumar.toml`: {', '.join(f'`{key}`' for key in result.from_project)}"
     for skipped in result.skipped:
         yield f"  left out: `{skipped.path}`: {skipped.reason}"
     if done:

@@ -10,7 +10,8 @@ from jumar.cloud.store.obs import Endpoint, ObsStore
 
 verify.PART = transfer.LARGE = 1 << 20
 what, endpoint, folder, limit = sys.argv[1:]
-store = ObsStore(Endpoint(endpoint, "local"), Credentials(*os.environ["TEST_KEYS"].split()))
+access, secret = os.environ["TEST_KEYS"].split()
+store = ObsStore(Endpoint(endpoint, "local"), Credentials(access, secret, endpoint.partition("://")[2]))
 left = int(limit)
 sent = 0
 name = "part" if what == "up" else "fetch"

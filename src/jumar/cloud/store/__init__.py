@@ -103,6 +103,11 @@ def failure(status: int, code: str, message: str, what: str) -> Exception:
     """The exception for an answer of a store."""
     if status in TRANSIENT or code in ("BadDigest", "RequestTimeout", "SlowDown"):
         return Transient(f"{what}: {code or status} {message}".strip())
+    if 300 <= status < 400:
+        return UserError(
+            f"{what}: the store refers to another host, to which no keys are sent",
+            "use the endpoint of the region in which the bucket is",
+        )
     if status == 403 and not code:
         code = "AccessDenied"
     words = {

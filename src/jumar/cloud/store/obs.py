@@ -35,6 +35,7 @@ class ObsStore:
             obs: Any = importlib.import_module("obs")
         except ImportError:
             raise UserError("`esdk-obs-python` is not installed", "pip install 'jumar[cloud]'") from None
+        credentials.check(endpoint.url)
         logging.getLogger("obs").setLevel(logging.CRITICAL)
         _remember_crc_table()
         self.obs = obs
@@ -52,6 +53,7 @@ class ObsStore:
             ssl_verify=True,
             long_conn_mode=True,
             max_retry_count=0,
+            max_redirect_count=1,  # the first is answered with an error: it would carry the keys to another host
             timeout=60,
             chunk_size=CHUNK,
         )

@@ -24,6 +24,7 @@ class S3Store:
             self.errors: Any = importlib.import_module("botocore.exceptions")
         except ImportError:
             raise UserError("`boto3` is not installed", "pip install 'jumar[cloud]'") from None
+        credentials.check(endpoint.url)
         host = urlsplit(endpoint.url).hostname or ""
         self.name = endpoint.url
         self.local = host in ("127.0.0.1", "localhost", "::1")

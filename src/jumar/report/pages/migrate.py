@@ -78,7 +78,7 @@ def _page(document: dict[str, Any], views: list[FileView], cut: list[str], rules
         kind,
         t("From CUDA to Ascend"),
         root,
-        _verdict(states, summary["left"], proof),
+        _verdict(states, summary["left"], proof, is_whole=not (settings["skip"] or settings["only"])),
         command=f"jumar {kind} {root}",
         stages=[Stage.CODE, Stage.RUNS] if proof else [Stage.CODE],
         facts=list(_facts(settings, summary)),
@@ -89,10 +89,12 @@ def _page(document: dict[str, Any], views: list[FileView], cut: list[str], rules
     )
 
 
-def _verdict(states: dict[State, int], left: int, proof: dict[str, Any] | None) -> Verdict:
+def _verdict(states: dict[State, int], left: int, proof: dict[str, Any] | None, *, is_whole: bool) -> Verdict:
     told = f" {t('Running it: {told}', told=proof['told'])}" if proof else ""
     if proof and proof["verdict"] == "worse":
         return Verdict.bad(told.strip(), t("worse"))
+    if not sum(states.values()) and not is_whole:
+        return Verdict.unknown(t("Nothing was found; some rules were left out.") + told)
     if not sum(states.values()):
         return Verdict.good(t("Nothing in this project depends on CUDA.") + told, t("nothing to do"))
     if left:
@@ -113,6 +115,11 @@ def _facts(settings: dict[str, Any], summary: dict[str, Any]) -> Iterator[tuple[
         yield t("cards"), t("from one card to many")
     if settings["unsafe"]:
         yield t("unsafe changes"), t("included")
+    for name, title in (("only", t("only these rules")), ("skip", t("rules left out"))):
+        if settings[name]:
+            yield title, ", ".join(settings[name])
+    if settings.get("from_project"):
+        yield t("set by the project's `jumar.toml`"), ", ".join(settings["from_project"])
     yield t("read"), f"{parts.count(summary['scanned'], 'file')}, {parts.count(summary['lines'], 'line')}"
 
 

@@ -67,10 +67,7 @@ def _say(pipe: int, message: dict[str, Any]) -> None:
 
 def _launch(spec: dict[str, Any]) -> NoReturn:
     user, group = os.getuid(), os.getgid()
-    try:
-        os.setgroups([])
-    except PermissionError:  # The user's own groups stay: nothing of theirs is in the cage.
-        pass
+    _leave_groups()
     bounds = limits.Group(spec["limits"])
     try:
         ns.unshare(ns.NEWUSER | ns.NEWPID)
@@ -90,6 +87,13 @@ def _launch(spec: dict[str, Any]) -> NoReturn:
     finally:
         bounds.remove()
     os._exit(0)
+
+
+def _leave_groups() -> None:
+    try:
+        os.setgroups([])
+    except PermissionError:  # Only root can; nothing that a group of the user's may open is in the cage.
+        return
 
 
 def _wait(keeper: int, hold: int) -> None:

@@ -42,8 +42,8 @@ class View(NamedTuple):
     def bubblewrap(self, space: int) -> tuple[list[str], list[int], dict[str, Any]]:
         """Options of `bwrap` that show the same, descriptors for them, and what is left to do for `enter.py`."""
         words = [
-            "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop",
-            "ALL", "--hostname", _HOST, "--clearenv", "--proc", "/proc", "--dev", "/dev",
+            "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1",
+            "--cap-drop", "ALL", "--hostname", _HOST, "--clearenv", "--proc", "/proc", "--dev", "/dev",
         ]  # fmt: skip
         for target, points_to in self.links:
             words += ["--symlink", points_to, target]
