@@ -43,6 +43,7 @@ check: $(VENV)/jumar
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/codespell
 	$(BIN)/python tools/generate.py --check
 	$(BIN)/shellcheck .ci/run
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
