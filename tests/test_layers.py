@@ -62,7 +62,7 @@ HEAVY_PLACES = (
     "emulate", "migrate/copied", "compare", "cloud/store", "launch/backends", "export", "perf/record",
     "parallel/programs", "pytest_fixtures", "lightning", "selftest",
 )  # fmt: skip
-ALONE = SOURCES / "emulate" / "numpy_ops"
+ALONE = SOURCES / "emulate" / "mindspore_ops"
 """A package that interpreters without jumar load by its path: it names its own modules from where it stands."""
 
 

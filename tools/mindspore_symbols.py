@@ -43,8 +43,8 @@ _PARAMETERS = (
     "# are tensors, Number is a scalar, Ints and Flags are arrays, Tensors is a list. The build makes the signatures.",
 )
 _LEFT_TO_PYTHON = (
-    "# What the Python process computes (src/jumar/emulate/numpy_ops), with its parameters as above; Both is an output",
-    "# that is read, too, Outs a list of outputs.",
+    "# What the Python process computes (src/jumar/emulate/mindspore_ops), with its parameters as above; Both is an",
+    "# output that is read, too, Outs a list of outputs.",
 )
 _PLACES = (
     (r"_ZN3Adx", "ascend_dump"),
@@ -196,13 +196,13 @@ def _bridged(bridged: Sequence[str] | Mapping[str, str]) -> list[str]:
         return ["", *_LEFT_TO_PYTHON, "[bridged]", *(f'{name} = "{text}"' for name, text in sorted(bridged.items()))]
     if not bridged:
         return []
-    note = "# Computed by the Python process (src/jumar/emulate/numpy_ops)."
+    note = "# Computed by the Python process (src/jumar/emulate/mindspore_ops)."
     return ["", note, "bridged = [", *(f'  "{name}",' for name in bridged), "]"]
 
 
 def _complex(names: Sequence[str]) -> list[str]:
     """What is left to numpy when a number is complex."""
-    note = "# What the Python process computes for complex numbers (src/jumar/emulate/numpy_ops/complex_numbers.py)."
+    note = "# What the Python process computes for complex numbers (emulate/mindspore_ops/complex_numbers.py)."
     return ["", note, "complex = [", *(f'  "{name}",' for name in names), "]"] if names else []
 
 

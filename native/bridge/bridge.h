@@ -1,4 +1,4 @@
-// Operators that the Python process of the client computes with numpy (src/jumar/emulate/numpy_ops): no library of
+// Operators that the Python process of the client computes with numpy (src/jumar/emulate/mindspore_ops): no library of
 // arrays and matrices is linked here, but every MindSpore environment has one.
 #pragma once
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace jumar::bridge {
 
-// What Python sees of an argument; numpy_ops/bridge.py has the same structure.
+// What Python sees of an argument; mindspore_ops/bridge.py has the same structure.
 enum Kind : int32_t { kNothing, kIn, kOut, kBoth, kNumber, kInteger, kIntegers, kText, kList, kOutList };
 
 struct Seen {

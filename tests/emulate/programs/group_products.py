@@ -4,7 +4,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from jumar.emulate.numpy_ops import memory, registry
+from jumar.emulate.mindspore_ops import memory, registry
 
 HALVES = (memory.FLOAT16, memory.BFLOAT16)
 

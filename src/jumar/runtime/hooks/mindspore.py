@@ -90,11 +90,11 @@ def _fewer_workers(module: Any) -> None:
 
 
 def _connect_kernels(_: Any) -> None:
-    """Operators that the stand-ins leave to numpy: jumar.emulate.numpy_ops, of which only the place is known here."""
+    """Operators that the stand-ins leave to Python: jumar.emulate.mindspore_ops, of which only the place is known."""
     folder = os.environ.get(KERNELS, "")
     if not folder:
         return
-    name = "jumar_numpy_ops"
+    name = "jumar_mindspore_ops"
     spec = importlib.util.spec_from_file_location(name, os.path.join(folder, "__init__.py"))
     assert spec is not None and spec.loader is not None
     package = sys.modules[name] = importlib.util.module_from_spec(spec)
