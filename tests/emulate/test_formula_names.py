@@ -14,6 +14,8 @@ from jumar.emulate.formulas import numpy_names, torch_names  # noqa: E402
 from jumar.emulate.formulas.namespace import namespace  # noqa: E402
 
 _OTHERS: dict[str, Callable[..., Any]] = {
+    "add_product": lambda xp, x: xp.add_product(x, x, -x, 0.3),
+    "add_scaled": lambda xp, x: xp.add_scaled(x, -x, 0.3),
     "astype": lambda xp, x: xp.astype(x, xp.round(x).dtype),
     "clip": lambda xp, x: (xp.clip(x, -0.5, 0.5), xp.clip(x, None, 0.5)),
     "concat": lambda xp, x: xp.concat([x, x], -1),

@@ -1,7 +1,7 @@
 """The functions that formulas are written with: names of the array API standard, served by numpy and by torch.
 
 Not `array-api-compat`: MindSpore's interpreter, which may be Python 3.7 with an old numpy, would need it installed, and
-it lacks `erf`, `rsqrt` and `sigmoid`, where torch's own must be called to keep their bits and speed.
+it lacks `erf`, `rsqrt`, `sigmoid` and `add_scaled`, where torch's own must be called to keep their bits and speed.
 """
 
 from __future__ import annotations
@@ -65,6 +65,10 @@ if TYPE_CHECKING:
         tanh: Callable[[A], A]
         zeros_like: Callable[[A], A]
 
+        @staticmethod
+        def add_product(x: A, left: A, right: A, scale: float) -> A: ...
+        @staticmethod
+        def add_scaled(x: A, y: A, scale: float) -> A: ...
         @staticmethod
         def astype(x: A, dtype: Any) -> A: ...
         @staticmethod

@@ -28,9 +28,18 @@ from numpy import concatenate as concat
 from numpy import rint as round
 
 __all__ = [
-    "abs", "astype", "clip", "concat", "erf", "exp", "max", "maximum", "mean", "min", "reshape", "round", "rsqrt",
-    "sigmoid", "sign", "split", "sqrt", "square", "squeeze", "stack", "sum", "tanh", "var", "where", "zeros_like",
+    "abs", "add_product", "add_scaled", "astype", "clip", "concat", "erf", "exp", "max", "maximum", "mean", "min",
+    "reshape", "round", "rsqrt", "sigmoid", "sign", "split", "sqrt", "square", "squeeze", "stack", "sum", "tanh",
+    "var", "where", "zeros_like",
 ]  # fmt: skip
+
+
+def add_product(x: Any, left: Any, right: Any, scale: float) -> Any:
+    return x + scale * left * right
+
+
+def add_scaled(x: Any, y: Any, scale: float) -> Any:
+    return x + scale * y
 
 
 def astype(x: Any, dtype: Any) -> Any:

@@ -34,9 +34,18 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = [
-    "abs", "astype", "clip", "concat", "erf", "exp", "max", "maximum", "mean", "min", "reshape", "round", "rsqrt",
-    "sigmoid", "sign", "split", "sqrt", "square", "squeeze", "stack", "sum", "tanh", "var", "where", "zeros_like",
+    "abs", "add_product", "add_scaled", "astype", "clip", "concat", "erf", "exp", "max", "maximum", "mean", "min",
+    "reshape", "round", "rsqrt", "sigmoid", "sign", "split", "sqrt", "square", "squeeze", "stack", "sum", "tanh",
+    "var", "where", "zeros_like",
 ]  # fmt: skip
+
+
+def add_product(x: Tensor, left: Tensor, right: Tensor, scale: float) -> Tensor:
+    return torch.addcmul(x, left, right, value=scale)
+
+
+def add_scaled(x: Tensor, y: Tensor, scale: float) -> Tensor:
+    return torch.add(x, y, alpha=scale)
 
 
 def astype(x: Tensor, dtype: Any) -> Tensor:

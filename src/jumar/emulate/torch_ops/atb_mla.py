@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from jumar.emulate.formulas.norm import rms_norm
 from jumar.emulate.torch_ops.atb_attention import (
     CAUSAL,
     NORM,
@@ -25,7 +26,6 @@ from jumar.emulate.torch_ops.atb_attention import (
 from jumar.emulate.torch_ops.atb_plain import store
 from jumar.emulate.torch_ops.formula import wide
 from jumar.emulate.torch_ops.integers import product, to_integers, unpack_scale
-from jumar.emulate.torch_ops.norm import rms_norm
 from jumar.emulate.torch_ops.registry import not_emulated, operator
 from jumar.emulate.torch_ops.rotary import turn
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from jumar.emulate.formulas.norm import rms_norm
 from jumar.emulate.torch_ops.atb_attention import mode, page_rows
 from jumar.emulate.torch_ops.formula import wide
 from jumar.emulate.torch_ops.integers import to_integers
-from jumar.emulate.torch_ops.norm import rms_norm
 from jumar.emulate.torch_ops.registry import not_emulated, operator
 from jumar.emulate.torch_ops.rotary import turn
 

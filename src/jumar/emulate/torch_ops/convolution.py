@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from jumar.emulate.formulas.norm import running_statistics
 from jumar.emulate.torch_ops.registry import operator
 
 
@@ -181,7 +182,7 @@ def batch_norm_gather_stats_update(
     middle = mean.float().sum(0) / total
     variance = invstd.float().sum(0) / total - middle**2
     if running_mean is not None:
-        running_mean.mul_(1 - momentum).add_(middle.to(running_mean.dtype), alpha=momentum)
+        running_mean.copy_(running_statistics(running_mean, middle.to(running_mean.dtype), momentum))
     if running_var is not None:
-        running_var.mul_(1 - momentum).add_(variance.to(running_var.dtype), alpha=momentum)
+        running_var.copy_(running_statistics(running_var, variance.to(running_var.dtype), momentum))
     return middle.to(mean.dtype), torch.rsqrt(variance + eps).to(mean.dtype)

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jumar.emulate.formulas.norm import rms_norm
 from jumar.emulate.torch_ops.formula import wide
 from jumar.emulate.torch_ops.integers import to_integers
-from jumar.emulate.torch_ops.norm import rms_norm
 from jumar.emulate.torch_ops.registry import not_emulated, operator
 from jumar.emulate.torch_ops.rotary import npu_interleave_rope
 from jumar.emulate.torch_ops.scatter import scatter_update_

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from jumar.emulate.formulas.norm import rms_norm
 from jumar.emulate.torch_ops.formula import wide
 from jumar.emulate.torch_ops.integers import product, to_integers
 from jumar.emulate.torch_ops.registry import not_emulated, operator
@@ -81,7 +82,7 @@ def _prolog(name: str, tensors: tuple[Tensor, ...], options: dict[str, Any]) -> 
     query = _query(x, weights, sin, cos, scales, options)
     latent_size = weights.heads.shape[2]
     both = _projected(x, weights.latent, scales["dequant_scale_x"], scales["dequant_scale_w_dkv_kr"])
-    latent = _normed(both[..., :latent_size], weights.gamma_latent, options.get("rmsnorm_epsilon_ckv", 1e-5))
+    latent, _ = rms_norm(both[..., :latent_size], wide(weights.gamma_latent), options.get("rmsnorm_epsilon_ckv", 1e-5))
     latent = latent * options.get("kc_scale", 1.0)
     _store(kv_cache, options, _quantised(latent, scales["quant_scale_ckv"]))
     _store(kr_cache, options, _quantised(_rotated(both[..., latent_size:], cos, sin), scales["quant_scale_ckr"]))
@@ -93,9 +94,9 @@ def _query(
 ) -> Query:
     kind = weights.heads.dtype
     nothing = torch.empty(0)
-    normed = _normed(
+    normed, _ = rms_norm(
         _projected(x, weights.down, scales["dequant_scale_x"], scales["dequant_scale_w_dq"]),
-        weights.gamma_query,
+        wide(weights.gamma_query),
         options.get("rmsnorm_epsilon_cq", 1e-5),
     )
     normed = normed * options.get("qc_qr_scale", 1.0)
@@ -136,10 +137,6 @@ def _projected(x: Tensor, weight: Tensor, x_scale: Tensor | None, weight_scale: 
     if x_scale is not None:
         rows = rows * x_scale.reshape(*x.shape[:-1], 1)
     return rows if weight_scale is None else rows * weight_scale
-
-
-def _normed(x: Tensor, gamma: Tensor, epsilon: float) -> Tensor:
-    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + epsilon) * wide(gamma)
 
 
 def _rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:

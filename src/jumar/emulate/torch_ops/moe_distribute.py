@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from jumar.emulate.formulas.norm import rms_norm
 from jumar.emulate.torch_ops.formula import wide
 from jumar.emulate.torch_ops.group import Group, joined
 from jumar.emulate.torch_ops.integers import to_integers
@@ -380,8 +381,8 @@ def npu_moe_distribute_combine_add_rms_norm(
     args = {**given, "moe_expert_num": moe_expert_num, **others}
     total = _combine(name, expand_x, expert_ids, ep_send_counts, expert_scales, args)
     x = total.reshape(residual_x.shape).to(expand_x.dtype).float() + wide(residual_x)
-    rstd = torch.rsqrt(x.square().mean(-1, keepdim=True) + norm_eps)
-    return (x * rstd * wide(gamma)).to(expand_x.dtype), rstd, x.to(expand_x.dtype)
+    y, rstd = rms_norm(x, wide(gamma), norm_eps)
+    return y.to(expand_x.dtype), rstd, x.to(expand_x.dtype)
 
 
 @operator()

@@ -7,37 +7,34 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from jumar.core.compat import zip
+from jumar.emulate.formulas import norm as formulas
 from jumar.emulate.torch_ops.formula import gradients, wide, wide_or_none
 from jumar.emulate.torch_ops.registry import operator
 
 
 @operator()
 def npu_rms_norm(input: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:
-    y, rstd = rms_norm(wide(input), wide(gamma), epsilon)
+    y, rstd = formulas.rms_norm(wide(input), wide(gamma), epsilon)
     return y.to(input.dtype), rstd.float()
 
 
 @operator()
 def npu_rms_norm_backward(dy: Tensor, input: Tensor, gamma: Tensor, rstd: Tensor) -> tuple[Tensor, Tensor]:
-    x, g, d = wide(input), wide(gamma), wide(dy)
-    dims = tuple(range(input.dim() - gamma.dim(), input.dim()))
-    normal = x * rstd.to(x.dtype)
-    scaled = d * g
-    dx = (scaled - normal * (scaled * normal).mean(dims, keepdim=True)) * rstd.to(x.dtype)
-    dgamma = (d * normal).reshape(-1, *gamma.shape).sum(0)
+    x = wide(input)
+    dx, dgamma = formulas.rms_norm_backward(wide(dy), x, wide(gamma), rstd.to(x.dtype))
     return dx.to(input.dtype), dgamma.float()
 
 
 @operator()
 def npu_gemma_rms_norm(input: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:
-    y, rstd = rms_norm(wide(input), 1 + wide(gamma), epsilon)
+    y, rstd = formulas.rms_norm(wide(input), 1 + wide(gamma), epsilon)
     return y.to(input.dtype), rstd.float()
 
 
 @operator()
 def npu_add_rms_norm(x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor, Tensor]:
     x = wide(x1) + wide(x2)
-    y, rstd = rms_norm(x, wide(gamma), epsilon)
+    y, rstd = formulas.rms_norm(x, wide(gamma), epsilon)
     return y.to(x1.dtype), rstd.float(), x.to(x1.dtype)
 
 
@@ -63,16 +60,9 @@ def npu_add_rms_norm_cast(
     x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-6
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     x = wide(x1) + wide(x2)
-    y, rstd = rms_norm(x, wide(gamma), epsilon)
+    y, rstd = formulas.rms_norm(x, wide(gamma), epsilon)
     y = y.to(x1.dtype)
     return y.float(), y, rstd.float(), x.to(x1.dtype)
-
-
-def rms_norm(x: Tensor, gamma: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
-    """The normalised tensor and the reciprocal root mean square, over the dimensions of gamma."""
-    dims = tuple(range(x.dim() - gamma.dim(), x.dim()))
-    rstd = torch.rsqrt(x.square().mean(dims, keepdim=True) + epsilon)
-    return x * rstd * gamma, rstd
 
 
 @operator()
@@ -85,7 +75,7 @@ def npu_add_layer_norm(
     additional_output: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     x = wide(x1) + wide(x2)
-    y, mean, rstd = _layer_norm(x, wide(gamma), wide(beta), epsilon)
+    y, mean, rstd = formulas.layer_norm(x, wide(gamma), wide(beta), epsilon)
     dtype = torch.promote_types(x1.dtype, x2.dtype)
     total = x.to(dtype) if additional_output else torch.empty(x.shape, dtype=dtype)
     return y.to(dtype), mean.float(), rstd.float(), total
@@ -103,7 +93,7 @@ def npu_add_layer_norm_backward(
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]:
     x = wide(x1) + wide(x2)
     d = torch.zeros_like(x) if dy_opt is None else wide(dy_opt)
-    dx, dgamma, dbeta = _layer_norm_backward(d, x, wide(gamma), mean.to(x.dtype), rstd.to(x.dtype))
+    dx, dgamma, dbeta = formulas.layer_norm_backward(d, x, wide(gamma), mean.to(x.dtype), rstd.to(x.dtype))
     if dsum_opt is not None and dsum_opt.numel():
         dx = dx + wide(dsum_opt)
     return dx.to(x1.dtype), dx.to(x2.dtype), dgamma.to(gamma.dtype), dbeta.to(gamma.dtype)
@@ -114,7 +104,7 @@ def npu_deep_norm(
     x: Tensor, gx: Tensor, beta: Tensor, gamma: Tensor, alpha: float = 0.3, epsilon: float = 1e-6
 ) -> tuple[Tensor, Tensor, Tensor]:
     total = alpha * wide(x) + wide(gx)
-    y, mean, rstd = _layer_norm(total, wide(gamma), wide(beta), epsilon)
+    y, mean, rstd = formulas.layer_norm(total, wide(gamma), wide(beta), epsilon)
     return mean.float(), rstd.float(), y.to(x.dtype)
 
 
@@ -123,26 +113,10 @@ def npu_deep_norm_backward(
     dy: Tensor, x: Tensor, gx: Tensor, gamma: Tensor, mean: Tensor, rstd: Tensor, alpha: float = 0.3
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     total = alpha * wide(x) + wide(gx)
-    dx, dgamma, dbeta = _layer_norm_backward(wide(dy), total, wide(gamma), mean.to(total.dtype), rstd.to(total.dtype))
+    dx, dgamma, dbeta = formulas.layer_norm_backward(
+        wide(dy), total, wide(gamma), mean.to(total.dtype), rstd.to(total.dtype)
+    )
     return (alpha * dx).to(x.dtype), dx.to(gx.dtype), dbeta.float(), dgamma.float()
-
-
-def _layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, epsilon: float) -> tuple[Tensor, Tensor, Tensor]:
-    dims = tuple(range(x.dim() - gamma.dim(), x.dim()))
-    mean = x.mean(dims, keepdim=True)
-    rstd = torch.rsqrt((x - mean).square().mean(dims, keepdim=True) + epsilon)
-    return (x - mean) * rstd * gamma + beta, mean, rstd
-
-
-def _layer_norm_backward(
-    dy: Tensor, x: Tensor, gamma: Tensor, mean: Tensor, rstd: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    dims = tuple(range(x.dim() - gamma.dim(), x.dim()))
-    normal = (x - mean) * rstd
-    scaled = dy * gamma
-    dx = scaled - scaled.mean(dims, keepdim=True) - normal * (scaled * normal).mean(dims, keepdim=True)
-    rows = (-1, *gamma.shape)
-    return dx * rstd, (dy * normal).reshape(rows).sum(0), dy.reshape(rows).sum(0)
 
 
 @operator()
@@ -176,7 +150,7 @@ def npu_layernorm_grad(
 def npu_group_norm_silu(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, group: int, eps: float = 1e-5
 ) -> tuple[Tensor, Tensor, Tensor]:
-    y, mean, rstd = _group_norm(wide(input), group, wide_or_none(weight), wide_or_none(bias), eps)
+    y, mean, rstd = formulas.group_norm(wide(input), group, wide_or_none(weight), wide_or_none(bias), eps)
     return F.silu(y).to(input.dtype), mean.to(input.dtype), rstd.to(input.dtype)
 
 
@@ -189,7 +163,7 @@ def npu_group_norm_swish(
     eps: float | None = 1e-5,
     swish_scale: float | None = 1.0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    y, mean, rstd = _group_norm(wide(input), num_groups, wide(weight), wide(bias), 1e-5 if eps is None else eps)
+    y, mean, rstd = formulas.group_norm(wide(input), num_groups, wide(weight), wide(bias), 1e-5 if eps is None else eps)
     return _swish(y, swish_scale).to(input.dtype), mean.float(), rstd.float()
 
 
@@ -220,18 +194,3 @@ def npu_group_norm_swish_grad(
 
 def _swish(y: Tensor, scale: float | None) -> Tensor:
     return y * torch.sigmoid((1.0 if scale is None else scale) * y)
-
-
-def _group_norm(
-    x: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, eps: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    parts = x.reshape(x.shape[0], groups, -1)
-    mean = parts.mean(-1)
-    rstd = torch.rsqrt(parts.var(-1, correction=0) + eps)
-    y = ((parts - mean.unsqueeze(-1)) * rstd.unsqueeze(-1)).reshape(x.shape)
-    shape = (1, -1, *([1] * (x.dim() - 2)))
-    if weight is not None:
-        y = y * weight.view(shape)
-    if bias is not None:
-        y = y + bias.view(shape)
-    return y, mean, rstd

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from jumar.emulate.formulas.norm import rms_norm
 from jumar.emulate.torch_ops.formula import wide
 from jumar.emulate.torch_ops.grouped_matmul import group_ends
 from jumar.emulate.torch_ops.integers import largest, plain_type, to_integers
-from jumar.emulate.torch_ops.norm import rms_norm
 from jumar.emulate.torch_ops.registry import operator
 
 

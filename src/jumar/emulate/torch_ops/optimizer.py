@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor
 
+from jumar.emulate.formulas.optimizer import Decays, adam_w, bert_adam
 from jumar.emulate.torch_ops.registry import operator
 
 _State = tuple[Tensor, Tensor, Tensor]
@@ -53,17 +56,15 @@ def npu_apply_adam_w(
     if amsgrad and max_grad_norm is None:
         raise RuntimeError("if amsgrad is true, max_gard_norm input must be entered")
     var, m, v = out
-    gradient = -grad if maximize else grad
-    m.mul_(beta1).add_(gradient, alpha=1 - beta1)
-    v.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
     # The powers given are those of the step before.
-    power1, power2 = beta1_power * beta1, beta2_power * beta2
-    largest = v
+    power = Decays(beta1_power * beta1, beta2_power * beta2)
+    new = adam_w(
+        var, m, v, max_grad_norm if amsgrad else None, grad, rate=lr, beta=Decays(beta1, beta2), power=power,
+        decay=weight_decay, epsilon=epsilon, maximize=bool(maximize),
+    )  # fmt: skip
     if amsgrad and max_grad_norm is not None:
-        largest = max_grad_norm.copy_(torch.maximum(max_grad_norm, v))
-    var.mul_(1 - lr * weight_decay)
-    var.sub_(lr / (1 - power1) * m / ((largest / (1 - power2)).sqrt() + epsilon))
-    return var, m, v
+        max_grad_norm.copy_(new[3])
+    return _written(out, new)
 
 
 @operator("npu_bert_apply_adam.out")
@@ -85,12 +86,14 @@ def npu_bert_apply_adam(
     var, m, v = out
     if max_grad_norm != -1 and global_grad_norm > max_grad_norm:
         grad = grad * (max_grad_norm / global_grad_norm)
-    m.mul_(beta1).add_(grad, alpha=1 - beta1)
-    v.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-    update = m / (v.sqrt() + epsilon)
-    if adam_mode == 0:
-        var.sub_(lr * (update + weight_decay * var))
-    else:
-        # The mBART form: the rate of the step is given, the decay is its own.
-        var.sub_((lr if step_size is None else step_size) * update + lr * weight_decay * var)
+    # The mBART form has a rate of its own for the step.
+    own = None if adam_mode == 0 else lr if step_size is None else step_size
+    new = bert_adam(
+        var, m, v, grad, rate=lr, beta=Decays(beta1, beta2), decay=weight_decay, epsilon=epsilon, step_size=own
+    )
+    return _written(out, new)
+
+
+def _written(out: list[Tensor], new: Iterable[Tensor]) -> _State:
+    var, m, v = (target.copy_(value) for target, value in zip(out, new))
     return var, m, v

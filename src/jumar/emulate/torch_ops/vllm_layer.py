@@ -8,9 +8,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from jumar.emulate.formulas.norm import rms_norm
 from jumar.emulate.torch_ops.formula import wide
 from jumar.emulate.torch_ops.group import joined
-from jumar.emulate.torch_ops.norm import rms_norm
 from jumar.emulate.torch_ops.registry import operator
 
 

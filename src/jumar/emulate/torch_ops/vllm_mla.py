@@ -11,12 +11,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from jumar.emulate.formulas.norm import rms_norm
 from jumar.emulate.torch_ops.atb_attention import mode
 from jumar.emulate.torch_ops.atb_mla import CACHES, rotated, unfolded
 from jumar.emulate.torch_ops.atb_plain import store
 from jumar.emulate.torch_ops.formula import wide
 from jumar.emulate.torch_ops.integers import product, to_integers, unpack_scale
-from jumar.emulate.torch_ops.norm import rms_norm
 from jumar.emulate.torch_ops.registry import not_emulated, operator
 
 _QUANTISED = {"per_tensor_quant_asymm": 0, "per_token_quant_symm": 1, "per_token_quant_asymm": 2, "no_quant": 3}
