@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from jumar.emulate.mindspore_ops import (
 )
 
 _API = Path(__file__).resolve().parents[2] / "native" / "api" / "mindspore"
-_INSIDE = {"aclnnConvolution", "aclnnConvolutionBackward"}  # called by the kernel for images, which has the row
+_INSIDE = ("aclnnConvolution", "aclnnConvolutionBackward")  # called by the kernel for images, which has the row
 
 
 def _random(*shape: int) -> Tensor:
@@ -49,15 +50,37 @@ def _gradients(run: Any, *inputs: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor,
     return out, grad, torch.autograd.grad(out, held, grad)
 
 
-def test_every_row_has_a_function_and_every_function_a_row() -> None:
+def _rows() -> dict[str, str]:
+    """The parameters of everything that MindSpore's process computes."""
     calls = tomllib.loads((_API / "opapi.toml").read_text("utf-8"))
     types = tomllib.loads((_API / "acl_op_compiler.toml").read_text("utf-8"))
-    both = {*calls["complex"], *types["complex"]}
-    assert registry.names() - _INSIDE == {*calls["bridged"], *types["bridged"], *both}
-    assert both <= {*calls["works"], *types["works"]}
-    for rows in (list(calls["bridged"]), types["bridged"], calls["complex"], types["complex"]):
-        assert rows == sorted(rows)
+    kernels = {**tomllib.loads((_API.parent / "opapi.toml").read_text("utf-8"))["works"], **calls["works"]}
+    wide = {name: kernels[name] for name in (*calls["complex"], *_INSIDE)}
+    assert {*types["complex"]} <= {*types["works"]}
     assert not {*types["bridged"]} & {*types["works"]}
+    for rows in (calls["bridged"], types["bridged"], calls["complex"], types["complex"]):
+        assert list(rows) == sorted(rows)
+    return {**calls["bridged"], **types["bridged"], **wide, **types["complex"]}
+
+
+def test_every_row_has_a_function_and_every_function_a_row() -> None:
+    assert {*registry.operators()} == {*_rows()}
+
+
+def test_functions_have_the_parameters_of_their_rows() -> None:
+    wrong = {}
+    for name, row in _rows().items():
+        operator = registry.find(name)
+        if not operator.by_name:
+            continue
+        names = [part.split(" ")[1] for part in row.split(", ") if part.split(" ")[0] not in ("Out", "Outs")]
+        parameters = inspect.signature(operator.function).parameters.values()
+        takes_all = any(one.kind is one.VAR_KEYWORD for one in parameters)
+        known = {one.name for one in parameters}
+        needed = {one.name for one in parameters if one.default is one.empty} - {"outputs"}
+        if not needed <= {*names} or not ({*names} <= known or takes_all):
+            wrong[name] = (sorted(known), row)
+    assert not wrong
 
 
 @pytest.mark.parametrize("mode", [0, 2, 4])
@@ -219,7 +242,7 @@ def test_attention_with_a_position_bias_has_a_gradient(inside: bool) -> None:
 
     _, grad, expected = _gradients(formula, q, k, v)
     name = "aclnnFlashAttentionScoreGradV2"
-    run, _ = registry.find(name)
+    run = registry.find(name).function
     rest = [None, None, None, None, None, None, None, None, None, None, 0.3, 1.0, 2**31 - 1, 2**31 - 1, 4, "BNSD", 1, 0]
     found = run(*(one.numpy() for one in (q, k, v, grad, bias)), *rest, 1 if inside else 0)
     for one, other in zip(found, expected):

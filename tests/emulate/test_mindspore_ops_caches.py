@@ -14,7 +14,7 @@ _LENGTHS = (5, 7)
 
 def _attend(query: Any, key: Any, value: Any, table: Any = None, scale: Any = None, offset: Any = None) -> Any:
     """`aclnnIncreFlashAttentionV4` of two heads, layout BSH."""
-    run, _ = registry.find("aclnnIncreFlashAttentionV4")
+    run = registry.find("aclnnIncreFlashAttentionV4").function
     return run(query, [key], [value], None, None, _LENGTHS, None, None, None, None, None, scale, offset, table, None,
                2, 0.5, "BSH", 2, 4, 1)[0]  # fmt: skip
 
@@ -56,7 +56,7 @@ def test_caches_of_eight_bits_are_widened() -> None:
 
 
 def test_tokens_go_to_their_places_in_the_caches() -> None:
-    run, _ = registry.find("aclnnReshapeAndCache")
+    run = registry.find("aclnnReshapeAndCache").function
     cache = np.zeros((2, 3, 2, 2), np.float32)
     tokens = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
     keys, values, _ = run(tokens, tokens + 20, cache, cache, np.array([4, -1, 0], np.int32))
@@ -79,7 +79,7 @@ def _plain(query: Any, key: Any, value: Any, added: Any = 0) -> Any:
 @pytest.mark.parametrize("mask_mode", [0, 1])
 def test_sequences_look_at_their_own_pages(mask_mode: int) -> None:
     """Two sequences of 2 and 3 new tokens, four heads of which two share keys, a position bias."""
-    run, _ = registry.find("aclnnPagedAttention")
+    run = registry.find("aclnnPagedAttention").function
     rng = np.random.default_rng(13)
     query = rng.normal(size=(5, 4, 3)).astype(np.float32)
     keys, values = (rng.normal(size=(4, 4, 2, 3)).astype(np.float32) for _ in range(2))
@@ -95,7 +95,7 @@ def test_sequences_look_at_their_own_pages(mask_mode: int) -> None:
 
 
 def test_one_cache_may_hold_keys_and_values_of_eight_bits() -> None:
-    run, _ = registry.find("aclnnPagedAttention")
+    run = registry.find("aclnnPagedAttention").function
     rng = np.random.default_rng(14)
     query, cache = rng.normal(size=(2, 1, 4)).astype(np.float32), rng.integers(-9, 9, (2, 4, 1, 4)).astype(np.int8)
     scale, offset = rng.random((2, 4)).astype(np.float32), rng.random((2, 4)).astype(np.float32)
@@ -115,7 +115,7 @@ def test_one_cache_may_hold_keys_and_values_of_eight_bits() -> None:
 
 @pytest.mark.parametrize("form", range(4))
 def test_rotary_embedding_takes_tables_or_a_row_for_each_token(form: int) -> None:
-    run, _ = registry.find("aclnnApplyRotaryPosEmb")
+    run = registry.find("aclnnApplyRotaryPosEmb").function
     rng = np.random.default_rng(15)
     query, key = rng.normal(size=(2, 3, 8)).astype(np.float32), rng.normal(size=(2, 3, 4)).astype(np.float32)
     angles = rng.normal(size=(9, 2)).astype(np.float32)
@@ -135,7 +135,7 @@ def test_rotary_embedding_takes_tables_or_a_row_for_each_token(form: int) -> Non
 
 
 def test_rotary_embedding_counts_each_sequence_from_its_begin() -> None:
-    run, _ = registry.find("aclnnApplyRotaryPosEmb")
+    run = registry.find("aclnnApplyRotaryPosEmb").function
     rng = np.random.default_rng(17)
     tokens, cos, sin = (rng.normal(size=shape).astype(np.float32) for shape in ((5, 8), (9, 4), (9, 4)))
     packed = run(tokens, tokens, cos, sin, np.array([2, 3]), 2)[0]

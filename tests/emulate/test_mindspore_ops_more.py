@@ -20,7 +20,7 @@ from jumar.emulate.mindspore_ops import (
     norm,
     older_loss,
     older_matrix,
-    older_optimizer,
+    optimizer_sparse,
     quantized,
 )
 from jumar.emulate.mindspore_ops.registry import Inputs
@@ -248,18 +248,15 @@ def _parameters(count: int = 3) -> Any:
 def test_rows_without_a_gradient_move_or_are_left_alone(nesterov: bool) -> None:
     numbers = [np.array(v) for v in (0.9, 0.999, 0.1, 0.9, 0.999, 1e-8)]
     grad, rows = np.ones((3, 2)), np.array([1, 3, 1])
-    whole = _Given([*_parameters(), *numbers, grad, rows])
-    lazy = _Given([*_parameters(), *numbers, grad, rows])
     var, mean, squares = _parameters()
     summed = np.zeros((4, 2))
     summed[1], summed[3] = 2, 1
-    options = {"use_nesterov": nesterov}
-    found = older_optimizer.sparse_adam(whole, options, None)
+    found = optimizer_sparse.adam(*_parameters(), *numbers, grad, rows, use_nesterov=nesterov)
     step = 0.1 * np.sqrt(1 - 0.999) / (1 - 0.9)
     new_mean, new_squares = 0.9 * mean + 0.1 * summed, 0.999 * squares + 0.001 * summed**2
     moved = np.where(summed > 0, 0.9 * new_mean + 0.1 * summed, new_mean) if nesterov else new_mean
     np.testing.assert_allclose(found[0], var - step * moved / (np.sqrt(new_squares) + 1e-8))
-    alone = older_optimizer.sparse_lazy_adam(lazy, options, None)
+    alone = optimizer_sparse.lazy_adam(*_parameters(), *numbers, grad, rows, use_nesterov=nesterov)
     np.testing.assert_allclose(alone[0][[1, 3]], found[0][[1, 3]])
     np.testing.assert_array_equal(alone[0][[0, 2]], var[[0, 2]])
 
@@ -267,11 +264,11 @@ def test_rows_without_a_gradient_move_or_are_left_alone(nesterov: bool) -> None:
 def test_ftrl_with_shrinkage_is_the_plain_one_where_there_is_none() -> None:
     grad, rows = np.random.default_rng(12).random((2, 2)), np.array([0, 2])
     options = {"lr": 0.1, "l1": 0.01, "l2": 0.02, "lr_power": -0.5}
-    plain = older_optimizer.sparse_ftrl(_Given([*_parameters(), grad, rows]), options, None)
-    same = older_optimizer.ftrl_v2(_Given([*_parameters(), grad, rows]), {**options, "l2_shrinkage": 0.0}, None)
+    plain = optimizer_sparse.ftrl(*_parameters(), grad, rows, **options)
+    same = optimizer_sparse.ftrl(*_parameters(), grad, rows, **options, l2_shrinkage=0.0)
     for one, other in zip(plain, same, strict=True):
         np.testing.assert_allclose(one, other)
-    shrunk = older_optimizer.ftrl_v2(_Given([*_parameters(), grad, rows]), {**options, "l2_shrinkage": 0.5}, None)
+    shrunk = optimizer_sparse.ftrl(*_parameters(), grad, rows, **options, l2_shrinkage=0.5)
     np.testing.assert_allclose(shrunk[2][rows] - same[2][rows], _parameters()[0][rows])
 
 
@@ -281,7 +278,7 @@ def test_gradients_of_factors_and_losses_are_those_of_torch() -> None:
     factor = torch.linalg.cholesky(matrix)
     grad = torch.randn(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(2)).tril()
     (expected,) = torch.autograd.grad(factor, matrix, grad)
-    found = older_matrix.cholesky_backward([factor.detach().numpy(), grad.numpy()], {}, None)
+    found = older_matrix.cholesky_backward(factor.detach().numpy(), grad.numpy())
     np.testing.assert_allclose(found, expected.numpy(), rtol=1e-6, atol=1e-9)
     scores = torch.randn(2, 4, generator=torch.Generator().manual_seed(3)).requires_grad_()
     target = torch.tensor([[2, 1, -1, 1], [3, 0, -1, 1]])
@@ -301,10 +298,10 @@ def test_second_gradients_of_layer_norm_are_those_of_torch() -> None:
     given = [torch.randn(one.shape, dtype=torch.float64, generator=draw) for one in first]
     expected = torch.autograd.grad(first, (x, grad, weight), given)
     inputs = [one.detach().numpy() for one in (x, grad, x.var(-1, unbiased=False), x.mean(-1), weight, *given)]
-    found = norm.layer_norm_second(inputs, {"begin_norm_axis": -1, "begin_params_axis": -1}, None)
+    found = norm.layer_norm_second(*inputs, begin_norm_axis=-1, begin_params_axis=-1)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other.numpy(), rtol=1e-6, atol=1e-9)
-    same = norm.layer_norm_second([*inputs, np.array(1), np.array([1])], {}, None)
+    same = norm.layer_norm_second(*inputs, np.array(1), np.array([1]))
     np.testing.assert_array_equal(same[0], found[0])
 
 

@@ -85,7 +85,7 @@ def test_groups_may_be_named(card: Library) -> None:
 
 
 def test_weights_with_scales_of_parts_of_the_inner_axis() -> None:
-    run, _ = registry.find("aclnnGroupedMatmulV3")
+    run = registry.find("aclnnGroupedMatmulV3").function
     x, weight = _RNG(0).random((7, 8)).astype(np.float16), _bytes(3, 8, 6)
     scale, shift = (_RNG(seed).random((3, 2, 6)).astype(np.float16) for seed in (1, 2))
     out = run([x], [weight], None, None, None, [scale], [shift], np.cumsum(_COUNTS), 3, 0, outputs=[None])
@@ -137,7 +137,7 @@ def _infer(query: Any, key: Any, value: Any, layout: str = "BNSD", **given: Any)
     """`aclnnFusedInferAttentionScoreV2` of four heads."""
     names = ("scale1", "scale2", "scale3", "scale4", "offset4", "scale5", "offset5")
     apart = ("scale6", "offset6", "scale7", "offset7")
-    run, _ = registry.find("aclnnFusedInferAttentionScoreV2")
+    run = registry.find("aclnnFusedInferAttentionScoreV2").function
     scales, others, mode = (
         [given.get(name) for name in names],
         [given.get(name) for name in apart],
@@ -219,7 +219,7 @@ def test_keys_and_values_of_eight_bits(mode: int, shape: tuple[int, ...], apart:
 
 def test_without_a_mask_all_keys_are_seen() -> None:
     """As documented: `preTokens` and `nextTokens` are ignored then."""
-    run, _ = registry.find("aclnnPromptFlashAttentionV3")
+    run = registry.find("aclnnPromptFlashAttentionV3").function
     q, k, v = _heads(5, 4, 0), _heads(5, 2, 1), _heads(5, 2, 2)
     out = run(q, k, v, *[None] * 9, 4, 0.25, 2, 0, "BNSD", 2, 0, 1)[0]
     np.testing.assert_allclose(out, _formula(q, k, v)[0], rtol=1e-4, atol=1e-5)

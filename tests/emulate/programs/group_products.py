@@ -17,7 +17,7 @@ class Out:
 
 
 def compute(name, *given, types):
-    run, _ = registry.find(name)
+    run = registry.find(name).function
     return run(*given, outputs=[Out(one) if one is not None else None for one in types])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .attention import Call, backward, eight, forward, from_heads, to_heads
 from .quantized import to_int8, unpacked
-from .registry import NotEmulated, kernel
+from .registry import NotEmulated, operator
 
 _TENSORS = "query key value bias dropped padding mask prefix "
 _GIVEN = "query key value grad bias dropped padding mask top total weights out prefix "
@@ -196,4 +196,4 @@ def _of(x: Any, batch: int) -> Any:
 
 for _names, _run in ((_FORWARD, _score), (_BACKWARD, _gradient), (_INFERENCE, _infer)):
     for _name, _words in _names.items():
-        kernel(_name)(functools.partial(_run, _words))
+        operator(_name)(functools.partial(_run, _words))

@@ -120,7 +120,7 @@ def _integers(inputs: Any, attributes: Any, at: int, name: str) -> list[int]:
 
 
 @operator("BatchToSpaceND", "BatchToSpaceNDD", "BatchToSpace", "BatchToSpaceD")
-def blocks_to_space(inputs: Any, attributes: Any, _: Any) -> Any:
+def blocks_to_space(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """The first axis holds the places in a block; what `crops` says is cut off the edges."""
     x, block, crops, first = _block_arguments(inputs, attributes, "crops")
     lead, space = x.shape[1:first], x.shape[first : first + len(block)]
@@ -138,7 +138,7 @@ def blocks_to_space(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("SpaceToBatchND", "SpaceToBatchNDD", "SpaceToBatch", "SpaceToBatchD")
-def space_to_blocks(inputs: Any, attributes: Any, _: Any) -> Any:
+def space_to_blocks(inputs: Any, attributes: Any, outputs: Any) -> Any:
     x, block, pads, first = _block_arguments(inputs, attributes, "paddings")
     count = len(block)
     x = np.pad(x, [(0, 0)] * first + pads + [(0, 0)] * (x.ndim - first - count))
@@ -170,7 +170,7 @@ def _block_arguments(inputs: Any, attributes: Any, edges: str) -> tuple[Any, lis
 
 
 @operator("BoundingBoxDecode")
-def decode_boxes(inputs: Any, attributes: Any, _: Any) -> Any:
+def decode_boxes(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Boxes moved and scaled by what a network has found, kept inside of the image."""
     left, top, right, bottom = np.moveaxis(inputs[0], -1, 0)
     means, stds = (np.asarray(attributes.get(name) or [value] * 4) for name, value in (("means", 0), ("stds", 1)))
@@ -187,20 +187,20 @@ def decode_boxes(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("Iou")
-def overlaps(inputs: Any, attributes: Any, _: Any) -> Any:
+def overlaps(proposals: Any, truths: Any, *, mode: str | None = None) -> Any:
     """What each pair of boxes has in common, of both together or of the true one."""
-    boxes, true = inputs[0][None], inputs[1][:, None]
+    boxes, true = proposals[None], truths[:, None]
     low, high = np.maximum(boxes[..., :2], true[..., :2]), np.minimum(boxes[..., 2:], true[..., 2:])
     common = np.prod(np.maximum(high - low + 1, 0), -1)
     first, second = (np.prod(one[..., 2:] - one[..., :2] + 1, -1) for one in (boxes, true))
-    return common / (second if attributes.get("mode") == "iof" else first + second - common)
+    return common / (second if mode == "iof" else first + second - common)
 
 
 @operator("CheckValid")
-def inside_image(inputs: Any, _: Any, __: Any) -> Any:
+def inside_image(boxes: Any, image: Any) -> Any:
     """Whether boxes lie in an image of height and width times a ratio."""
-    height, width, ratio = (float(v) for v in np.reshape(inputs[1], -1)[:3])
-    left, top, right, bottom = np.moveaxis(inputs[0], -1, 0)
+    height, width, ratio = (float(v) for v in np.reshape(image, -1)[:3])
+    left, top, right, bottom = np.moveaxis(boxes, -1, 0)
     inside = (left >= 0) & (top >= 0)
     return inside & (right <= width * ratio - 1) & (bottom <= height * ratio - 1)
 
@@ -229,27 +229,26 @@ def _numbers(inputs: Any) -> Any:
 
 
 @operator("NonMaxSuppressionV3")
-def suppress(inputs: Any, attributes: Any, _: Any) -> Any:
+def suppress(inputs: Any, attributes: Any, outputs: Any) -> Any:
     shared = shares(inputs[0], int(attributes.get("offset", 0) or 0))
     return Sized(np.array(best(shared, inputs[1], *_numbers(inputs)), np.int32))
 
 
 @operator("NonMaxSuppressionWithOverlaps")
-def suppress_by_overlaps(inputs: Any, _: Any, __: Any) -> Any:
+def suppress_by_overlaps(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return Sized(np.array(best(inputs[0], inputs[1], *_numbers(inputs)), np.int32))
 
 
 @operator("NMSWithMask")
-def suppress_in_order(inputs: Any, attributes: Any, _: Any) -> Any:
+def suppress_in_order(rows: Any, *, iou_threshold: float = 0.5) -> Any:
     """Boxes as they come, with their scores; their numbers; and which of them share too much with none before."""
-    rows = inputs[0]
     low, high = rows[:, :2], rows[:, 2:4]
     common = np.prod(np.maximum(np.minimum(high[:, None], high) - np.maximum(low[:, None], low), 0), -1)
     area = np.prod(high - low, -1)
     shared = common / (area[:, None] + area - common)
     kept = np.ones(len(rows), bool)
     for row in range(1, len(rows)):
-        kept[row] = not (shared[row, :row][kept[:row]] > attributes.get("iou_threshold", 0.5)).any()
+        kept[row] = not (shared[row, :row][kept[:row]] > iou_threshold).any()
     return rows[:, :5], np.arange(len(rows)), kept
 
 
@@ -262,9 +261,8 @@ def _sides(first: float, last: float, count: int, size: int) -> tuple[Any, Any, 
 
 
 @operator("CropAndResizeGradBoxes")
-def crop_backward_boxes(inputs: Any, _: Any, outputs: Any) -> Any:
+def crop_backward_boxes(grads: Any, images: Any, boxes: Any, which: Any, outputs: Any) -> Any:
     """From the gradient of crops: how they change with the corners of their boxes (y1, x1, y2, x2)."""
-    grads, images, boxes, which = inputs[:4]
     height, width = images.shape[1:3]
     out = np.zeros(outputs[0].shape, np.float64)
     for at, (top, left, bottom, right) in enumerate(np.asarray(boxes, np.float64)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import json
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from . import registry
 from .memory import FLOAT16, Place
 
 _LIBRARY = "libjumar_ascend.so"
-_NOTHING, _IN, _OUT, _BOTH, _NUMBER, _INTEGER, _INTEGERS, _TEXT, _LIST, _OUT_LIST = range(10)
+_NOTHING, _IN, _OUT, _BOTH, _NUMBER, _INTEGER, _INTEGERS, _TEXT, _LIST, _OUT_LIST, _NUMBERS, _ATTRIBUTES, _VALUE = (
+    range(13)
+)
 _INTEGER_TYPES = (2, 3, 4, 6, 7, 8, 9, 10, 12)
 _OK, _NOT_EMULATED, _REJECTED = range(3)
 
@@ -30,6 +32,7 @@ class _Seen(ctypes.Structure):
         ("data", ctypes.c_void_p),
         ("number", ctypes.c_double),
         ("text", ctypes.c_char_p),
+        ("name", ctypes.c_char_p),
     ]
 
 
@@ -83,38 +86,38 @@ def _tell(code: int, text: str, why: int, room: int) -> int:
     return code
 
 
+class _Call(NamedTuple):
+    """The arguments by name, and where each result goes: an output by type may be an input that is changed."""
+
+    arguments: dict[str, Any]
+    outputs: list[list[Place | None]]
+
+
 def _run(name: str, arguments: Any, count: int) -> None:
-    function, older = registry.find(name)
-    given, outputs = _read(arguments, count, registry.is_stepwise(name))
-    if older:
-        inputs, text = given
-        places = [_place(arguments[1 + at]) for at in range(len(inputs))]
-        results = function(registry.Inputs(inputs, places), _attributes(text), outputs)
-    else:
-        results = function(*given, outputs=outputs) if registry.is_told(name) else function(*given)
-    _store(outputs, results)
+    operator = registry.find(name)
+    call = _read(arguments, count, operator.stepwise)
+    _store(call.outputs, operator(call.arguments, [places[0] for places in call.outputs]))
 
 
-def _read(arguments: Any, count: int, stepwise: bool) -> tuple[list[Any], list[Place | None]]:
-    """The inputs in their order, and the places of the outputs."""
-    given: list[Any] = []
-    outputs: list[Place | None] = []
+def _read(seen: Any, count: int, stepwise: bool) -> _Call:
+    arguments: dict[str, Any] = {}
+    outputs: dict[str, list[Place | None]] = {}
     at = 0
     while at < count:
-        seen = arguments[at]
-        at += 1
-        members = [arguments[at + i] for i in range(seen.count)] if seen.kind in (_LIST, _OUT_LIST) else []
-        at += len(members)
-        if seen.kind == _LIST:
-            given.append([_value(member, stepwise) for member in members])
-        elif seen.kind == _OUT_LIST:
-            outputs += [_place(member) for member in members]
-        elif seen.kind == _OUT:
-            outputs.append(_place(seen))
-        else:
-            outputs += [_place(seen)] if seen.kind == _BOTH else []
-            given.append(_value(seen, stepwise))
-    return given, outputs
+        one = seen[at]
+        name = one.name.decode()
+        members = [seen[at + 1 + i] for i in range(one.count)] if one.kind in (_LIST, _OUT_LIST) else []
+        at += 1 + len(members)
+        if one.kind == _LIST:
+            values = [_value(member, stepwise) for member in members]
+            arguments[name] = registry.Inputs(values, [_place(member) for member in members])
+        elif one.kind == _OUT_LIST:
+            outputs.update((f"{name} {i}", [_place(member)]) for i, member in enumerate(members))
+        elif one.kind in (_OUT, _BOTH):
+            outputs.setdefault(name, []).append(_place(one))
+        if one.kind not in (_LIST, _OUT_LIST, _OUT):
+            arguments[name] = _value(one, stepwise)
+    return _Call(arguments, list(outputs.values()))
 
 
 def _place(seen: Any) -> Place | None:
@@ -133,7 +136,19 @@ def _value(seen: Any, stepwise: bool) -> Any:
         return seen.dims[0]
     if seen.kind == _INTEGERS:
         return tuple(seen.dims[at] for at in range(seen.count))
+    if seen.kind == _NUMBERS:
+        numbers = (ctypes.c_double * seen.count).from_address(seen.data)
+        return tuple(_plain(number) for number in numbers)
+    if seen.kind == _VALUE:
+        return _plain(seen.number)
+    if seen.kind == _ATTRIBUTES:
+        return _attributes(seen.text.decode())
     return seen.text.decode() if seen.kind == _TEXT else None
+
+
+def _plain(number: float) -> float:
+    """An integer where it is one: which numbers are is not told."""
+    return int(number) if number.is_integer() else number
 
 
 def _attributes(text: str) -> dict[str, Any]:
@@ -141,12 +156,11 @@ def _attributes(text: str) -> dict[str, Any]:
     return {name: many or words or number for name, (number, words, many) in json.loads(text).items()}
 
 
-def _store(outputs: list[Place | None], results: Any) -> None:
+def _store(outputs: list[list[Place | None]], results: Any) -> None:
     values = results if isinstance(results, (tuple, list)) else (results,)
-    for place, value in zip(outputs, values):
-        if place is None or value is None:
-            continue
-        if isinstance(value, registry.Sized):
-            place.write_part(value.value)
-        else:
-            place.write(value)
+    for (first, *others), value in zip(outputs, values):
+        if first is not None and value is not None:
+            first.write_part(value.value) if isinstance(value, registry.Sized) else first.write(value)
+        for other in others:
+            if first is not None and other is not None:
+                other.write(first.read())

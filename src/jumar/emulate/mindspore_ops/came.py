@@ -20,22 +20,31 @@ def _whole(x: Any, shape: Any) -> tuple[int, int]:
 
 
 @operator("ApplyCamePart1")
-def squares(inputs: Any, _: Any, __: Any) -> Any:
+def squares(grad: Any, epsilon: Any) -> Any:
     """The sums of the squares over each row, each column, and everything."""
-    found = np.square(inputs[0], dtype=np.float32) + np.float32(_number(inputs[1]))
+    found = np.square(grad, dtype=np.float32) + np.float32(_number(epsilon))
     return found.sum(-1), found.sum(-2), found.sum((-2, -1))
 
 
 @operator("ApplyCamePart2")
-def factors(inputs: Any, _: Any, __: Any) -> Any:
+def factors(
+    grad: Any,
+    row_sums: Any,
+    column_sums: Any,
+    whole: Any,
+    rows: Any,
+    columns: Any,
+    decay: Any,
+    row_total: Any = None,
+    shape: Any = None,
+) -> Any:
     """New means of rows and columns, the gradient divided by the root of their product, and the sum of its squares.
 
     With tensors over several cards, the sum of the old means and the whole shape are given, too.
     """
-    grad, row_sums, column_sums, whole, rows, columns = inputs[:6]
-    beta = _number(inputs[6])
-    height, width = _whole(grad, inputs.get(8))
-    old = float(np.sum(rows)) if inputs.get(7) is None else _number(inputs[7])
+    beta = _number(decay)
+    height, width = _whole(grad, shape)
+    old = float(np.sum(rows)) if row_total is None else _number(row_total)
     rows = beta * rows + (1 - beta) / width * row_sums
     columns = beta * columns + (1 - beta) / height * column_sums
     mean = beta * old / height + (1 - beta) * _number(whole) / (width * height)
@@ -44,7 +53,7 @@ def factors(inputs: Any, _: Any, __: Any) -> Any:
 
 
 @operator("ApplyCamePart3")
-def residue(inputs: Any, attributes: Any, _: Any) -> Any:
+def residue(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """The clipped step goes into the moment; how far it is from that is summed as the squares of the gradient were."""
     step, moment = inputs[:2]
     epsilon, beta, limit, total = (_number(inputs[at]) for at in (2, 3, 4, 5))
@@ -56,7 +65,7 @@ def residue(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("ApplyCamePart4")
-def apply(inputs: Any, _: Any, __: Any) -> Any:
+def apply(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """New means of that distance, and the parameter, by the moment over the root of their product."""
     parameter, moment, rows, columns = inputs[:4]
     decay, rate, beta, all_ = (_number(inputs[at]) for at in (4, 5, 6, 10))

@@ -109,9 +109,17 @@ def loss_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
 
 
 @operator("CTCLoss")
-def loss_of_scores(inputs: Any, attributes: Any, outputs: Any) -> Any:
+def loss_of_scores(
+    scores: Any,
+    places: Any,
+    values: Any,
+    steps: Any,
+    *,
+    preprocess_collapse_repeated: bool = False,
+    ignore_longer_outputs_than_inputs: bool = False,
+    ctc_merge_repeated: bool = True,
+) -> Any:
     """Scores before the softmax; labels as a sparse matrix; the last class is the blank."""
-    scores, places, values, steps = inputs[:4]
     blank = scores.shape[-1] - 1
     logs = special.log_softmax(scores, -1)
     losses, grads = np.zeros(scores.shape[1]), np.zeros(scores.shape)
@@ -119,29 +127,28 @@ def loss_of_scores(inputs: Any, attributes: Any, outputs: Any) -> Any:
         labels = values[places[:, 0] == batch]
         if (labels == blank).any():
             raise NotEmulated(f"what a card makes of the label {blank}, which is the blank, is not emulated")
-        if attributes.get("preprocess_collapse_repeated"):
+        if preprocess_collapse_repeated:
             labels = labels[np.insert(labels[1:] != labels[:-1], 0, True)] if len(labels) else labels
         rows = logs[: steps[batch], batch]
         if len(labels) > len(rows):
-            if attributes.get("ignore_longer_outputs_than_inputs"):
+            if ignore_longer_outputs_than_inputs:
                 losses[batch] = np.inf  # and no gradient, as MindSpore's CPU target says
                 continue
             raise ValueError(f"{len(labels)} labels do not fit into {len(rows)} steps")
-        losses[batch], slope = slopes(rows, labels, blank, bool(attributes.get("ctc_merge_repeated", 1)))
+        losses[batch], slope = slopes(rows, labels, blank, ctc_merge_repeated)
         grads[: steps[batch], batch] = np.exp(rows) + slope
     return losses, grads
 
 
 @operator("CTCGreedyDecoder")
-def decode(inputs: Any, attributes: Any, _: Any) -> Any:
+def decode(scores: Any, lengths: Any, *, merge_repeated: bool = True) -> Any:
     """The best class of each step; repeated ones and the last class, which is blank, are left out."""
-    scores, lengths = inputs[:2]
     blank = scores.shape[-1] - 1
     places, values, longest = [], [], 0
     for row in range(scores.shape[1]):
         best = np.argmax(scores[: int(lengths[row]), row], -1)
         kept = [int(v) for at, v in enumerate(best)
-                if v != blank and not (attributes.get("merge_repeated", 1) and at and best[at - 1] == v)]  # fmt: skip
+                if v != blank and not (merge_repeated and at and best[at - 1] == v)]  # fmt: skip
         places += [(row, at) for at in range(len(kept))]
         values += kept
         longest = max(longest, len(kept))

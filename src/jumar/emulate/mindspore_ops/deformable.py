@@ -64,7 +64,7 @@ def _last(attributes: Any, name: str) -> list[int]:
 
 
 @operator("DeformableOffsets")
-def sample(inputs: Any, attributes: Any, _: Any) -> Any:
+def sample(inputs: Any, attributes: Any, outputs: Any) -> Any:
     at = _Samples(inputs[0], inputs[1], attributes)
     total: Any = 0
     for index, inside, tall, broad, _down, _across in at.corners():
@@ -73,7 +73,7 @@ def sample(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("DeformableOffsetsGrad")
-def sample_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+def sample_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Gradients for the image and for what moved the places, mask included."""
     grad, x, offsets = inputs[:3]
     at = _Samples(x, offsets, attributes)

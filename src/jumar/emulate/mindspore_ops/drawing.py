@@ -31,12 +31,12 @@ def gamma(inputs: Any, attributes: Any, outputs: Any) -> Any:
 
 
 @operator("StandardLaplace")
-def laplace(_: Any, attributes: Any, outputs: Any) -> Any:
+def laplace(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return seeded(attributes).laplace(size=outputs[0].shape)
 
 
 @operator("RandomShuffle")
-def shuffle(inputs: Any, attributes: Any, _: Any) -> Any:
+def shuffle(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return seeded(attributes).permutation(inputs[0], 0) if np.ndim(inputs[0]) else inputs[0]
 
 
@@ -72,13 +72,13 @@ def _candidates(inputs: Any, attributes: Any, chance: Any) -> Any:
 
 
 @operator("LogUniformCandidateSampler")
-def log_uniform(inputs: Any, attributes: Any, _: Any) -> Any:
+def log_uniform(inputs: Any, attributes: Any, outputs: Any) -> Any:
     most = int(attributes["range_max"])
     return _candidates(inputs, attributes, lambda at: (np.log(at + 2.0) - np.log(at + 1.0)) / np.log(most + 1.0))
 
 
 @operator("UniformCandidateSampler")
-def uniform(inputs: Any, attributes: Any, _: Any) -> Any:
+def uniform(inputs: Any, attributes: Any, outputs: Any) -> Any:
     most = int(attributes["range_max"])
     return _candidates(inputs, attributes, lambda at: np.full(np.shape(at), 1.0 / most))
 
@@ -94,13 +94,13 @@ def drop_channels(inputs: Any, attributes: Any, outputs: Any) -> Any:
 
 
 @operator("Cauchy")
-def cauchy(_: Any, attributes: Any, outputs: Any) -> Any:
+def cauchy(inputs: Any, attributes: Any, outputs: Any) -> Any:
     found = seeded(attributes).standard_cauchy(outputs[0].shape)
     return attributes.get("median", 0.0) + attributes.get("sigma", 1.0) * found
 
 
 @operator("TruncatedNormal")
-def truncated(_: Any, attributes: Any, outputs: Any) -> Any:
+def truncated(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Normal numbers; those further than two from 0 are drawn again."""
     draw = seeded(attributes)
     found = draw.normal(size=outputs[0].shape)
@@ -115,12 +115,12 @@ _FURTHEST = 2
 
 
 @operator("LogNormalReverse")
-def log_normal(_: Any, attributes: Any, outputs: Any) -> Any:
+def log_normal(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return seeded(attributes).lognormal(attributes.get("mean", 1.0), attributes.get("std", 2.0), outputs[0].shape)
 
 
 @operator("NonDeterministicInts")
-def integers(_: Any, attributes: Any, outputs: Any) -> Any:
+def integers(outputs: Any) -> Any:
     limits = np.iinfo(outputs[0].dtype)
     return np.random.default_rng().integers(limits.min, limits.max, outputs[0].shape, outputs[0].dtype, endpoint=True)
 

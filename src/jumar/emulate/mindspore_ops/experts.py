@@ -9,15 +9,15 @@ from scipy import special
 
 from .activations import ACTIVATIONS
 from .quantized import quantize_rows, to_int8
-from .registry import NotEmulated, kernel, operator
+from .registry import NotEmulated, operator
 
 
-@kernel("aclnnMoeComputeExpertTokens")
+@operator("aclnnMoeComputeExpertTokens")
 def expert_ends(experts: Any, count: int) -> Any:
     return np.searchsorted(experts, np.arange(count), "right")
 
 
-@kernel("aclnnMoeGatingTopKSoftmax")
+@operator("aclnnMoeGatingTopKSoftmax")
 def gate(x: Any, finished: Any, k: int) -> Any:
     weights = special.softmax(x, -1)
     order = np.argsort(-weights, -1, kind="stable")[..., :k]
@@ -28,7 +28,7 @@ def gate(x: Any, finished: Any, k: int) -> Any:
 
 
 @operator("TopPRouter")
-def places_by_weight(inputs: Any, _: Any, __: Any) -> Any:
+def places_by_weight(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """As TopKRouter, for the choices whose weights, added up for a token in their order, stay below a threshold."""
     chosen, weights = inputs[0], inputs[5].astype(np.float32)
     capacity, experts, later = (int(np.reshape(one, -1)[0]) for one in inputs[1:4])
@@ -37,7 +37,7 @@ def places_by_weight(inputs: Any, _: Any, __: Any) -> Any:
 
 
 @operator("TopKRouter")
-def places_of_tokens(inputs: Any, _: Any, __: Any) -> Any:
+def places_of_tokens(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """The tokens of each expert, from 1, and the place of each token in the rows of all experts, which begin with an
     empty one; an expert that is full drops the last tokens or, with the fourth input, those of later choices."""
     chosen, (capacity, experts) = inputs[0], (int(np.reshape(one, -1)[0]) for one in inputs[1:3])
@@ -65,7 +65,7 @@ def _places(chosen: Any, allowed: Any, capacity: int, experts: int, later: bool)
     return sent, (back.reshape(batch, k, length).swapaxes(1, 2) if later else back.reshape(chosen.shape))
 
 
-@kernel("aclnnMoeInitRouting")
+@operator("aclnnMoeInitRouting")
 def route(x: Any, rows: Any, experts: Any, active: int) -> Any:
     order = np.argsort(experts.reshape(-1), kind="stable")
     sources = rows.reshape(-1)[order]
@@ -109,7 +109,7 @@ def _tokens(routes: _Routes, count: int, padded: int, counted: int, before: int)
     return (np.cumsum(many) if counted == 1 and many is not None else many), None
 
 
-@kernel("aclnnMoeInitRoutingV2")
+@operator("aclnnMoeInitRoutingV2")
 def route_v2(
     x: Any, experts: Any, active: int, capacity: int, count: int, padded: int, counted: int, before: int
 ) -> Any:
@@ -118,7 +118,7 @@ def route_v2(
     return (out, routes.places, *_tokens(routes, count, padded, counted, before))
 
 
-@kernel("aclnnMoeInitRoutingQuantV2")
+@operator("aclnnMoeInitRoutingQuantV2")
 def route_quantized(
     x: Any, experts: Any, scale: Any, offset: Any, active: int, capacity: int, count: int, padded: int, counted: int,
     before: int, dynamic: int,
@@ -136,7 +136,7 @@ def route_quantized(
     return (found, routes.places, *more, factors)
 
 
-@kernel("aclnnMoeFinalizeRouting", stepwise=True)
+@operator("aclnnMoeFinalizeRouting", stepwise=True)
 def combine(rows: Any, skip: Any, other: Any, bias: Any, scales: Any, places: Any, experts: Any) -> Any:
     """The order of the sums is the device's: what is skipped first, then an expert after the other."""
     count, choices = scales.shape
@@ -161,7 +161,7 @@ def _unpadded(padded: int) -> None:
         raise NotEmulated("padded_mode is not emulated")
 
 
-@kernel("aclnnMoeTokenPermute")
+@operator("aclnnMoeTokenPermute")
 def permute(tokens: Any, indices: Any, count: int, padded: int) -> Any:
     _unpadded(padded)
     order = np.argsort(indices.reshape(-1), kind="stable")
@@ -170,22 +170,22 @@ def permute(tokens: Any, indices: Any, count: int, padded: int) -> Any:
     return tokens[order[:kept] // choices], np.argsort(order, kind="stable")
 
 
-@kernel("aclnnMoeTokenPermuteGrad")
+@operator("aclnnMoeTokenPermuteGrad")
 def permute_backward(grad: Any, places: Any, choices: int, padded: int) -> Any:
     _unpadded(padded)
     return _gathered(grad, places).reshape(-1, choices, grad.shape[1]).sum(1)
 
 
-@kernel("aclnnMoeTokenUnpermute")
-def unpermute(rows: Any, places: Any, weights: Any, padded: int, _: Any) -> Any:
+@operator("aclnnMoeTokenUnpermute")
+def unpermute(rows: Any, places: Any, weights: Any, padded: int, shape: Any) -> Any:
     _unpadded(padded)
     choices = 1 if weights is None else weights.shape[1]
     parts = _gathered(rows, places).reshape(-1, choices, rows.shape[1])
     return (parts if weights is None else parts * weights[..., None]).sum(1)
 
 
-@kernel("aclnnMoeTokenUnpermuteGrad")
-def unpermute_backward(rows: Any, grad: Any, places: Any, weights: Any, padded: int, _: Any) -> Any:
+@operator("aclnnMoeTokenUnpermuteGrad")
+def unpermute_backward(rows: Any, grad: Any, places: Any, weights: Any, padded: int, shape: Any) -> Any:
     _unpadded(padded)
     choices = 1 if weights is None else weights.shape[1]
     spread = np.repeat(grad, choices, 0)
@@ -200,7 +200,7 @@ def unpermute_backward(rows: Any, grad: Any, places: Any, weights: Any, padded: 
 _GATED = {"geglu": "gelu", "swiglu": "silu", "reglu": "relu"}
 
 
-@kernel("aclnnFFN")
+@operator("aclnnFFN")
 def feed_forward(x: Any, first: Any, second: Any, tokens: Any, bias: Any, end_bias: Any, *others: Any) -> Any:
     """Two layers for the tokens of each expert, which lie one behind the other."""
     *scales, activation, _ = others

@@ -30,18 +30,18 @@ _MANY = {"FFT2": np.fft.fft2, "IFFT2": np.fft.ifft2, "RFFT2": np.fft.rfft2, "IRF
 
 
 @operator("FFTShapeCopy")
-def fitted(inputs: Any, _: Any, outputs: Any) -> Any:
+def fitted(x: Any, outputs: Any) -> Any:
     """Cut or filled with zeros to the shape of the output."""
-    out = np.zeros(outputs[0].shape, inputs[0].dtype)
-    both = tuple(slice(0, min(a, b)) for a, b in zip(out.shape, inputs[0].shape))
-    out[both] = inputs[0][both]
+    out = np.zeros(outputs[0].shape, x.dtype)
+    both = tuple(slice(0, min(a, b)) for a, b in zip(out.shape, x.shape))
+    out[both] = x[both]
     return out
 
 
 for _name, _run in _ONE.items():
 
     @operator(_name)
-    def along_one(inputs: Any, attributes: Any, _: Any, run: Any = _run) -> Any:
+    def along_one(inputs: Any, attributes: Any, outputs: Any, run: Any = _run) -> Any:
         sizes, axes, norm = _options(inputs, attributes)
         return run(inputs[0], sizes[0] if sizes else None, axes[0] if axes else -1, norm)
 
@@ -49,7 +49,7 @@ for _name, _run in _ONE.items():
 for _name, _run in _MANY.items():
 
     @operator(_name)
-    def along_many(inputs: Any, attributes: Any, _: Any, run: Any = _run, two: bool = _name.endswith("2")) -> Any:
+    def along_many(inputs: Any, attributes: Any, outputs: Any, run: Any = _run, two: bool = _name.endswith("2")) -> Any:
         sizes, axes, norm = _options(inputs, attributes)
         return run(inputs[0], sizes, axes or ((-2, -1) if two else None), norm)
 
@@ -78,12 +78,12 @@ def _cosines(x: Any, size: int, axis: int, ortho: bool, forward: bool) -> Any:
 
 
 @operator("DCT", "DCTN")
-def cosines(inputs: Any, attributes: Any, _: Any) -> Any:
+def cosines(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return _transformed(inputs, attributes, bool(attributes.get("forward", 1)))
 
 
 @operator("IDCT", "IDCTN")
-def cosines_back(inputs: Any, attributes: Any, _: Any) -> Any:
+def cosines_back(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return _transformed(inputs, attributes, False)
 
 
@@ -104,7 +104,7 @@ _COSINES = ((2, "n"), (3, "axis"), (4, "norm"))
 
 
 @operator("IRFFTDouble")
-def doubled(inputs: Any, attributes: Any, _: Any) -> Any:
+def doubled(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """For the gradient of `irfft`: frequencies that stand for two count twice. Inputs: values, size and axis."""
     size, axis = (_whole(inputs, attributes, at, name) for at, name in ((1, "n"), (2, "dim")))
     out = np.moveaxis(np.array(inputs[0]), -1 if axis is None else axis, 0)
@@ -119,7 +119,7 @@ def _whole(inputs: Any, attributes: Any, at: int, name: str) -> int | None:
 
 
 @operator("FFTOrtho")
-def scaled_for_cosines(inputs: Any, attributes: Any, _: Any) -> Any:
+def scaled_for_cosines(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """What makes a cosine transform orthogonal, along each axis; not `forward`, it is taken back."""
     axes = inputs.get(1) if inputs.get(1) is not None else attributes.get("axes")
     forward = _whole(inputs, attributes, 2, "forward") != 0
@@ -135,10 +135,9 @@ def scaled_for_cosines(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 def _frequencies(run: Any) -> Any:
-    def call(inputs: Any, _: Any, __: Any) -> Any:
-        """Inputs: how many values there are, and how far apart."""
-        step = 1.0 if inputs.get(1) is None else float(np.reshape(inputs[1], -1)[0])
-        return run(int(np.reshape(inputs[0], -1)[0]), step)
+    def call(count: Any, step: Any = 1.0) -> Any:
+        """How many values there are, and how far apart."""
+        return run(int(np.reshape(count, -1)[0]), float(np.reshape(1.0 if step is None else step, -1)[0]))
 
     return call
 
@@ -148,7 +147,7 @@ operator("RFFTFreq")(_frequencies(np.fft.rfftfreq))
 
 
 def _hermitian(run: Any) -> Any:
-    def call(inputs: Any, attributes: Any, _: Any) -> Any:
+    def call(inputs: Any, attributes: Any, outputs: Any) -> Any:
         sizes, axes, norm = _options(inputs, attributes)
         return run(inputs[0], sizes, axes, norm) if axes is not None else run(inputs[0], sizes, norm=norm)
 

@@ -47,11 +47,10 @@ for _name in ("FractionalMaxPool", "FractionalAvgPool"):
 
 
 @operator("FractionalMaxPoolGrad")
-def largest_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+def largest_backward(x: Any, results: Any, grad: Any, rows: Any, columns: Any, *, overlapping: bool = False) -> Any:
     """Inputs: what was pooled, the results, their gradient, and the limits."""
-    x, _results, grad, rows, columns = inputs[:5]
     out = np.zeros(x.shape, np.float64)
-    for line, column, down, along in _cells(rows, columns, x.shape, attributes.get("overlapping")):
+    for line, column, down, along in _cells(rows, columns, x.shape, overlapping):
         cell = x[:, down, along]
         best = cell.reshape(len(x), -1, x.shape[-1]).argmax(1)
         place = np.unravel_index(best, cell.shape[1:3])
@@ -61,11 +60,10 @@ def largest_backward(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("FractionalAvgPoolGrad")
-def average_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
+def average_backward(shape: Any, grad: Any, rows: Any, columns: Any, *, overlapping: bool = False, outputs: Any) -> Any:
     """Inputs: the shape of what was pooled, the gradient of the results, and the limits."""
-    _shape, grad, rows, columns = inputs[:4]
     out = np.zeros(outputs[0].shape, np.float64)
-    for line, column, down, along in _cells(rows, columns, out.shape, attributes.get("overlapping")):
+    for line, column, down, along in _cells(rows, columns, out.shape, overlapping):
         cell = out[:, down, along]
         cell += grad[:, line, column][:, None, None] / (cell.shape[1] * cell.shape[2])
     return out

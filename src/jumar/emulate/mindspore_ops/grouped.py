@@ -11,7 +11,7 @@ import numpy as np
 
 from .activations import ACTIVATIONS
 from .quantized import to_int8, unpacked
-from .registry import NotEmulated, kernel
+from .registry import NotEmulated, operator
 
 _NUMBERED = {1: "relu", 2: "gelu", 4: "fastgelu", 5: "silu"}
 _INT8 = np.dtype(np.int8)
@@ -28,7 +28,7 @@ class _Extras(NamedTuple):
     token_scale: Any = None
 
 
-@kernel("aclnnGroupedMatmulV2", "aclnnGroupedMatmulV3", stepwise=True, outputs=True)
+@operator("aclnnGroupedMatmulV2", "aclnnGroupedMatmulV3", stepwise=True)
 def grouped_matmul(
     x: Any, weight: Any, bias: Any, scale: Any, offset: Any, anti_scale: Any, anti_offset: Any, group_list: Any,
     split: int, group_type: int, *_: Any, outputs: Any,
@@ -37,7 +37,7 @@ def grouped_matmul(
     return _fitted(_products(x, weight, extras, group_list, 0, group_type), x, split, group_type, outputs)
 
 
-@kernel("aclnnGroupedMatmulV4", stepwise=True, outputs=True)
+@operator("aclnnGroupedMatmulV4", stepwise=True)
 def grouped_matmul_v4(
     x: Any, weight: Any, bias: Any, scale: Any, offset: Any, anti_scale: Any, anti_offset: Any, token_scale: Any,
     group_list: Any, activation: Any, activation_scale: Any, activation_offset: Any, split: int, group_type: int,

@@ -16,14 +16,14 @@ def _formats(attributes: Any) -> tuple[str, str]:
 
 
 @operator("DataFormatDimMap")
-def axes(inputs: Any, attributes: Any, _: Any) -> Any:
+def axes(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Which axis of the second layout each axis of the first one is; behind the last comes the first."""
     before, after = _formats(attributes)
     return np.array([after.index(letter) for letter in before])[inputs[0] % len(before)]
 
 
 @operator("DataFormatVecPermute")
-def values(inputs: Any, attributes: Any, _: Any) -> Any:
+def values(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """A value, or a pair, for each axis; two values are for those of the space only."""
     before, after = _formats(attributes)
     if len(inputs[0]) == len(_SPACE):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from .registry import NotEmulated, kernel
+from .registry import NotEmulated, operator
 
 _NONE, _MEAN, _SUM = range(3)
 
@@ -21,17 +21,17 @@ def _spread(grad: Any, size: int, how: int) -> Any:
     return grad / size if how == _MEAN else grad
 
 
-@kernel("aclnnSoftMarginLoss")
+@operator("aclnnSoftMarginLoss")
 def soft_margin(x: Any, target: Any, how: int) -> Any:
     return _reduced(np.logaddexp(0, -target * x), how)
 
 
-@kernel("aclnnSoftMarginLossBackward")
+@operator("aclnnSoftMarginLossBackward")
 def soft_margin_backward(grad: Any, x: Any, target: Any, how: int) -> Any:
     return _spread(grad, x.size, how) * -target * special.expit(-target * x)
 
 
-@kernel("aclnnKlDivBackward")
+@operator("aclnnKlDivBackward")
 def kl_div_backward(grad: Any, x: Any, target: Any, how: int, of_logarithm: int) -> Any:
     slope = -np.exp(target) if of_logarithm else np.where(target > 0, -target, 0)
     return _spread(grad, x.size, how) * np.broadcast_to(slope, x.shape)
@@ -43,7 +43,7 @@ def _picked(x: Any, target: Any, ignored: int) -> tuple[Any, Any]:
     return valid, np.where(valid, target, 0).astype(np.int64)
 
 
-@kernel("aclnnNLLLoss2d")
+@operator("aclnnNLLLoss2d")
 def nll_2d(x: Any, target: Any, weight: Any, how: int, ignored: int) -> Any:
     valid, index = _picked(x, target, ignored)
     factor = np.where(valid, weight[index], 0)
@@ -54,7 +54,7 @@ def nll_2d(x: Any, target: Any, weight: Any, how: int, ignored: int) -> Any:
     return value.sum() / total if how == _MEAN else value.sum(), total
 
 
-@kernel("aclnnNLLLoss2dBackward")
+@operator("aclnnNLLLoss2dBackward")
 def nll_2d_backward(grad: Any, x: Any, target: Any, weight: Any, how: int, ignored: int, total: Any) -> Any:
     valid, index = _picked(x, target, ignored)
     out = np.zeros_like(x)
@@ -63,7 +63,7 @@ def nll_2d_backward(grad: Any, x: Any, target: Any, weight: Any, how: int, ignor
     return out
 
 
-@kernel("aclnnCrossEntropyLoss")
+@operator("aclnnCrossEntropyLoss")
 def cross_entropy(
     x: Any, target: Any, weight: Any, how: str, ignored: int, smoothing: float, scale: float, with_z: int
 ) -> Any:
@@ -81,10 +81,10 @@ def cross_entropy(
     return out, logs, None, None  # the last two belong to the z-loss and have no room here
 
 
-@kernel("aclnnCrossEntropyLossGrad")
+@operator("aclnnCrossEntropyLossGrad")
 def cross_entropy_grad(
-    grad: Any, logs: Any, target: Any, weight: Any, _: Any, __: Any, how: str, ignored: int, smoothing: float,
-    ___: float,
+    grad: Any, logs: Any, target: Any, weight: Any, grad_z: Any, sums: Any, how: str, ignored: int, smoothing: float,
+    scale: float,
 ) -> Any:  # fmt: skip
     valid, index = _picked(logs, target, ignored)
     classes = logs.shape[-1]

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..formulas.norm import rms_norm
 from .activations import ACTIVATIONS
 from .group import Group, joined, rounded
-from .registry import NotEmulated, kernel
+from .registry import NotEmulated, operator
 
 _NUMBERED = {1: "gelu", 2: "silu", 3: "relu", 4: "fastgelu"}
 
@@ -29,7 +30,7 @@ def _is_sum(name: str) -> None:
         raise ValueError(f"reduce_op should be sum, but got {name}")
 
 
-@kernel("aclnnAllGatherMatmul", outputs=True)
+@operator("aclnnAllGatherMatmul")
 def gathered_product(
     x: Any, weight: Any, bias: Any, name: str, which: int, turn: int, mode: int, *_: Any, outputs: Any
 ) -> Any:
@@ -53,10 +54,10 @@ for _operator, _exchange in (
     ("aclnnMatmulReduceScatter", Group.reduce_scatter),
     ("aclnnMatmulAllReduce", Group.all_reduce),
 ):
-    kernel(_operator, outputs=True)(functools.partial(_summed_product, _operator, _exchange))
+    operator(_operator)(functools.partial(_summed_product, _operator, _exchange))
 
 
-@kernel("aclnnMatmulAllReduceAddRmsNorm", outputs=True)
+@operator("aclnnMatmulAllReduceAddRmsNorm")
 def reduced_and_normalized(
     x: Any, weight: Any, bias: Any, residual: Any, gamma: Any, epsilon: float, name: str, reduction: str, turn: int,
     mode: int, *_: Any, outputs: Any,
@@ -64,11 +65,10 @@ def reduced_and_normalized(
     _is_sum(reduction)
     found = joined(name, "aclnnMatmulAllReduceAddRmsNorm").all_reduce(_product(x, weight, bias), outputs[0].type)
     total = rounded(found.reshape(residual.shape) + residual, outputs[0].type)
-    size = np.sqrt(np.mean(total * total, -1, keepdims=True) + np.float32(epsilon))
-    return total, total / size * gamma
+    return total, rms_norm(total, gamma, epsilon)[0]
 
 
-@kernel("aclnnAlltoAllAllGatherBatchMatMul", outputs=True)
+@operator("aclnnAlltoAllAllGatherBatchMatMul")
 def experts_product(
     x: Any, weight: Any, bias: Any, experts: str, tensors: str, experts_size: int, tensors_size: int, shard: int,
     act: int, *_: Any, outputs: Any,
@@ -92,7 +92,7 @@ def experts_product(
     return (ACTIVATIONS[_NUMBERED[act]](plain) if act else plain, *more)
 
 
-@kernel("aclnnBatchMatMulReduceScatterAlltoAll", outputs=True)
+@operator("aclnnBatchMatMulReduceScatterAlltoAll")
 def product_of_experts_back(
     x: Any, weight: Any, bias: Any, experts: str, tensors: str, experts_size: int, tensors_size: int, shard: int,
     *_: Any, outputs: Any,

@@ -7,25 +7,25 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from .registry import kernel
+from .registry import operator
 
-kernel("aclnnTrace")(np.trace)
-kernel("aclnnInverse")(np.linalg.inv)
-kernel("aclnnDiag")(np.diag)
-kernel("aclnnAddbmm")(lambda x, left, right, beta, alpha, _: beta * x + alpha * np.matmul(left, right).sum(0))
-kernel("aclnnAddmv")(lambda x, matrix, vector, alpha, beta, _: beta * x + alpha * np.matmul(matrix, vector))
-kernel("aclnnInplaceAddmm")(lambda x, left, right, beta, alpha, _: beta * x + alpha * np.matmul(left, right))
-kernel("aclnnInplaceAddr")(lambda x, left, right, beta, alpha: beta * x + alpha * np.outer(left, right))
+operator("aclnnTrace")(np.trace)
+operator("aclnnInverse")(np.linalg.inv)
+operator("aclnnDiag")(np.diag)
+operator("aclnnAddbmm")(lambda x, left, right, beta, alpha, math_type: beta * x + alpha * np.matmul(left, right).sum(0))
+operator("aclnnAddmv")(lambda x, matrix, vector, alpha, beta, math_type: beta * x + alpha * np.matmul(matrix, vector))
+operator("aclnnInplaceAddmm")(lambda x, left, right, beta, alpha, math_type: beta * x + alpha * np.matmul(left, right))
+operator("aclnnInplaceAddr")(lambda x, left, right, beta, alpha: beta * x + alpha * np.outer(left, right))
 
 
-@kernel("aclnnLinalgQr")
+@operator("aclnnLinalgQr")
 def qr(x: Any, mode: int) -> Any:
     if mode == 2:  # only r
         return None, np.linalg.qr(x, "r")
     return np.linalg.qr(x, "complete" if mode == 1 else "reduced")
 
 
-@kernel("aclnnTriangularSolve")
+@operator("aclnnTriangularSolve")
 def triangular_solve(right: Any, matrix: Any, upper: int, transposed: int, unit: int) -> Any:
     many = np.broadcast_shapes(right.shape[:-2], matrix.shape[:-2])
     right = np.broadcast_to(right, (*many, *right.shape[-2:]))
@@ -38,15 +38,15 @@ def triangular_solve(right: Any, matrix: Any, upper: int, transposed: int, unit:
     return out, matrix
 
 
-@kernel("aclnnInplaceFillDiagonal")
+@operator("aclnnInplaceFillDiagonal")
 def fill_diagonal(x: Any, value: float, wrap: int) -> Any:
     out = np.array(x)
     np.fill_diagonal(out, value, bool(wrap))
     return out
 
 
-@kernel("aclnnCdist")
-def distances(left: Any, right: Any, power: float, _: int) -> Any:
+@operator("aclnnCdist")
+def distances(left: Any, right: Any, power: float, how: int) -> Any:
     apart = np.abs(left[..., :, None, :] - right[..., None, :, :])
     if power == 0:
         return (apart != 0).sum(-1)

@@ -10,7 +10,7 @@ from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 
-from .registry import kernel
+from .registry import operator
 
 
 class _Corner(NamedTuple):
@@ -45,7 +45,7 @@ def _rows(keys: Any) -> Any:
     return np.arange(batch)[:, None, None, None], keys, np.arange(heads)[None, None, :, None]
 
 
-@kernel("aclnnMultiScaleDeformableAttnFunction")
+@operator("aclnnMultiScaleDeformableAttnFunction")
 def attend(value: Any, shapes: Any, starts: Any, places: Any, weights: Any) -> Any:
     out = np.zeros((*places.shape[:3], value.shape[-1]), np.float32)
     for corner in _corners(shapes, starts, places):
@@ -53,7 +53,7 @@ def attend(value: Any, shapes: Any, starts: Any, places: Any, weights: Any) -> A
     return out.reshape(*out.shape[:2], -1)
 
 
-@kernel("aclnnMultiScaleDeformableAttentionGrad")
+@operator("aclnnMultiScaleDeformableAttentionGrad")
 def attend_backward(value: Any, shapes: Any, starts: Any, places: Any, weights: Any, grad: Any) -> Any:
     """The two numbers of a place may stand in front of the points, as MindSpore has them: so does their gradient."""
     turned = places.shape[-1] != 2 or (places.shape[-2] == 2 and weights.shape[-1] != places.shape[-2])

@@ -6,102 +6,80 @@ from typing import Any
 
 import numpy as np
 
-from .registry import kernel, operator
+from ..formulas import norm as formulas
+from .registry import operator
 
 
-@kernel("aclnnAddRmsNorm")
+@operator("aclnnAddRmsNorm")
 def add_rms_norm(x: Any, other: Any, weight: Any, epsilon: float) -> Any:
-    both = x + other
-    axes = tuple(range(-weight.ndim, 0))
-    inverse = 1 / np.sqrt((both.astype(np.float32) ** 2).mean(axes, keepdims=True) + epsilon)
-    return both * inverse * weight, inverse, both
+    total = x + other
+    out, inverse = formulas.rms_norm(total.astype(np.float32), weight, epsilon)
+    return out, inverse, total
 
 
-@kernel("aclnnAddLayerNorm")
-def add_layer_norm(x: Any, other: Any, weight: Any, bias: Any, more: Any, epsilon: float, _: int) -> Any:
-    both = x + other + (0 if more is None else more)
-    mean = both.mean(-1, keepdims=True)
-    inverse = 1 / np.sqrt(both.var(-1, keepdims=True) + epsilon)
-    return (both - mean) * inverse * weight + bias, mean, inverse, both
+@operator("aclnnAddLayerNorm")
+def add_layer_norm(x: Any, other: Any, weight: Any, bias: Any, more: Any, epsilon: float, extra: int) -> Any:
+    total = x + other + (0 if more is None else more)
+    return (*formulas.layer_norm(total, weight, bias, epsilon), total)
 
 
-@kernel("aclnnAddLayerNormGrad")
+@operator("aclnnAddLayerNormGrad")
 def add_layer_norm_backward(grad: Any, x: Any, other: Any, inverse: Any, mean: Any, weight: Any, more: Any) -> Any:
-    shape = (*x.shape[:-1], 1)
-    normed = (x + other - mean.reshape(shape)) * inverse.reshape(shape)
-    slope = grad * weight
-    to_x = slope - slope.mean(-1, keepdims=True) - normed * (slope * normed).mean(-1, keepdims=True)
-    to_x = to_x * inverse.reshape(shape) + (0 if more is None else more)
-    axes = tuple(range(x.ndim - 1))
-    return to_x, (grad * normed).sum(axes), grad.sum(axes)
+    shape = (*x.shape[: x.ndim - weight.ndim], *[1] * weight.ndim)
+    statistics = mean.reshape(shape), inverse.reshape(shape)
+    to_x, to_weight, to_bias = formulas.layer_norm_backward(grad, x + other, weight, *statistics)
+    return to_x + (0 if more is None else more), to_weight, to_bias
 
 
-def _axes(x: Any) -> tuple[int, ...]:
-    return tuple(axis for axis in range(x.ndim) if axis != 1)
+operator("aclnnBatchNormStats")(formulas.batch_statistics)
 
 
-def _channels(x: Any, like: Any) -> Any:
-    return x.reshape(1, -1, *[1] * (like.ndim - 2))
+@operator("aclnnBatchNormElemt")
+def normalize(x: Any, weight: Any, bias: Any, mean: Any, inverse: Any, epsilon: float) -> Any:
+    return formulas.batch_norm(x, weight, bias, mean, inverse)
 
 
-@kernel("aclnnBatchNormStats")
-def statistics(x: Any, epsilon: float) -> Any:
-    return x.mean(_axes(x)), 1 / np.sqrt(x.var(_axes(x)) + epsilon)
-
-
-@kernel("aclnnBatchNormElemt")
-def normalize(x: Any, weight: Any, bias: Any, mean: Any, inverse: Any, _: float) -> Any:
-    out = (x - _channels(mean, x)) * _channels(inverse, x)
-    out = out if weight is None else out * _channels(weight, x)
-    return out if bias is None else out + _channels(bias, x)
-
-
-@kernel("aclnnBatchNormGatherStatsWithCounts")
+@operator("aclnnBatchNormGatherStatsWithCounts")
 def gather_statistics(
     x: Any, means: Any, inverses: Any, running: Any, variance: Any, momentum: float, epsilon: float, counts: Any
 ) -> Any:
-    counts = counts.reshape(-1, 1)
-    total = counts.sum()
-    mean = (means * counts).sum(0) / total
-    spread = ((1 / inverses**2 - epsilon + (means - mean) ** 2) * counts).sum(0) / total
-    moved = None if running is None else (1 - momentum) * running + momentum * mean
-    wide = None if variance is None else (1 - momentum) * variance + momentum * spread * total / (total - 1)
-    return moved, wide, mean, 1 / np.sqrt(spread + epsilon)
-
-
-@kernel("aclnnBatchNormReduceBackward")
-def reduce_backward(
-    grad: Any, x: Any, mean: Any, inverse: Any, weight: Any, to_x: int, to_weight: int, to_bias: int
-) -> Any:
-    total = grad.sum(_axes(x))
-    product = (grad * (x - _channels(mean, x))).sum(_axes(x))
+    mean, spread, total = formulas.gathered_statistics(means, inverses, counts, epsilon)
+    unbiased = spread * total / (total - 1)
     return (
-        total if to_x else None,
-        product if to_x else None,
-        product * inverse if to_weight else None,
-        total if to_bias else None,
+        None if running is None else formulas.running_statistics(running, mean, momentum),
+        None if variance is None else formulas.running_statistics(variance, unbiased, momentum),
+        mean,
+        1 / np.sqrt(spread + epsilon),
     )
 
 
-@kernel("aclnnBatchNormElemtBackward")
+@operator("aclnnBatchNormReduceBackward")
+def reduce_backward(
+    grad: Any, x: Any, mean: Any, inverse: Any, weight: Any, for_x: int, for_weight: int, for_bias: int
+) -> Any:
+    total, product = formulas.batch_norm_sums(grad, x, mean)
+    return (
+        total if for_x else None,
+        product if for_x else None,
+        product * inverse if for_weight else None,
+        total if for_bias else None,
+    )
+
+
+@operator("aclnnBatchNormElemtBackward")
 def normalize_backward(
     grad: Any, x: Any, mean: Any, inverse: Any, weight: Any, total: Any, product: Any, counts: Any
 ) -> Any:
-    many = counts.sum()
-    shift = _channels(total / many, x)
-    slope = (x - _channels(mean, x)) * _channels(inverse**2 * product / many, x)
-    factor = inverse if weight is None else inverse * weight
-    return (grad - shift - slope) * _channels(factor, x)
+    return formulas.batch_norm_backward(grad, x, mean, inverse, weight, total, product, counts.sum())
 
 
 @operator("LayerNormGradGrad")
-def layer_norm_second(inputs: Any, attributes: Any, _: Any) -> Any:
-    """The gradient of the gradient; inputs: x, grad, variance, mean, weight, and gradients of its three results."""
-    x, grad, variance, mean, weight, to_x, to_weight, to_bias = inputs[:8]
-    first, params = (  # inputs behind the tensors, or attributes
-        int(np.reshape(attributes.get(name, 1) if len(inputs) <= at else inputs[at], -1)[0])
-        for at, name in ((8, "begin_norm_axis"), (9, "begin_params_axis"))
-    )
+def layer_norm_second(
+    x: Any, grad: Any, variance: Any, mean: Any, weight: Any, to_x: Any, to_weight: Any, to_bias: Any,
+    begin_norm_axis: Any = 1, begin_params_axis: Any = 1,
+) -> Any:  # fmt: skip
+    """The gradient of the gradient, from gradients of its three results."""
+    first, params = (int(np.reshape(axis, -1)[0]) for axis in (begin_norm_axis, begin_params_axis))
     axes = tuple(range(first % x.ndim, x.ndim))
     rows = tuple(range(params % x.ndim))
     shape = (*x.shape[: axes[0]], *[1] * len(axes))
@@ -123,13 +101,18 @@ def layer_norm_second(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("BatchNormGradGrad")
-def batch_norm_second(inputs: Any, attributes: Any, _: Any) -> Any:
+def batch_norm_second(
+    x: Any, grad: Any, scale: Any, mean: Any, variance: Any, second: Any, to_scale: Any, to_bias: Any, *,
+    data_format: str = "NHWC", epsilon: float = 1e-4, is_training: bool = True,
+) -> Any:  # fmt: skip
     """The gradient of the gradient: for the input, the gradient given to it, and the scale."""
-    last = attributes.get("data_format", "NHWC") == "NHWC"
-    x, grad, second = (np.moveaxis(inputs[at], -1, 1) if last else inputs[at] for at in (0, 1, 5))
-    axes = _axes(x)
-    scale, mean, variance, to_scale, to_bias = (_channels(inputs[at], x) for at in (2, 3, 4, 6, 7))
-    inverse = 1 / np.sqrt(variance + attributes.get("epsilon", 1e-4))
+    last = data_format == "NHWC"
+    x, grad, second = (np.moveaxis(one, -1, 1) if last else one for one in (x, grad, second))
+    axes = tuple(axis for axis in range(x.ndim) if axis != 1)
+    scale, mean, variance, to_scale, to_bias = (
+        formulas.by_channel(one, x) for one in (scale, mean, variance, to_scale, to_bias)
+    )
+    inverse = 1 / np.sqrt(variance + epsilon)
     normal = (x - mean) * inverse
 
     def average(value: Any) -> Any:
@@ -138,7 +121,7 @@ def batch_norm_second(inputs: Any, attributes: Any, _: Any) -> Any:
     def projected(value: Any) -> Any:
         return value - average(value) - normal * average(value * normal)
 
-    if not attributes.get("is_training", 1):
+    if not is_training:
         to_x = to_scale * inverse * grad
         to_grad = second * inverse * scale + to_scale * normal + to_bias
         scaled = (second * grad * inverse).sum(axes)
@@ -153,14 +136,10 @@ def batch_norm_second(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("Renorm")
-def renorm(inputs: Any, attributes: Any, outputs: Any) -> Any:
+def renorm(x: Any, *, p: float = 2.0, dim: int = 0, maxnorm: float = 0.0, outputs: Any) -> Any:
     """Slices no larger than a norm; the device only says by how much each of them is to be scaled."""
-    x, axis = inputs[0], int(attributes.get("dim", 0)) % inputs[0].ndim
-    power, most = float(attributes.get("p", 2)), float(attributes.get("maxnorm", 0))
-    others = tuple(at for at in range(x.ndim) if at != axis)
+    others = tuple(at for at in range(x.ndim) if at != dim % x.ndim)
     size = np.abs(x)
-    norm = (
-        size.max(others, keepdims=True) if np.isinf(power) else (size**power).sum(others, keepdims=True) ** (1 / power)
-    )
-    factor = np.where(norm > most, most / (norm + 1e-7), 1)
+    norm = size.max(others, keepdims=True) if np.isinf(p) else (size**p).sum(others, keepdims=True) ** (1 / p)
+    factor = np.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1)
     return factor if outputs[0].shape == factor.shape else factor * x

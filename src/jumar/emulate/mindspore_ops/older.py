@@ -16,14 +16,13 @@ def _neighbours(x: Any, radius: int) -> Any:
 
 
 @operator("LRN")
-def local_response(inputs: Any, attributes: Any, _: Any) -> Any:
-    x = inputs[0]
-    scale = attributes["bias"] + attributes["alpha"] * _neighbours(x * x, int(attributes["depth_radius"]))
-    return x * scale ** -attributes["beta"]
+def local_response(x: Any, *, bias: float, alpha: float, beta: float, depth_radius: int) -> Any:
+    scale = bias + alpha * _neighbours(x * x, depth_radius)
+    return x * scale**-beta
 
 
 @operator("LRNGrad")
-def local_response_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+def local_response_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     grad, x, out = inputs[:3]
     radius, beta = int(attributes["depth_radius"]), attributes["beta"]
     scale = attributes["bias"] + attributes["alpha"] * _neighbours(x * x, radius)
@@ -31,12 +30,12 @@ def local_response_backward(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("ParallelConcat")
-def parallel_concat(inputs: Any, _: Any, __: Any) -> Any:
+def parallel_concat(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return np.concatenate(list(inputs), 0)
 
 
 @operator("Concat")
-def concat(inputs: Any, attributes: Any, _: Any) -> Any:
+def concat(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """The axis is the first input, or the last."""
     first = np.size(inputs[0]) == 1 and inputs[0].dtype.kind == "i" and np.ndim(inputs[0]) <= 1 and inputs[1].ndim > 0
     axis = inputs[0] if first else inputs[-1]
@@ -47,7 +46,7 @@ def concat(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("BoundingBoxEncode")
-def encode_boxes(inputs: Any, attributes: Any, _: Any) -> Any:
+def encode_boxes(inputs: Any, attributes: Any, outputs: Any) -> Any:
     (x, y, w, h), (gx, gy, gw, gh) = (_centred(one) for one in inputs[:2])
     found = np.stack([(gx - x) / w, (gy - y) / h, np.log(gw / w), np.log(gh / h)], -1)
     means, stds = (np.asarray(attributes[name], np.float32) for name in ("means", "stds"))
@@ -60,19 +59,19 @@ def _centred(boxes: Any) -> Any:
 
 
 @operator("Correlate")
-def correlate(inputs: Any, attributes: Any, _: Any) -> Any:
-    return np.correlate(inputs[0], inputs[1], attributes.get("mode", "valid") or "valid")
+def correlate(x: Any, other: Any, *, mode: str = "valid") -> Any:
+    return np.correlate(x, other, mode or "valid")
 
 
 @operator("Meshgrid")
-def meshgrid(inputs: Any, attributes: Any, _: Any) -> Any:
+def meshgrid(inputs: Any, attributes: Any, outputs: Any) -> Any:
     if not inputs:
         raise ValueError("no axes")
     return [np.array(one) for one in np.meshgrid(*inputs, indexing=attributes.get("indexing", "xy"))]
 
 
 @operator("Slice", "SliceD")
-def piece(inputs: Any, attributes: Any, _: Any) -> Any:
+def piece(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """From `offsets` on, as many as `size` says; -1 means all that are left."""
     given = [inputs.get(at) if inputs.get(at) is not None else attributes[name] for at, name in _PIECE]
     starts, sizes = ([int(v) for v in np.reshape(one, -1)] for one in given)
@@ -83,8 +82,8 @@ _PIECE = ((1, "offsets"), (2, "size"))
 
 
 @operator("SliceGrad")
-def slice_backward(inputs: Any, _: Any, outputs: Any) -> Any:
-    grad, begin = inputs[0], [int(v) for v in np.reshape(inputs[2], -1)]
+def slice_backward(part: Any, x: Any, offsets: Any, outputs: Any) -> Any:
+    grad, begin = part, [int(v) for v in np.reshape(offsets, -1)]
     out = np.zeros(outputs[0].shape, grad.dtype)
     out[tuple(slice(at, at + size) for at, size in zip(begin, grad.shape))] = grad
     return out

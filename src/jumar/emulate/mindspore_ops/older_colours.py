@@ -30,19 +30,19 @@ def from_hsv(x: Any) -> Any:
 
 
 @operator("RGBToHSV")
-def hsv(inputs: Any, _: Any, __: Any) -> Any:
-    return to_hsv(inputs[0])
+def hsv(x: Any) -> Any:
+    return to_hsv(x)
 
 
 @operator("AdjustHue")
-def turn(inputs: Any, _: Any, __: Any) -> Any:
-    found = to_hsv(inputs[0])
-    found[..., 0] = (found[..., 0] + float(np.reshape(inputs[1], -1)[0])) % 1
+def turn(x: Any, delta: Any) -> Any:
+    found = to_hsv(x)
+    found[..., 0] = (found[..., 0] + float(np.reshape(delta, -1)[0])) % 1
     return from_hsv(found)
 
 
 @operator("AdjustSaturation")
-def saturate(inputs: Any, _: Any, __: Any) -> Any:
-    found = to_hsv(inputs[0])
-    found[..., 1] = np.clip(found[..., 1] * float(np.reshape(inputs[1], -1)[0]), 0, 1)
+def saturate(x: Any, factor: Any) -> Any:
+    found = to_hsv(x)
+    found[..., 1] = np.clip(found[..., 1] * float(np.reshape(factor, -1)[0]), 0, 1)
     return from_hsv(found)

@@ -15,7 +15,7 @@ def _axis(attributes: Any, name: str = "dim", missing: int = -1) -> int:
     return int(attributes.get(name, missing))
 
 
-# Of all inputs in their order.
+# Of all inputs; functions of numpy and scipy take them in the order of the row.
 _PLAIN: dict[str, Callable[..., Any]] = {
     "AbsGrad": lambda y, dy: np.sign(y) * dy,
     "AcosGrad": lambda y, dy: -dy / np.sqrt(1 - y * y),
@@ -90,32 +90,28 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "Xdivy": lambda x, y: np.where(x == 0, 0, x / y),
     "Zeta": special.zeta,
 }
-# Of one input, or a gradient and an input, and the attributes.
+# Of one input, or a gradient and an input, and attributes.
 _WITH: dict[str, Callable[..., Any]] = {
-    "ApproximateEqual": lambda a, x, y: np.abs(x - y) < a.get("tolerance", 1e-5),
-    "CeluV2": lambda a, x: np.maximum(x, 0) + np.minimum(0, a.get("alpha", 1.0) * np.expm1(x / a.get("alpha", 1.0))),
-    "Cross": lambda a, x, y: np.cross(x, y, axis=_axis(a)),
-    "EluGradV2": lambda a, dy, y: np.where(y > 0, dy, dy * (y + a.get("alpha", 1.0))),
-    "HardShrink": lambda a, x: np.where(np.abs(x) > a.get("lambd", 0.5), x, 0),
-    "HardShrinkGrad": lambda a, dy, x: np.where(np.abs(x) > a.get("lambd", 0.5), dy, 0),
-    "LeakyRelu": lambda a, x: np.where(x > 0, x, a.get("negative_slope", 0.0) * x),
-    "Logit": lambda a, x: special.logit(x if a.get("eps", -1) < 0 else np.clip(x, a["eps"], 1 - a["eps"])),
-    "NanToNum": lambda a, x: np.nan_to_num(x, nan=a.get("nan", 0), posinf=a.get("posinf"), neginf=a.get("neginf")),
-    "Shrink": lambda a, x: np.where(
-        x < -a.get("lambd", 0.5), x + a.get("bias", 0), np.where(x > a.get("lambd", 0.5), x - a.get("bias", 0), 0)
-    ),
-    "SoftShrink": lambda a, x: np.sign(x) * np.maximum(np.abs(x) - a.get("lambd", 0.5), 0),
-    "SoftShrinkGrad": lambda a, dy, x: np.where(np.abs(x) > a.get("lambd", 0.5), dy, 0),
-    "Swish": lambda a, x: x * special.expit(a.get("scale", 1.0) * x),
-    "Threshold": lambda a, x: (x > a.get("threshold", 0.0)).astype(x.dtype),
+    "ApproximateEqual": lambda x, y, tolerance=1e-5: np.abs(x - y) < tolerance,
+    "CeluV2": lambda x, alpha=1.0: np.maximum(x, 0) + np.minimum(0, alpha * np.expm1(x / alpha)),
+    "Cross": lambda x, y, dim=-1: np.cross(x, y, axis=dim),
+    "EluGradV2": lambda dy, y, alpha=1.0: np.where(y > 0, dy, dy * (y + alpha)),
+    "HardShrink": lambda x, lambd=0.5: np.where(np.abs(x) > lambd, x, 0),
+    "HardShrinkGrad": lambda dy, x, lambd=0.5: np.where(np.abs(x) > lambd, dy, 0),
+    "LeakyRelu": lambda x, negative_slope=0.0: np.where(x > 0, x, negative_slope * x),
+    "Logit": lambda x, eps=-1.0: special.logit(x if eps < 0 else np.clip(x, eps, 1 - eps)),
+    "NanToNum": lambda x, nan=0.0, posinf=None, neginf=None: np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf),
+    "Shrink": lambda x, lambd=0.5, bias=0.0: np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, 0)),
+    "SoftShrink": lambda x, lambd=0.5: np.sign(x) * np.maximum(np.abs(x) - lambd, 0),
+    "SoftShrinkGrad": lambda dy, x, lambd=0.5: np.where(np.abs(x) > lambd, dy, 0),
+    "Swish": lambda x, scale=1.0: x * special.expit(scale * x),
+    "Threshold": lambda x, threshold=0.0: (x > threshold).astype(x.dtype),
 }
 
 
 def _register() -> None:
-    for name, function in _PLAIN.items():
-        operator(name)(lambda inputs, _, __, run=function: run(*inputs))
-    for name, function in _WITH.items():
-        operator(name)(lambda inputs, attributes, _, run=function: run(attributes, *inputs))
+    for name, function in {**_PLAIN, **_WITH}.items():
+        operator(name)(function)
 
 
 _register()
@@ -128,32 +124,30 @@ def _summed(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 @operator("MaximumGrad")
-def maximum_backward(inputs: Any, attributes: Any, _: Any) -> Any:
-    grad, x, y = inputs
+def maximum_backward(grad: Any, x: Any, y: Any) -> Any:
     return _summed(np.where(x >= y, grad, 0), x.shape), _summed(np.where(x < y, grad, 0), y.shape)
 
 
 @operator("MinimumGrad")
-def minimum_backward(inputs: Any, attributes: Any, _: Any) -> Any:
-    grad, x, y = inputs
+def minimum_backward(grad: Any, x: Any, y: Any) -> Any:
     return _summed(np.where(x <= y, grad, 0), x.shape), _summed(np.where(x > y, grad, 0), y.shape)
 
 
 @operator("MaskedFill")
-def masked_fill(inputs: Any, _: Any, __: Any) -> Any:
-    return np.where(inputs[1], inputs[2], inputs[0])
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    return np.where(mask, value, x)
 
 
 @operator("MaskedSelect")
-def masked_select(inputs: Any, _: Any, __: Any) -> Any:
+def masked_select(inputs: Any, attributes: Any, outputs: Any) -> Any:
     x, mask = np.broadcast_arrays(*inputs[:2])
     return Sized(x[mask.astype(bool)])
 
 
 @operator("NonZero", "NonZeroV2", "Where")
-def non_zero(inputs: Any, attributes: Any, _: Any) -> Any:
-    places = np.argwhere(inputs[0])
-    return Sized(places.T if attributes.get("transpose") else places)
+def non_zero(x: Any, *, transpose: bool = False) -> Any:
+    places = np.argwhere(x)
+    return Sized(places.T if transpose else places)
 
 
 def _running(best: Any, x: Any, axis: int) -> Any:
@@ -164,12 +158,12 @@ def _running(best: Any, x: Any, axis: int) -> Any:
 
 
 @operator("Cummax")
-def cummax(inputs: Any, attributes: Any, _: Any) -> Any:
+def cummax(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return _running(np.maximum, inputs[0], _axis(attributes))
 
 
 @operator("Cummin")
-def cummin(inputs: Any, attributes: Any, _: Any) -> Any:
+def cummin(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return _running(np.minimum, inputs[0], _axis(attributes, "axis"))
 
 
@@ -190,38 +184,36 @@ def running_log_sum(inputs: Any, attributes: Any, outputs: Any) -> Any:
 
 
 @operator("SoftmaxGrad")
-def softmax_backward(inputs: Any, attributes: Any, _: Any) -> Any:
-    y, dy = inputs
-    axis = tuple(int(v) for v in np.reshape(attributes.get("axes") or [-1], -1))
+def softmax_backward(y: Any, dy: Any, *, axes: Any = None) -> Any:
+    axis = tuple(int(v) for v in np.reshape(axes or [-1], -1))
     return y * (dy - (dy * y).sum(axis, keepdims=True))
 
 
 @operator("LogSoftmaxGrad")
-def log_softmax_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+def log_softmax_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     dy, y = inputs
     axis = tuple(int(v) for v in np.reshape(attributes.get("axis") or [-1], -1))
     return dy - np.exp(y) * dy.sum(axis, keepdims=True)
 
 
 @operator("SquareSumAll")
-def sums_of_squares(inputs: Any, _: Any, __: Any) -> Any:
-    one, other = inputs
+def sums_of_squares(one: Any, other: Any) -> Any:
     return (one * one).sum(), (other * other).sum()
 
 
 @operator("ReduceLogSumExp")
-def log_sum(inputs: Any, attributes: Any, _: Any) -> Any:
+def log_sum(inputs: Any, attributes: Any, outputs: Any) -> Any:
     axis = tuple(int(v) for v in np.reshape(inputs[1] if len(inputs) > 1 else attributes.get("axes", []), -1))
     return special.logsumexp(inputs[0], axis or None, keepdims=bool(attributes.get("keep_dims")))
 
 
 @operator("FFTShift")
-def shift(inputs: Any, attributes: Any, _: Any) -> Any:
+def shift(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return np.fft.fftshift(inputs[0], _axes(inputs, attributes))
 
 
 @operator("IFFTShift")
-def shift_back(inputs: Any, attributes: Any, _: Any) -> Any:
+def shift_back(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return np.fft.ifftshift(inputs[0], _axes(inputs, attributes))
 
 

@@ -19,28 +19,26 @@ def _number(value: Any) -> int:
 
 
 @operator("EnvironCreate")
-def create(_: Any, __: Any, outputs: Any) -> Any:
+def create(outputs: Any) -> Any:
     handle = max(_KEPT, default=0) + 1
     _KEPT[handle] = {}
     return np.full(outputs[0].shape, handle)
 
 
 @operator("EnvironSet")
-def keep(inputs: Any, _: Any, outputs: Any) -> Any:
-    handle, key, value = inputs[:3]
+def keep(handle: Any, key: Any, value: Any, outputs: Any) -> Any:
     _KEPT[_number(handle)][_number(key)] = np.array(value)
     return np.full(outputs[0].shape, _number(handle))
 
 
 @operator("EnvironGet")
-def look_up(inputs: Any, _: Any, outputs: Any) -> Any:
+def look_up(handle: Any, key: Any, missing: Any, outputs: Any) -> Any:
     """The third input stands for a key that was never set."""
-    handle, key, missing = inputs[:3]
     found = _KEPT[_number(handle)].get(_number(key), missing)
     return np.reshape(found, outputs[0].shape)
 
 
 @operator("EnvironDestroyAll")
-def forget(_: Any, __: Any, outputs: Any) -> Any:
+def forget(outputs: Any) -> Any:
     _KEPT.clear()
     return np.ones(outputs[0].shape)

@@ -20,7 +20,7 @@ def _by_rows(run: Any, *given: Any) -> Any:
 
 
 @operator("Orgqr")
-def reflections(inputs: Any, _: Any, __: Any) -> Any:
+def reflections(matrix: Any, scales: Any) -> Any:
     """The first columns of the product of I - tau · v · vᴴ; v stands below the diagonal and begins with 1."""
 
     def product(x: Any, tau: Any) -> Any:
@@ -30,7 +30,7 @@ def reflections(inputs: Any, _: Any, __: Any) -> Any:
             out = out - tau[at] * np.outer(v, np.conj(v) @ out)
         return out
 
-    return _by_rows(product, (inputs[0], True), (inputs[1], False))
+    return _by_rows(product, (matrix, True), (scales, False))
 
 
 def _order(pivots: Any, size: int) -> Any:
@@ -42,18 +42,18 @@ def _order(pivots: Any, size: int) -> Any:
 
 
 @operator("LuSolve")
-def solve(inputs: Any, _: Any, __: Any) -> Any:
+def solve(right: Any, both: Any, pivots: Any) -> Any:
     def one(right: Any, both: Any, pivots: Any) -> Any:
         size = both.shape[-1]
         lower = np.tril(both, -1) + np.eye(size, dtype=both.dtype)
         return np.linalg.solve(np.triu(both), np.linalg.solve(lower, right[_order(pivots, size)]))
 
-    return _by_rows(one, (inputs[0], True), (inputs[1], True), (inputs[2], False))
+    return _by_rows(one, (right, True), (both, True), (pivots, False))
 
 
 @operator("LuUnpack")
-def unpack(inputs: Any, attributes: Any, _: Any) -> Any:
-    both, pivots = inputs[0], inputs[1]
+def unpack(factors: Any, exchanges: Any, *, unpack_pivots: bool = True, unpack_data: bool = True) -> Any:
+    both, pivots = factors, exchanges
     rows, columns = both.shape[-2:]
     inner = min(rows, columns)
 
@@ -62,18 +62,18 @@ def unpack(inputs: Any, attributes: Any, _: Any) -> Any:
 
     lower = np.tril(both[..., :, :inner], -1) + np.eye(rows, inner, dtype=both.dtype)
     return (
-        _by_rows(permutation, (pivots, False)) if attributes.get("unpack_pivots", 1) else None,
-        lower if attributes.get("unpack_data", 1) else None,
-        np.triu(both[..., :inner, :]) if attributes.get("unpack_data", 1) else None,
+        _by_rows(permutation, (pivots, False)) if unpack_pivots else None,
+        lower if unpack_data else None,
+        np.triu(both[..., :inner, :]) if unpack_data else None,
     )
 
 
 @operator("LuUnpackGrad")
-def unpack_backward(inputs: Any, _: Any, outputs: Any) -> Any:
+def unpack_backward(grad_lower: Any, grad_upper: Any, outputs: Any) -> Any:
     """Each of the two gradients in the room of both factors."""
     found: list[Any] = []
     parts: list[Any] = [lambda x: np.tril(x, -1), np.triu]
-    for grad, part, place in zip((inputs[0], inputs[1]), parts, outputs):
+    for grad, part, place in zip((grad_lower, grad_upper), parts, outputs):
         if place is None:
             found.append(None)
             continue
@@ -84,7 +84,7 @@ def unpack_backward(inputs: Any, _: Any, outputs: Any) -> Any:
 
 
 @operator("SolveTriangularGrad")
-def triangular_backward(inputs: Any, _: Any, outputs: Any) -> Any:
+def triangular_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Gradients for the matrix and for the right side of a triangular system."""
     matrix, x, grad = inputs[:3]
     turned, lower, unit = (int(np.reshape(one, -1)[0]) for one in inputs[3:6])
@@ -122,20 +122,18 @@ def _slope(far: Any, distance: Any, power: float) -> Any:
 
 
 @operator("CdistGrad")
-def distances_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
+def distances_backward(grad: Any, x: Any, other: Any, distance: Any, *, p: Any = 2.0, outputs: Any) -> Any:
     """Graphs of MindSpore repeat all inputs for every pair of points [.., P, R, M] before."""
-    grad, x, other, distance = inputs[:4]
     if x.ndim == len(outputs[0].shape):
         x, other, grad, distance = x[..., :, None, :], other[..., None, :, :], grad[..., None], distance[..., None]
-    return (grad * _slope(x - other, distance, float(attributes.get("p", 2.0)))).sum(-2)
+    return (grad * _slope(x - other, distance, p)).sum(-2)
 
 
 @operator("PdistGrad")
-def pairs_backward(inputs: Any, attributes: Any, _: Any) -> Any:
-    grad, x, distance = inputs[:3]
+def pairs_backward(grad: Any, x: Any, distance: Any, *, p: Any = 2.0) -> Any:
     first, second = np.triu_indices(x.shape[0], 1)
     far = x[first] - x[second]
-    part = grad[:, None] * _slope(far, distance[:, None], float(attributes.get("p", 2.0)))
+    part = grad[:, None] * _slope(far, distance[:, None], p)
     out = np.zeros_like(x)
     np.add.at(out, first, part)
     np.subtract.at(out, second, part)
@@ -143,7 +141,7 @@ def pairs_backward(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("LstsqV2")
-def least_squares(inputs: Any, _: Any, outputs: Any) -> Any:
+def least_squares(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """The solution, the squares that are left, the rank, and the singular values; some drivers give less."""
     matrix, right = (np.asarray(one) for one in inputs[:2])
     plain = right.ndim == matrix.ndim - 1
@@ -156,7 +154,7 @@ def least_squares(inputs: Any, _: Any, outputs: Any) -> Any:
 
 
 @operator("LstsqV2Grad")
-def least_squares_backward(inputs: Any, _: Any, __: Any) -> Any:
+def least_squares_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """For the matrix and the right side, from the derivative of the inverse that the solution is made with."""
     grad, matrix, right = (np.asarray(one) for one in inputs[:3])
     plain = right.ndim == matrix.ndim - 1
@@ -179,7 +177,7 @@ def least_squares_backward(inputs: Any, _: Any, __: Any) -> Any:
 
 
 @operator("Pdist")
-def pairs(inputs: Any, attributes: Any, _: Any) -> Any:
+def pairs(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """The distances of all pairs of rows."""
     x, power = inputs[0], float(attributes.get("p", 2.0))
     first, second = np.triu_indices(x.shape[-2], 1)

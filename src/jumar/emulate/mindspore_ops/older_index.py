@@ -38,23 +38,27 @@ def _updated(x: Any, places: Any, values: Any, how: str) -> Any:
 def _register() -> None:
     for how in (*_UPDATES, "Update"):
         operator(f"Scatter{how}")(
-            lambda inputs, _, __, how=how: inputs.write(0, _updated(inputs[0], (inputs[1],), inputs[2], how))
+            lambda inputs, attributes, outputs, how=how: inputs.write(
+                0, _updated(inputs[0], (inputs[1],), inputs[2], how)
+            )
         )
         operator(f"ScatterNd{how}")(
-            lambda inputs, _, __, how=how: inputs.write(
+            lambda inputs, attributes, outputs, how=how: inputs.write(
                 0, _updated(inputs[0], tuple(np.moveaxis(inputs[1], -1, 0)), inputs[2], how)
             )
         )
     for how in ("Sub", "Mul", "Div", "Max", "Min"):  # the others are in native/aclop
         operator(f"TensorScatter{how}")(
-            lambda inputs, _, __, how=how: _updated(inputs[0], tuple(np.moveaxis(inputs[1], -1, 0)), inputs[2], how)
+            lambda inputs, attributes, outputs, how=how: _updated(
+                inputs[0], tuple(np.moveaxis(inputs[1], -1, 0)), inputs[2], how
+            )
         )
     for how, first in (("Max", -np.inf), ("Min", np.inf), ("Prod", 1)):
         operator(f"UnsortedSegment{how}")(
-            lambda inputs, _, outputs, how=how, first=first: _segments(inputs, outputs, how, first)
+            lambda inputs, attributes, outputs, how=how, first=first: _segments(inputs, outputs, how, first)
         )
     operator("ScatterNonAliasingAdd")(
-        lambda inputs, _, __: inputs.write(
+        lambda inputs, attributes, outputs: inputs.write(
             0, _updated(inputs[0], tuple(np.moveaxis(inputs[1], -1, 0)), inputs[2], "Add")
         )
     )
@@ -78,33 +82,33 @@ _register()
 
 
 @operator("SegmentSum")
-def segment_sum(inputs: Any, _: Any, outputs: Any) -> Any:
-    out = np.zeros(outputs[0].shape, inputs[0].dtype)
-    np.add.at(out, inputs[1], inputs[0])
+def segment_sum(x: Any, ids: Any, outputs: Any) -> Any:
+    out = np.zeros(outputs[0].shape, x.dtype)
+    np.add.at(out, ids, x)
     return out
 
 
 @operator("Unique")
-def unique(inputs: Any, _: Any, __: Any) -> Any:
+def unique(elements: Any) -> Any:
     """In the order of their first appearance."""
-    x = inputs[0].reshape(-1)
+    x = elements.reshape(-1)
     values, first, places = np.unique(x, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
-    return Sized(values[order]), np.argsort(order)[places.reshape(-1)].reshape(inputs[0].shape)
+    return Sized(values[order]), np.argsort(order)[places.reshape(-1)].reshape(elements.shape)
 
 
 @operator("UniqueWithPad")
-def unique_padded(inputs: Any, _: Any, outputs: Any) -> Any:
-    x = inputs[0].reshape(-1)
+def unique_padded(elements: Any, padding: Any) -> Any:
+    x = elements.reshape(-1)
     values, first, places = np.unique(x, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
-    out = np.full(x.shape, _number(inputs[1]), x.dtype)
+    out = np.full(x.shape, _number(padding), x.dtype)
     out[: len(values)] = values[order]
     return out, np.argsort(order)[places.reshape(-1)]
 
 
 @operator("UniqueConsecutive")
-def unique_consecutive(inputs: Any, attributes: Any, _: Any) -> Any:
+def unique_consecutive(inputs: Any, attributes: Any, outputs: Any) -> Any:
     from .search import unique_consecutive as run
 
     axis = attributes.get("axis", 1000)
@@ -112,13 +116,13 @@ def unique_consecutive(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("ListDiff")
-def list_difference(inputs: Any, _: Any, __: Any) -> Any:
-    keep = ~np.isin(inputs[0], inputs[1])
-    return Sized(inputs[0][keep]), Sized(np.nonzero(keep)[0])
+def list_difference(x: Any, others: Any) -> Any:
+    keep = ~np.isin(x, others)
+    return Sized(x[keep]), Sized(np.nonzero(keep)[0])
 
 
 @operator("InTopK", "InTopKD")
-def in_top_k(inputs: Any, attributes: Any, _: Any) -> Any:
+def in_top_k(inputs: Any, attributes: Any, outputs: Any) -> Any:
     x, target = inputs[:2]
     k = int(_number(inputs[2])) if len(inputs) > 2 else int(attributes["k"])
     own = np.take_along_axis(x, target.reshape(-1, 1).astype(np.int64), 1)
@@ -126,31 +130,31 @@ def in_top_k(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("IndexFill")
-def index_fill(inputs: Any, _: Any, __: Any) -> Any:
-    out = np.array(inputs[0])
-    np.moveaxis(out, int(_number(inputs[1])), 0)[np.reshape(inputs[2], -1)] = _number(inputs[3])
+def index_fill(x: Any, axis: Any, index: Any, value: Any) -> Any:
+    out = np.array(x)
+    np.moveaxis(out, int(_number(axis)), 0)[np.reshape(index, -1)] = _number(value)
     return out
 
 
 for _how in ("Update", "Add", "Sub"):
 
     @operator(f"Inplace{_how}")
-    def inplace(inputs: Any, attributes: Any, _: Any, how: str = _how) -> Any:
+    def inplace(inputs: Any, attributes: Any, outputs: Any, how: str = _how) -> Any:
         rows = [int(v) for v in attributes["indices"]] if attributes.get("indices") else np.reshape(inputs[1], -1)
         return _updated(inputs[0], (np.asarray(rows),), inputs[-1], how)
 
 
 @operator("ReverseV2")
-def reverse(inputs: Any, attributes: Any, _: Any) -> Any:
+def reverse(inputs: Any, attributes: Any, outputs: Any) -> Any:
     axis = inputs[1] if len(inputs) > 1 else attributes["axis"]
     return np.flip(inputs[0], tuple(int(v) for v in np.reshape(axis, -1)))
 
 
 @operator("ReverseSequence")
-def reverse_sequence(inputs: Any, attributes: Any, _: Any) -> Any:
-    out = np.array(inputs[0])
-    batch, steps = int(attributes.get("batch_dim", 0)), int(attributes["seq_dim"])
-    for at, length in enumerate(inputs[1]):
+def reverse_sequence(x: Any, lengths: Any, *, seq_dim: int, batch_dim: int = 0) -> Any:
+    out = np.array(x)
+    batch, steps = batch_dim, seq_dim
+    for at, length in enumerate(lengths):
         place: list[Any] = [slice(None)] * out.ndim
         place[batch], place[steps] = at, slice(0, int(length))
         axis = steps - 1 if steps > batch else steps
@@ -159,33 +163,33 @@ def reverse_sequence(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("Roll")
-def roll(inputs: Any, attributes: Any, _: Any) -> Any:
+def roll(inputs: Any, attributes: Any, outputs: Any) -> Any:
     shifts = [int(v) for v in np.reshape(attributes["shifts"], -1)]
     axes = [int(v) for v in np.reshape(attributes.get("dims") or [], -1)]
     return np.roll(inputs[0], shifts, axes) if axes else np.roll(inputs[0], shifts[0])
 
 
 @operator("SearchSorted")
-def search_sorted(inputs: Any, attributes: Any, _: Any) -> Any:
+def search_sorted(rows: Any, x: Any, order: Any = None, *, right: int = 0) -> Any:
     from .search import search_sorted as run
 
-    return run(inputs[0], inputs[1], 0, int(attributes.get("right", 0)), inputs.get(2))
+    return run(rows, x, 0, right, order)
 
 
 for _name, _side in (("LowerBound", "left"), ("UpperBound", "right")):
 
     @operator(_name)
-    def bounds(inputs: Any, attributes: Any, _: Any, side: Any = _side) -> Any:
+    def bounds(inputs: Any, attributes: Any, outputs: Any, side: Any = _side) -> Any:
         return np.stack([np.searchsorted(row, x, side) for row, x in zip(*inputs[:2])])
 
 
 @operator("Bucketize")
-def bucketize(inputs: Any, attributes: Any, _: Any) -> Any:
-    return np.searchsorted(np.asarray(attributes["boundaries"], np.float32), inputs[0], "right")
+def bucketize(x: Any, *, boundaries: Any) -> Any:
+    return np.searchsorted(np.asarray(boundaries, np.float32), x, "right")
 
 
 @operator("Bincount")
-def bincount(inputs: Any, _: Any, outputs: Any) -> Any:
+def bincount(inputs: Any, attributes: Any, outputs: Any) -> Any:
     size = int(_number(inputs[1]))
     x = inputs[0].reshape(-1)
     weights = inputs[2].reshape(-1) if len(inputs) > 2 and inputs[2].size else np.ones(x.shape)
@@ -194,45 +198,45 @@ def bincount(inputs: Any, _: Any, outputs: Any) -> Any:
 
 
 @operator("Histogram")
-def histogram(inputs: Any, attributes: Any, _: Any) -> Any:
+def histogram(x: Any, *, min: float = 0.0, max: float = 0.0, bins: int = 100) -> Any:
     from .search import histogram as run
 
-    return run(inputs[0], int(attributes.get("bins", 100)), attributes.get("min", 0.0), attributes.get("max", 0.0))
+    return run(x, bins, min, max)
 
 
 @operator("HistogramFixedWidth")
-def histogram_fixed(inputs: Any, attributes: Any, outputs: Any) -> Any:
-    low, high = (float(v) for v in inputs[1])
+def histogram_fixed(x: Any, limits: Any, outputs: Any) -> Any:
+    low, high = (float(v) for v in limits)
     bins = outputs[0].shape[0]
-    place = np.clip(((inputs[0] - low) / (high - low) * bins).astype(np.int64), 0, bins - 1)
+    place = np.clip(((x - low) / (high - low) * bins).astype(np.int64), 0, bins - 1)
     return np.bincount(place.reshape(-1), minlength=bins)
 
 
 @operator("UnravelIndex")
-def unravel(inputs: Any, _: Any, __: Any) -> Any:
-    return np.stack(np.unravel_index(inputs[0], tuple(int(v) for v in inputs[1])), -1)
+def unravel(indices: Any, dims: Any) -> Any:
+    return np.stack(np.unravel_index(indices, tuple(int(v) for v in dims)), -1)
 
 
 @operator("SpaceToDepth")
-def space_to_depth(inputs: Any, attributes: Any, _: Any) -> Any:
-    n, c, h, w = inputs[0].shape
-    b = int(attributes["block_size"])
-    parts = inputs[0].reshape(n, c, h // b, b, w // b, b)
+def space_to_depth(x: Any, *, block_size: int) -> Any:
+    n, c, h, w = x.shape
+    b = block_size
+    parts = x.reshape(n, c, h // b, b, w // b, b)
     return parts.transpose(0, 3, 5, 1, 2, 4).reshape(n, c * b * b, h // b, w // b)
 
 
 @operator("DepthToSpace")
-def depth_to_space(inputs: Any, attributes: Any, _: Any) -> Any:
-    n, c, h, w = inputs[0].shape
-    b = int(attributes["block_size"])
-    parts = inputs[0].reshape(n, b, b, c // b // b, h, w)
+def depth_to_space(x: Any, *, block_size: int) -> Any:
+    n, c, h, w = x.shape
+    b = block_size
+    parts = x.reshape(n, b, b, c // b // b, h, w)
     return parts.transpose(0, 3, 4, 1, 5, 2).reshape(n, c // b // b, h * b, w * b)
 
 
 @operator("MirrorPad")
-def mirror_pad(inputs: Any, attributes: Any, _: Any) -> Any:
-    edges = [(int(a), int(b)) for a, b in inputs[1]]
-    return np.pad(inputs[0], edges, mode="reflect" if attributes.get("mode") == "REFLECT" else "symmetric")
+def mirror_pad(x: Any, paddings: Any, *, mode: str | None = None) -> Any:
+    edges = [(int(a), int(b)) for a, b in paddings]
+    return np.pad(x, edges, mode="reflect" if mode == "REFLECT" else "symmetric")
 
 
 @operator("RandomCategorical")
@@ -248,7 +252,7 @@ _SEGMENTS = {"Max": (np.maximum, -np.inf), "Min": (np.minimum, np.inf), "Prod": 
 for _how in _SEGMENTS:
 
     @operator(f"Segment{_how}")
-    def segment(inputs: Any, _: Any, outputs: Any, how: str = _how) -> Any:
+    def segment(inputs: Any, attributes: Any, outputs: Any, how: str = _how) -> Any:
         """Of rows with the same number, which do not fall; nothing is 0, or 1 for products."""
         x, ids = inputs[:2]
         function, first = _SEGMENTS[how]

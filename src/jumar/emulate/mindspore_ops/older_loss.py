@@ -20,28 +20,28 @@ def _share(grad: Any, size: int, attributes: Any) -> Any:
 
 
 @operator("BinaryCrossEntropy")
-def binary(inputs: Any, attributes: Any, _: Any) -> Any:
+def binary(inputs: Any, attributes: Any, outputs: Any) -> Any:
     x, target, weight = inputs[0], inputs[1], inputs.get(2)
     value = -(target * np.maximum(np.log(x), -100) + (1 - target) * np.maximum(np.log(1 - x), -100))
     return _reduced(value if weight is None else value * weight, attributes)
 
 
 @operator("BinaryCrossEntropyGrad")
-def binary_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+def binary_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     x, target, grad, weight = inputs[0], inputs[1], inputs[2], inputs.get(3)
     slope = (x - target) / np.maximum(x * (1 - x), 1e-12)
     return _share(grad, x.size, attributes) * (slope if weight is None else slope * weight)
 
 
 @operator("SmoothL1LossV2")
-def smooth(inputs: Any, attributes: Any, _: Any) -> Any:
+def smooth(inputs: Any, attributes: Any, outputs: Any) -> Any:
     sigma = attributes.get("sigma", 1.0)
     far = np.abs(inputs[0] - inputs[1])
     return _reduced(np.where(far < sigma, 0.5 * far * far / sigma, far - 0.5 * sigma), attributes)
 
 
 @operator("SmoothL1LossGradV2")
-def smooth_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+def smooth_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     sigma = attributes.get("sigma", 1.0)
     x, target, grad = inputs[:3]
     far = x - target
@@ -49,31 +49,31 @@ def smooth_backward(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("SmoothL1Loss")
-def smooth_each(inputs: Any, attributes: Any, _: Any) -> Any:
+def smooth_each(inputs: Any, attributes: Any, outputs: Any) -> Any:
     sigma = attributes.get("sigma", 1.0)
     far = np.abs(inputs[0] - inputs[1])
     return np.where(far < sigma, 0.5 * far * far / sigma, far - 0.5 * sigma)
 
 
 @operator("SmoothL1LossGrad")
-def smooth_each_backward(inputs: Any, attributes: Any, _: Any) -> Any:
-    return inputs[2] * np.clip((inputs[0] - inputs[1]) / attributes.get("sigma", 1.0), -1, 1)
+def smooth_each_backward(x: Any, target: Any, grad: Any, *, sigma: float = 1.0) -> Any:
+    return grad * np.clip((x - target) / sigma, -1, 1)
 
 
 @operator("SoftMarginLoss")
-def soft_margin(inputs: Any, attributes: Any, _: Any) -> Any:
+def soft_margin(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return _reduced(np.logaddexp(0, -inputs[1] * inputs[0]), attributes)
 
 
 @operator("SoftMarginLossGrad")
-def soft_margin_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+def soft_margin_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     x, target, grad = inputs[:3]
     return _share(grad, x.size, attributes) * -target * special.expit(-target * x)
 
 
 @operator("SparseSoftmaxCrossEntropyWithLogits")
-def sparse_softmax(inputs: Any, _: Any, __: Any) -> Any:
-    x, labels = inputs[0], inputs[1].astype(np.int64)
+def sparse_softmax(logits: Any, classes: Any) -> Any:
+    x, labels = logits, classes.astype(np.int64)
     logs = x - special.logsumexp(x, axis=-1, keepdims=True)
     slope = np.exp(logs)
     np.put_along_axis(slope, labels[:, None], np.take_along_axis(slope, labels[:, None], -1) - 1, -1)
@@ -81,7 +81,7 @@ def sparse_softmax(inputs: Any, _: Any, __: Any) -> Any:
 
 
 @operator("MultilabelMarginLoss")
-def multilabel(inputs: Any, attributes: Any, _: Any) -> Any:
+def multilabel(inputs: Any, attributes: Any, outputs: Any) -> Any:
     x, target = np.atleast_2d(inputs[0]), np.atleast_2d(inputs[1])
     is_target = np.zeros(x.shape, inputs[1].dtype)
     value = np.zeros(x.shape[0], np.float32)
@@ -95,7 +95,7 @@ def multilabel(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("MultilabelMarginLossGrad")
-def multilabel_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+def multilabel_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     grad, x, target, is_target = inputs[0], *(np.atleast_2d(one) for one in inputs[1:4])
     count, classes = x.shape
     out = np.zeros(x.shape)
@@ -111,21 +111,20 @@ def multilabel_backward(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("KlDivLossGrad")
-def divergence_backward(inputs: Any, attributes: Any, _: Any) -> Any:
-    grad, x, target = inputs[:3]
-    how = attributes.get("reduction", "mean")
-    slope = -np.exp(target) if attributes.get("log_target") else -np.maximum(target, 0)
+def divergence_backward(grad: Any, x: Any, target: Any, *, reduction: str = "mean", log_target: bool = False) -> Any:
+    how = reduction
+    slope = -np.exp(target) if log_target else -np.maximum(target, 0)
     return grad * slope / {"mean": x.size, "batchmean": x.shape[0] if x.ndim else 1}.get(how, 1)
 
 
 @operator("MultiMarginLoss")
-def margins(inputs: Any, attributes: Any, _: Any) -> Any:
+def margins(inputs: Any, attributes: Any, outputs: Any) -> Any:
     value, _slope = _margins(inputs[0], inputs[1], inputs.get(2), attributes)
     return _reduced(value, attributes)
 
 
 @operator("MultiMarginLossGrad")
-def margins_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+def margins_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     grad, x, target, weight = inputs[0], inputs[1], inputs[2], inputs.get(3)
     _value, slope = _margins(x, target, weight, attributes)
     return _share(grad if np.size(grad) == 1 else grad[:, None], len(x), attributes) * slope

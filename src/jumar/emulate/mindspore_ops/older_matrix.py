@@ -15,21 +15,21 @@ def _transposed(x: Any, wanted: Any) -> Any:
 
 
 @operator("MatrixInverse")
-def inverse(inputs: Any, attributes: Any, _: Any) -> Any:
-    return np.linalg.inv(_transposed(inputs[0], attributes.get("adjoint")))
+def inverse(x: Any, *, adjoint: bool = False) -> Any:
+    return np.linalg.inv(_transposed(x, adjoint))
 
 
 @operator("Cholesky")
-def cholesky(inputs: Any, attributes: Any, _: Any) -> Any:
-    found = np.linalg.cholesky(inputs[0])
-    return _transposed(found, attributes.get("upper"))
+def cholesky(x: Any, *, upper: bool = False) -> Any:
+    found = np.linalg.cholesky(x)
+    return _transposed(found, upper)
 
 
 @operator("CholeskyGrad")
-def cholesky_backward(inputs: Any, _: Any, __: Any) -> Any:
+def cholesky_backward(lower: Any, grad: Any) -> Any:
     """Inputs: the lower factor, and its gradient."""
-    factor = np.tril(inputs[0]).astype(np.float64)
-    inner = np.tril(factor.swapaxes(-1, -2) @ inputs[1])
+    factor = np.tril(lower).astype(np.float64)
+    inner = np.tril(factor.swapaxes(-1, -2) @ grad)
     inner = inner - 0.5 * inner * np.eye(factor.shape[-1])
     inverse = np.linalg.inv(factor)
     found = inverse.swapaxes(-1, -2) @ inner @ inverse
@@ -37,40 +37,40 @@ def cholesky_backward(inputs: Any, _: Any, __: Any) -> Any:
 
 
 @operator("CholeskyInverse")
-def cholesky_inverse(inputs: Any, attributes: Any, _: Any) -> Any:
-    factor = _transposed(inputs[0], attributes.get("upper"))
+def cholesky_inverse(x: Any, *, upper: bool = False) -> Any:
+    factor = _transposed(x, upper)
     return np.linalg.inv(factor @ _transposed(factor, True))
 
 
 @operator("CholeskySolve")
-def cholesky_solve(inputs: Any, attributes: Any, _: Any) -> Any:
-    factor = _transposed(inputs[1], attributes.get("upper"))
-    return np.linalg.solve(factor @ _transposed(factor, True), inputs[0])
+def cholesky_solve(right: Any, triangle: Any, *, upper: bool = False) -> Any:
+    factor = _transposed(triangle, upper)
+    return np.linalg.solve(factor @ _transposed(factor, True), right)
 
 
 @operator("MatrixDeterminant")
-def determinant(inputs: Any, _: Any, __: Any) -> Any:
-    return np.linalg.det(inputs[0])
+def determinant(x: Any) -> Any:
+    return np.linalg.det(x)
 
 
 @operator("LogMatrixDeterminant")
-def log_determinant(inputs: Any, _: Any, __: Any) -> Any:
-    return np.linalg.slogdet(inputs[0])
+def log_determinant(x: Any) -> Any:
+    return np.linalg.slogdet(x)
 
 
 @operator("MatrixSolve")
-def solve(inputs: Any, attributes: Any, _: Any) -> Any:
-    return np.linalg.solve(_transposed(inputs[0], attributes.get("adjoint")), inputs[1])
+def solve(matrix: Any, right: Any, *, adjoint: bool = False) -> Any:
+    return np.linalg.solve(_transposed(matrix, adjoint), right)
 
 
 @operator("MatrixTriangularSolve")
-def triangular(inputs: Any, attributes: Any, _: Any) -> Any:
-    part = np.tril if attributes.get("lower", 1) else np.triu
-    return np.linalg.solve(_transposed(part(inputs[0]), attributes.get("adjoint")), inputs[1])
+def triangular(matrix: Any, right: Any, *, lower: bool = True, adjoint: bool = False) -> Any:
+    part = np.tril if lower else np.triu
+    return np.linalg.solve(_transposed(part(matrix), adjoint), right)
 
 
 @operator("SolveTriangular")
-def solve_triangular(inputs: Any, attributes: Any, _: Any) -> Any:
+def solve_triangular(inputs: Any, attributes: Any, outputs: Any) -> Any:
     options = inputs[2:]
     trans, lower, unit = (int(np.reshape(one, -1)[0]) for one in options) if len(options) == 3 else (0, 0, 0)
     matrix = (np.tril if lower else np.triu)(inputs[0], 0)
@@ -80,44 +80,44 @@ def solve_triangular(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("MatrixExp")
-def exponential(inputs: Any, _: Any, __: Any) -> Any:
-    rows = inputs[0].reshape(-1, *inputs[0].shape[-2:])
-    return np.stack([linalg.expm(row) for row in rows]).reshape(inputs[0].shape)
+def exponential(x: Any) -> Any:
+    rows = x.reshape(-1, *x.shape[-2:])
+    return np.stack([linalg.expm(row) for row in rows]).reshape(x.shape)
 
 
 @operator("MatrixLogarithm")
-def logarithm(inputs: Any, _: Any, __: Any) -> Any:
-    rows = inputs[0].reshape(-1, *inputs[0].shape[-2:])
-    return np.stack([linalg.logm(row) for row in rows]).reshape(inputs[0].shape)
+def logarithm(x: Any) -> Any:
+    rows = x.reshape(-1, *x.shape[-2:])
+    return np.stack([linalg.logm(row) for row in rows]).reshape(x.shape)
 
 
 @operator("Svd")
-def svd(inputs: Any, attributes: Any, _: Any) -> Any:
-    if not attributes.get("compute_uv", 1):
-        return np.linalg.svd(inputs[0], compute_uv=False), None, None
-    u, s, v = np.linalg.svd(inputs[0], full_matrices=bool(attributes.get("full_matrices")))
+def svd(x: Any, *, compute_uv: bool = True, full_matrices: bool = False) -> Any:
+    if not compute_uv:
+        return np.linalg.svd(x, compute_uv=False), None, None
+    u, s, v = np.linalg.svd(x, full_matrices=bool(full_matrices))
     return s, u, _transposed(v, True)
 
 
 @operator("Qr")
-def qr(inputs: Any, attributes: Any, _: Any) -> Any:
-    return tuple(np.linalg.qr(inputs[0], "complete" if attributes.get("full_matrices") else "reduced"))
+def qr(x: Any, *, full_matrices: bool = False) -> Any:
+    return tuple(np.linalg.qr(x, "complete" if full_matrices else "reduced"))
 
 
 @operator("Eig")
-def eig(inputs: Any, attributes: Any, _: Any) -> Any:
-    values, vectors = np.linalg.eig(inputs[0])
-    return values, vectors if attributes.get("compute_v") else None
+def eig(x: Any, *, compute_v: bool = False) -> Any:
+    values, vectors = np.linalg.eig(x)
+    return values, vectors if compute_v else None
 
 
 @operator("Eigh")
-def eigh(inputs: Any, attributes: Any, _: Any) -> Any:
+def eigh(inputs: Any, attributes: Any, outputs: Any) -> Any:
     values, vectors = np.linalg.eigh(inputs[0], "L" if attributes.get("lower", 1) else "U")
     return values, vectors if attributes.get("compute_eigenvectors", attributes.get("compute_v", 1)) else None
 
 
 @operator("MatrixBandPart")
-def band(inputs: Any, _: Any, __: Any) -> Any:
+def band(inputs: Any, attributes: Any, outputs: Any) -> Any:
     x, lower, upper = inputs[0], *(int(np.reshape(one, -1)[0]) for one in inputs[1:3])
     far = np.arange(x.shape[-1]) - np.arange(x.shape[-2])[:, None]
     keep = ((lower < 0) | (-far <= lower)) & ((upper < 0) | (far <= upper))
@@ -125,13 +125,12 @@ def band(inputs: Any, _: Any, __: Any) -> Any:
 
 
 @operator("MatrixDiag")
-def diagonal_matrix(inputs: Any, _: Any, __: Any) -> Any:
-    return inputs[0][..., None] * np.eye(inputs[0].shape[-1], dtype=inputs[0].dtype)
+def diagonal_matrix(diagonal: Any) -> Any:
+    return diagonal[..., None] * np.eye(diagonal.shape[-1], dtype=diagonal.dtype)
 
 
 @operator("MatrixDiagPart", "DiagPart")
-def diagonal_part(inputs: Any, _: Any, outputs: Any) -> Any:
-    x = inputs[0]
+def diagonal_part(x: Any, outputs: Any) -> Any:
     if x.ndim == 2 or outputs[0].shape == (*x.shape[:-2], min(x.shape[-2:])):
         return np.diagonal(x, axis1=-2, axis2=-1)
     size = int(np.prod(outputs[0].shape))
@@ -139,38 +138,38 @@ def diagonal_part(inputs: Any, _: Any, outputs: Any) -> Any:
 
 
 @operator("MatrixSetDiag")
-def set_diagonal(inputs: Any, _: Any, __: Any) -> Any:
-    x = np.array(inputs[0])
+def set_diagonal(matrix: Any, values: Any) -> Any:
+    x = np.array(matrix)
     at = np.arange(min(x.shape[-2:]))
-    x[..., at, at] = inputs[1]
+    x[..., at, at] = values
     return x
 
 
 @operator("Diagonal")
-def diagonal(inputs: Any, attributes: Any, _: Any) -> Any:
+def diagonal(inputs: Any, attributes: Any, outputs: Any) -> Any:
     options = (("offset", 0), ("dim1", 0), ("dim2", 1))
     return np.diagonal(inputs[0], *(int(attributes.get(name, missing)) for name, missing in options))
 
 
 @operator("Trace")
-def trace(inputs: Any, _: Any, __: Any) -> Any:
-    return np.trace(inputs[0])
+def trace(x: Any) -> Any:
+    return np.trace(x)
 
 
 @operator("TraceGrad")
-def trace_backward(inputs: Any, _: Any, outputs: Any) -> Any:
-    return np.eye(*outputs[0].shape) * inputs[0]
+def trace_backward(grad: Any, outputs: Any) -> Any:
+    return np.eye(*outputs[0].shape) * grad
 
 
 @operator("TraceV2")
-def trace_along(inputs: Any, _: Any, outputs: Any) -> Any:
+def trace_along(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Inputs: the tensor, the offset, two axes, and the type, which the output has."""
     offset, first, second = (int(np.reshape(inputs[at], -1)[0]) for at in (1, 2, 3))
     return np.trace(inputs[0].astype(outputs[0].dtype), offset, first, second)
 
 
 @operator("TraceV2Grad")
-def trace_along_backward(inputs: Any, _: Any, outputs: Any) -> Any:
+def trace_along_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Inputs: the gradient, the shape, the offset and two axes."""
     offset, first, second = (int(np.reshape(inputs[at], -1)[0]) for at in (2, 3, 4))
     out = np.zeros(outputs[0].shape, outputs[0].dtype)
@@ -180,7 +179,7 @@ def trace_along_backward(inputs: Any, _: Any, outputs: Any) -> Any:
 
 
 @operator("Eye")
-def eye(inputs: Any, attributes: Any, outputs: Any) -> Any:
+def eye(outputs: Any) -> Any:
     return np.broadcast_to(np.eye(*outputs[0].shape[-2:]), outputs[0].shape)
 
 
@@ -192,9 +191,9 @@ for _name, _where in (("TrilIndices", np.tril_indices), ("TriuIndices", np.triu_
 
 
 @operator("Cdist")
-def distances(inputs: Any, attributes: Any, _: Any) -> Any:
-    apart = np.abs(inputs[0][..., :, None, :] - inputs[1][..., None, :, :])
-    power = attributes.get("p", 2.0)
+def distances(left: Any, right: Any, *, p: Any = 2.0) -> Any:
+    apart = np.abs(left[..., :, None, :] - right[..., None, :, :])
+    power = p
     if power == 0:
         return (apart != 0).sum(-1)
     return apart.max(-1) if np.isinf(power) else (apart**power).sum(-1) ** (1 / power)
@@ -217,7 +216,7 @@ def _cells(rows: int, columns: int, low: int, high: int, align: str) -> Any:
 
 
 @operator("MatrixDiagPartV3")
-def diagonal_part_v3(inputs: Any, attributes: Any, _: Any) -> Any:
+def diagonal_part_v3(inputs: Any, attributes: Any, outputs: Any) -> Any:
     x, (low, high), fill = inputs[0], _diagonals(inputs[1]), np.reshape(inputs[2], -1)[0]
     parts = []
     for _number, places, rows, columns, width in _cells(*x.shape[-2:], low, high, attributes.get("align", "")):
@@ -241,8 +240,7 @@ def set_diagonal_v3(inputs: Any, attributes: Any, outputs: Any) -> Any:
 
 
 @operator("Geqrf")
-def reflections(inputs: Any, _: Any, __: Any) -> Any:
-    x = inputs[0]
+def reflections(x: Any) -> Any:
     rows = x.reshape(-1, *x.shape[-2:])
     found = [linalg.qr(row, mode="raw")[0] for row in rows]
     factors = np.stack([one[0] for one in found]).reshape(x.shape)

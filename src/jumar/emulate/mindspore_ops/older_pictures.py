@@ -11,15 +11,24 @@ from .registry import NotEmulated, operator
 
 
 @operator("ExtractGlimpse")
-def glimpses(inputs: Any, attributes: Any, _: Any) -> Any:
+def glimpses(
+    images: Any,
+    sizes: Any,
+    offsets: Any,
+    *,
+    normalized: bool = True,
+    centered: bool = True,
+    uniform_noise: bool = True,
+    noise: str = "uniform",
+) -> Any:
     """A window of each picture (N, H, W, C); what lies outside is zero."""
-    x, size, places = inputs[0], np.reshape(inputs[1], -1)[:2], np.asarray(inputs[2], np.float32)
-    if attributes.get("uniform_noise", 1) or attributes.get("noise", "uniform") != "zero":
+    x, size, places = images, np.reshape(sizes, -1)[:2], np.asarray(offsets, np.float32)
+    if uniform_noise or noise != "zero":
         raise NotEmulated("noise outside of the picture is not emulated")
     whole = np.array(x.shape[1:3], np.float32)
-    if attributes.get("normalized", 1):
+    if normalized:
         places = places * whole
-    if attributes.get("centered", 1):
+    if centered:
         places = places / 2 + whole / 2
     starts = (places - size / np.float32(2)).astype(np.int64)  # towards zero, as in C
     out = np.zeros((len(x), int(size[0]), int(size[1]), x.shape[3]), x.dtype)

@@ -12,7 +12,7 @@ from .registry import Sized, operator
 
 
 @operator("IndexPut")
-def put(inputs: Any, attributes: Any, _: Any) -> Any:
+def put(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Values where the indices of the first axes say; a row of values that is too short begins again."""
     out, values = np.array(inputs[0]), np.asarray(inputs[1]).reshape(-1)
     at = tuple(np.broadcast_arrays(*inputs[2:]))
@@ -26,9 +26,8 @@ def put(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("GatherDGradV2")
-def gather_backward(inputs: Any, attributes: Any, _: Any) -> Any:
-    x, index, grad = inputs[:3]
-    axis = int(attributes.get("dim") or 0) % max(x.ndim, 1)
+def gather_backward(x: Any, index: Any, grad: Any, *, dim: Any = None) -> Any:
+    axis = int(dim or 0) % max(x.ndim, 1)
     out = np.zeros(x.shape, grad.dtype)
     places = list(np.indices(index.shape, sparse=True))
     places[axis] = index
@@ -37,15 +36,14 @@ def gather_backward(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("FillDiagonal")
-def fill_diagonal(inputs: Any, attributes: Any, _: Any) -> Any:
-    out = np.array(inputs[0])
-    np.fill_diagonal(out, attributes.get("fill_value", 0), wrap=bool(attributes.get("wrap")))
+def fill_diagonal(x: Any, *, fill_value: float = 0, wrap: bool = False) -> Any:
+    out = np.array(x)
+    np.fill_diagonal(out, fill_value, wrap=bool(wrap))
     return out
 
 
 @operator("MaskedSelectGrad")
-def masked_backward(inputs: Any, _: Any, __: Any) -> Any:
-    x, mask, grad = inputs[:3]
+def masked_backward(x: Any, mask: Any, grad: Any) -> Any:
     shape = np.broadcast_shapes(x.shape, mask.shape)
     out = np.zeros(shape, grad.dtype)
     chosen = np.broadcast_to(mask, shape).astype(bool)
@@ -56,18 +54,18 @@ def masked_backward(inputs: Any, _: Any, __: Any) -> Any:
 
 
 @operator("NthElement")
-def nth(inputs: Any, attributes: Any, _: Any) -> Any:
-    ordered = np.sort(inputs[0], -1)
-    at = int(np.reshape(inputs[1], -1)[0])
-    return ordered[..., -1 - at if attributes.get("reverse") else at]
+def nth(x: Any, n: Any, *, reverse: bool = False) -> Any:
+    ordered = np.sort(x, -1)
+    at = int(np.reshape(n, -1)[0])
+    return ordered[..., -1 - at if reverse else at]
 
 
 @operator("LinearSumAssignment")
-def assign(inputs: Any, _: Any, outputs: Any) -> Any:
+def assign(costs: Any, dimension_limit: Any, maximize: Any, outputs: Any) -> Any:
     """Which row goes with which column; only the first columns count, up to a limit."""
-    cost = np.asarray(inputs[0], np.float64)
-    limit = min(int(np.reshape(inputs[1], -1)[0]), cost.shape[1])
-    found = optimize.linear_sum_assignment(cost[:, :limit], bool(np.reshape(inputs[2], -1)[0]))
+    cost = np.asarray(costs, np.float64)
+    limit = min(int(np.reshape(dimension_limit, -1)[0]), cost.shape[1])
+    found = optimize.linear_sum_assignment(cost[:, :limit], bool(np.reshape(maximize, -1)[0]))
     rooms = [np.full(place.shape, -1, np.int64) for place in outputs]
     for room, part in zip(rooms, found):
         room[: len(part)] = part
@@ -75,8 +73,7 @@ def assign(inputs: Any, _: Any, outputs: Any) -> Any:
 
 
 @operator("CSRSparseMatrixToSparseTensor")
-def rows_to_places(inputs: Any, _: Any, __: Any) -> Any:
-    shape, batches, pointers, columns, values = inputs[:5]
+def rows_to_places(shape: Any, batches: Any, pointers: Any, columns: Any, values: Any) -> Any:
     size = int(shape[-2]) + 1
     found = []
     for batch, begin in enumerate(batches[:-1]):
@@ -88,9 +85,8 @@ def rows_to_places(inputs: Any, _: Any, __: Any) -> Any:
 
 
 @operator("Coalesce")
-def coalesce(inputs: Any, _: Any, __: Any) -> Any:
+def coalesce(places: Any, values: Any, shape: Any) -> Any:
     """Places in order, each once, with the sum of its values."""
-    places, values, shape = inputs[:3]
     flat = np.ravel_multi_index(tuple(places), tuple(int(v) for v in shape))
     unique, inverse = np.unique(flat, return_inverse=True)
     total = np.zeros((unique.size, *values.shape[1:]), values.dtype)
@@ -99,16 +95,17 @@ def coalesce(inputs: Any, _: Any, __: Any) -> Any:
 
 
 @operator("SparseTensorDenseMatMul")
-def sparse_product(inputs: Any, attributes: Any, _: Any) -> Any:
-    places, values, shape, dense = inputs[:4]
+def sparse_product(
+    places: Any, values: Any, shape: Any, dense: Any, *, adjoint_a: bool = False, adjoint_b: bool = False
+) -> Any:
     left = np.zeros([int(v) for v in shape], values.dtype)
     np.add.at(left, tuple(places.T), values)
-    left = np.conj(left.T) if attributes.get("adjoint_a") else left
-    return left @ (np.conj(dense.T) if attributes.get("adjoint_b") else dense)
+    left = np.conj(left.T) if adjoint_a else left
+    return left @ (np.conj(dense.T) if adjoint_b else dense)
 
 
 @operator("RaggedRange")
-def ragged_range(inputs: Any, _: Any, __: Any) -> Any:
+def ragged_range(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Ranges one after the other, and where each of them begins."""
     starts, limits, deltas = (np.reshape(one, -1) for one in inputs[:3])
     rows = [np.arange(*one) for one in np.broadcast(starts, limits, deltas)]
@@ -117,7 +114,7 @@ def ragged_range(inputs: Any, _: Any, __: Any) -> Any:
 
 
 @operator("ShuffleChannel")
-def shuffle_channels(inputs: Any, attributes: Any, _: Any) -> Any:
+def shuffle_channels(inputs: Any, attributes: Any, outputs: Any) -> Any:
     x, groups = inputs[0], int(attributes.get("group", 1))
     split = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
     return split.swapaxes(1, 2).reshape(x.shape)
@@ -151,18 +148,18 @@ def _pair(value: Any, missing: int) -> list[int]:
 
 
 @operator("Padding")
-def pad_last(inputs: Any, _: Any, outputs: Any) -> Any:
+def pad_last(x: Any, outputs: Any) -> Any:
     """A last axis of one value, followed by zeros."""
-    out = np.zeros(outputs[0].shape, inputs[0].dtype)
-    out[..., : inputs[0].shape[-1]] = inputs[0]
+    out = np.zeros(outputs[0].shape, x.dtype)
+    out[..., : x.shape[-1]] = x
     return out
 
 
 @operator("NoRepeatNGram")
-def no_repetition(inputs: Any, attributes: Any, outputs: Any) -> Any:
+def no_repetition(sequences: Any, log_probs: Any, *, ngram_size: int = 1, outputs: Any) -> Any:
     """Words that would repeat a sequence of `ngram_size` words get the lowest logarithm there is."""
-    texts, size = inputs[0], int(attributes.get("ngram_size", 1))
-    out = np.array(inputs[1])
+    texts, size = sequences, ngram_size
+    out = np.array(log_probs)
     lowest = float(np.finfo(np.float16 if outputs[0].type == FLOAT16 else out.dtype).min)
     for row in np.ndindex(*texts.shape[:-1]):
         words = texts[row]
@@ -174,23 +171,22 @@ def no_repetition(inputs: Any, attributes: Any, outputs: Any) -> Any:
 
 
 @operator("IdentityN")
-def same(inputs: Any, _: Any, __: Any) -> Any:
+def same(inputs: Any, attributes: Any, outputs: Any) -> Any:
     if not inputs:
         raise ValueError("no inputs")
     return list(inputs)
 
 
 @operator("EmbeddingLookup")
-def look_up(inputs: Any, _: Any, __: Any) -> Any:
+def look_up(table: Any, indices: Any, offset: Any) -> Any:
     """Rows by index, which counts from an offset; zeros for rows that are elsewhere."""
-    table = inputs[0]
-    at = inputs[1] - int(np.reshape(inputs[2], -1)[0])
+    at = indices - int(np.reshape(offset, -1)[0])
     there = (at >= 0) & (at < len(table))
     return table[np.clip(at, 0, len(table) - 1)] * there.reshape(there.shape + (1,) * (table.ndim - 1))
 
 
 def _rows_changed(change: Any) -> Any:
-    def run(inputs: Any, attributes: Any, _: Any) -> Any:
+    def run(inputs: Any, attributes: Any, outputs: Any) -> Any:
         out = np.array(inputs[0])
         rows = [int(v) for v in np.reshape(attributes["indices"], -1)]
         change(out, rows, inputs[1])

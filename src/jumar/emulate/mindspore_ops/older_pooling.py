@@ -42,8 +42,7 @@ def largest(inputs: Any, attributes: Any, outputs: Any) -> Any:
 
 
 @operator("MaxPoolGradWithArgmaxV2")
-def largest_backward(inputs: Any, _: Any, __: Any) -> Any:
-    x, grad, places = inputs[:3]
+def largest_backward(x: Any, grad: Any, places: Any) -> Any:
     planes = int(np.prod(x.shape[:-2]))
     out = np.zeros((planes, x.shape[-2] * x.shape[-1]), np.float32)
     np.add.at(out, (np.arange(planes)[:, None], places.reshape(planes, -1)), grad.reshape(planes, -1))

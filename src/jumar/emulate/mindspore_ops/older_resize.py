@@ -38,16 +38,16 @@ def _resized(x: Any, matrices: Any) -> Any:
 
 
 @operator("ResizeBicubic")
-def bicubic(inputs: Any, attributes: Any, outputs: Any) -> Any:
-    x = inputs[0].astype(np.float64)
-    options = bool(attributes.get("align_corners")), bool(attributes.get("half_pixel_centers"))
+def bicubic(images: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, outputs: Any) -> Any:
+    x = images.astype(np.float64)
+    options = bool(align_corners), bool(half_pixel_centers)
     return _resized(x, [_cubic(x.shape[at], outputs[0].shape[at], *options) for at in (-2, -1)])
 
 
 @operator("ResizeBicubicGrad")
-def bicubic_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
-    grad, shape = inputs[0].astype(np.float64), outputs[0].shape
-    options = bool(attributes.get("align_corners")), bool(attributes.get("half_pixel_centers"))
+def bicubic_backward(grads: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, outputs: Any) -> Any:
+    grad, shape = grads.astype(np.float64), outputs[0].shape
+    options = bool(align_corners), bool(half_pixel_centers)
     return _resized(grad, [_cubic(shape[at], grad.shape[at], *options).T for at in (-2, -1)])
 
 
@@ -94,25 +94,24 @@ def _pair(value: Any) -> list[int]:
 
 
 @operator("Shape")
-def shape(inputs: Any, _: Any, __: Any) -> Any:
-    return np.array(inputs[0].shape, np.int64)
+def shape(x: Any) -> Any:
+    return np.array(x.shape, np.int64)
 
 
 @operator("MatrixDiagD")
-def diagonal(inputs: Any, _: Any, __: Any) -> Any:
+def diagonal(x: Any, ones: Any) -> Any:
     """The second input has ones on the diagonals of matrices, here and in what follows."""
-    return inputs[0][..., None] * inputs[1]
+    return x[..., None] * ones
 
 
 @operator("MatrixDiagPartD")
-def diagonal_part(inputs: Any, _: Any, __: Any) -> Any:
-    count = min(inputs[0].shape[-2:])
-    return (inputs[0] * inputs[1])[..., :count, :].sum(-1)
+def diagonal_part(x: Any, ones: Any) -> Any:
+    count = min(x.shape[-2:])
+    return (x * ones)[..., :count, :].sum(-1)
 
 
 @operator("MatrixSetDiagD")
-def set_diagonal(inputs: Any, _: Any, __: Any) -> Any:
-    x, values, ones = inputs[:3]
+def set_diagonal(x: Any, values: Any, ones: Any) -> Any:
     filled = np.zeros(x.shape, values.dtype)
     at = np.arange(values.shape[-1])
     filled[..., at, at] = values
@@ -120,11 +119,11 @@ def set_diagonal(inputs: Any, _: Any, __: Any) -> Any:
 
 
 @operator("ResizeArea")
-def shrink(inputs: Any, attributes: Any, outputs: Any) -> Any:
+def shrink(images: Any, *, align_corners: bool = False, outputs: Any) -> Any:
     """Each pixel is the mean of the area that it covers in the picture, which may end inside of pixels."""
-    x = inputs[0].astype(np.float32)
+    x = images.astype(np.float32)
     for axis in (1, 2):
-        weights = _shares(x.shape[axis], outputs[0].shape[axis], bool(attributes.get("align_corners")))
+        weights = _shares(x.shape[axis], outputs[0].shape[axis], bool(align_corners))
         x = np.moveaxis(np.tensordot(weights, x, (1, axis)), 0, axis)
     return x
 

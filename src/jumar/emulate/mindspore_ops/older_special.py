@@ -12,20 +12,20 @@ from .registry import operator
 
 
 @operator("Mvlgamma")
-def log_gamma(inputs: Any, attributes: Any, _: Any) -> Any:
+def log_gamma(values: Any, *, p: Any) -> Any:
     """The logarithm of the gamma function of p × p matrices."""
-    x, size = inputs[0].astype(np.float64), int(attributes["p"])
+    x, size = values.astype(np.float64), p
     return size * (size - 1) / 4 * np.log(np.pi) + sum(special.gammaln(x - at / 2) for at in range(size))
 
 
 @operator("MvlgammaGrad")
-def log_gamma_backward(inputs: Any, attributes: Any, _: Any) -> Any:
-    x = inputs[1].astype(np.float64)
-    return inputs[0] * sum(special.digamma(x - at / 2) for at in range(int(attributes["p"])))
+def log_gamma_backward(grad: Any, values: Any, *, p: Any) -> Any:
+    x = values.astype(np.float64)
+    return grad * sum(special.digamma(x - at / 2) for at in range(p))
 
 
 @operator("IgammaGradA")
-def lower_gamma_backward(inputs: Any, _: Any, __: Any) -> Any:
+def lower_gamma_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """What the lower incomplete gamma function changes by along its first argument, by differences."""
     a, x = (one.astype(np.float64) for one in inputs[:2])
     step = 1e-4 * np.maximum(a, 1e-3)
@@ -34,8 +34,8 @@ def lower_gamma_backward(inputs: Any, _: Any, __: Any) -> Any:
 
 
 @operator("Eps")
-def smallest_step(inputs: Any, _: Any, outputs: Any) -> Any:
-    kind = np.float16 if outputs[0].type == FLOAT16 else inputs[0].dtype
+def smallest_step(x: Any, outputs: Any) -> Any:
+    kind = np.float16 if outputs[0].type == FLOAT16 else x.dtype
     return np.full(outputs[0].shape, float(np.finfo(kind).eps))
 
 
@@ -53,18 +53,18 @@ def _angles(inputs: Any, attributes: Any) -> Any:
 
 
 @operator("BartlettWindow")
-def bartlett(inputs: Any, attributes: Any, _: Any) -> Any:
+def bartlett(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return 1 - np.abs(_angles(inputs, attributes) / np.pi - 1)
 
 
 @operator("BlackmanWindow")
-def blackman(inputs: Any, attributes: Any, _: Any) -> Any:
+def blackman(inputs: Any, attributes: Any, outputs: Any) -> Any:
     angle = _angles(inputs, attributes)
     return np.maximum(0.42 - 0.5 * np.cos(angle) + 0.08 * np.cos(2 * angle), 0)
 
 
 @operator("HammingWindow")
-def hamming(inputs: Any, attributes: Any, _: Any) -> Any:
+def hamming(inputs: Any, attributes: Any, outputs: Any) -> Any:
     angle = _angles(inputs, attributes)
     alpha, beta = float(attributes.get("alpha", 0.54)), float(attributes.get("beta", 0.46))
     return alpha - beta * np.cos(angle) if angle.size != 1 else np.ones(1)

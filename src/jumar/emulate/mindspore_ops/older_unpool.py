@@ -30,7 +30,7 @@ def unpool(inputs: Any, attributes: Any, outputs: Any) -> Any:
 
 
 @operator("MaxUnpool2DGrad", "MaxUnpool3DGrad")
-def unpool_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+def unpool_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     x, grad, places = (_channels_second(one, attributes) for one in inputs[:3])
     rows = (*x.shape[:2], -1)
     found = np.take_along_axis(grad.reshape(rows), places.reshape(rows), -1)
@@ -48,7 +48,7 @@ def _starts(sample: float, size: int, count: int, window: int) -> Any:
 
 
 @operator("FractionalMaxPool3DWithFixedKsize")
-def fractional(inputs: Any, attributes: Any, _: Any) -> Any:
+def fractional(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """The largest values of windows at random places, and where they stand in a channel."""
     x = _channels_second(inputs[0], attributes)
     samples = inputs[1]
@@ -68,14 +68,14 @@ def fractional(inputs: Any, attributes: Any, _: Any) -> Any:
 
 
 @operator("FractionalMaxPool3DGradWithFixedKsize")
-def fractional_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+def fractional_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     x, grad, places = (_channels_second(one, attributes) for one in inputs[:3])
     return _channels_back(_sent_back(x, grad, places, 3), attributes)
 
 
 @operator("AdaptiveMaxPool2dGrad")
-def adaptive_max_backward(inputs: Any, _: Any, __: Any) -> Any:
-    return _sent_back(inputs[1], inputs[0], inputs[2], 2)
+def adaptive_max_backward(grad: Any, x: Any, places: Any) -> Any:
+    return _sent_back(x, grad, places, 2)
 
 
 def _sent_back(x: Any, grad: Any, places: Any, spatial: int) -> Any:
@@ -96,8 +96,7 @@ def _shares(size: int, count: int) -> Any:
 
 
 @operator("AdaptiveAvgPool3d")
-def adaptive_average(inputs: Any, _: Any, outputs: Any) -> Any:
-    found = inputs[0]
+def adaptive_average(found: Any, outputs: Any) -> Any:
     for axis in (-3, -2, -1):
         share = _shares(found.shape[axis], outputs[0].shape[axis])
         found = np.moveaxis(np.tensordot(found, share, ([axis], [1])), -1, axis)
@@ -105,7 +104,7 @@ def adaptive_average(inputs: Any, _: Any, outputs: Any) -> Any:
 
 
 @operator("AdaptiveAvgPool3dGrad")
-def adaptive_average_backward(inputs: Any, _: Any, outputs: Any) -> Any:
+def adaptive_average_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     found = inputs[0]
     for axis in (-3, -2, -1):
         share = _shares(outputs[0].shape[axis], inputs[0].shape[axis])

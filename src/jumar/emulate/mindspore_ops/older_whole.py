@@ -14,50 +14,50 @@ def _number(x: Any) -> Any:
 
 
 @operator("CheckNumerics")
-def check(inputs: Any, attributes: Any, _: Any) -> Any:
-    if not np.isfinite(inputs[0]).all():
-        raise ValueError(f"{attributes.get('message') or ''} a number is infinite or none".strip())
-    return inputs[0]
+def check(x: Any, *, message: str | None = None) -> Any:
+    if not np.isfinite(x).all():
+        raise ValueError(f"{message or ''} a number is infinite or none".strip())
+    return x
 
 
 @operator("Expand")
-def expand(inputs: Any, _: Any, outputs: Any) -> Any:
-    return np.broadcast_to(inputs[0], outputs[0].shape)
+def expand(x: Any, outputs: Any) -> Any:
+    return np.broadcast_to(x, outputs[0].shape)
 
 
 @operator("ArgMax")
-def place_of_largest(inputs: Any, attributes: Any, _: Any) -> Any:
+def place_of_largest(inputs: Any, attributes: Any, outputs: Any) -> Any:
     axis = attributes.get("axis", attributes.get("dimension", 0)) if len(inputs) < 2 else _number(inputs[1])
     return np.argmax(inputs[0], int(axis))
 
 
 @operator("AccumulateNV2")
-def total(inputs: Any, _: Any, __: Any) -> Any:
+def total(inputs: Any, attributes: Any, outputs: Any) -> Any:
     return sum(inputs[1:], inputs[0])
 
 
 @operator("ReduceLogSum")
-def log_of_sum(inputs: Any, attributes: Any, _: Any) -> Any:
-    axes = tuple(int(one) for one in np.reshape(inputs[1], -1)) or None
-    return np.log(np.sum(inputs[0], axes, keepdims=bool(attributes.get("keep_dims"))))
+def log_of_sum(x: Any, axis: Any, *, keep_dims: bool = False) -> Any:
+    axes = tuple(int(one) for one in np.reshape(axis, -1)) or None
+    return np.log(np.sum(x, axes, keepdims=bool(keep_dims)))
 
 
 @operator("Centralization")
-def centre(inputs: Any, attributes: Any, _: Any) -> Any:
+def centre(inputs: Any, attributes: Any, outputs: Any) -> Any:
     axes = tuple(int(one) for one in attributes.get("axes") or [-1])
     return inputs[0] - inputs[0].mean(axes, keepdims=True)
 
 
 @operator("MaskedScatter")
-def fill_mask(inputs: Any, _: Any, __: Any) -> Any:
+def fill_mask(x: Any, where: Any, updates: Any) -> Any:
     """Values one after the other, where the mask is true."""
-    out, mask = np.array(inputs[0]), np.broadcast_to(inputs[1].astype(bool), inputs[0].shape)
-    out[mask] = np.reshape(inputs[2], -1)[: int(mask.sum())]
+    out, mask = np.array(x), np.broadcast_to(where.astype(bool), x.shape)
+    out[mask] = np.reshape(updates, -1)[: int(mask.sum())]
     return out
 
 
 @operator("ConcatOffset")
-def starts(inputs: Any, attributes: Any, _: Any) -> Any:
+def starts(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """Where each tensor begins in all of them one behind the other."""
     axis, ranks = int(attributes.get("axis") or 0), np.ndim(inputs[0])
     out = np.zeros((len(inputs), ranks), np.int64)
@@ -129,13 +129,13 @@ def _sigmoid(x: Any) -> Any:
 
 
 @operator("GLU")
-def gate(inputs: Any, attributes: Any, _: Any) -> Any:
+def gate(inputs: Any, attributes: Any, outputs: Any) -> Any:
     value, open_ = np.split(inputs[0], 2, int(attributes.get("dim", attributes.get("axis", -1))))
     return value * _sigmoid(open_)
 
 
 @operator("GLUGrad")
-def gate_backward(inputs: Any, attributes: Any, _: Any) -> Any:
+def gate_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
     axis = int(attributes.get("dim", attributes.get("axis", -1)))
     value, open_ = np.split(inputs[1], 2, axis)
     share = _sigmoid(open_)

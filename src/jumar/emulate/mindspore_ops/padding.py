@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import kernel
+from .registry import operator
 
 
 def _backward(how: str, grad: Any, x: Any, sizes: Any) -> Any:
@@ -18,5 +18,5 @@ def _backward(how: str, grad: Any, x: Any, sizes: Any) -> Any:
     return sums.reshape(x.shape)
 
 
-kernel("aclnnReflectionPad3dBackward")(functools.partial(_backward, "reflect"))
-kernel("aclnnReplicationPad3dBackward")(functools.partial(_backward, "edge"))
+operator("aclnnReflectionPad3dBackward")(functools.partial(_backward, "reflect"))
+operator("aclnnReplicationPad3dBackward")(functools.partial(_backward, "edge"))

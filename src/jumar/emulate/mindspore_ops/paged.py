@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from .registry import NotEmulated, kernel
+from .registry import NotEmulated, operator
 
 _TRAPEZOID = 1
 
 
-@kernel("aclnnReshapeAndCache")
+@operator("aclnnReshapeAndCache")
 def reshape_and_cache(key: Any, value: Any, keys: Any, values: Any, slots: Any) -> Any:
     """Tokens go to their places in the caches; a place below zero is none. Deep models have one cache for both."""
     return _written(keys, key, slots), None if values is None else _written(values, value, slots), key
@@ -34,7 +34,7 @@ def _written(cache: Any, tokens: Any, slots: Any) -> Any:
     return out
 
 
-@kernel("aclnnPagedAttention")
+@operator("aclnnPagedAttention")
 def paged_attention(
     query: Any, keys: Any, values: Any, table: Any, lengths: Any, scale: Any, offset: Any, mask: Any,
     query_lengths: Any, bias: Any, heads: int, factor: float, key_heads: int, per_token: int, mask_mode: int,

@@ -7,7 +7,7 @@ from typing import Any, Iterator
 
 import numpy as np
 
-from .registry import kernel, operator
+from .registry import operator
 
 
 def _bins(size: int, parts: int) -> list[slice]:
@@ -21,7 +21,7 @@ def _cells(shape: Any, sizes: Any) -> Iterator[tuple[tuple[int, ...], tuple[Any,
         yield place, tuple(one[at] for one, at in zip(bins, place))
 
 
-@kernel("aclnnAdaptiveMaxPool2d", "aclnnAdaptiveMaxPool3d")
+@operator("aclnnAdaptiveMaxPool2d", "aclnnAdaptiveMaxPool3d")
 def adaptive_max(x: Any, sizes: Any) -> Any:
     count = len(sizes)
     space = x.shape[-count:]
@@ -36,7 +36,7 @@ def adaptive_max(x: Any, sizes: Any) -> Any:
     return out, places
 
 
-@kernel("aclnnAdaptiveMaxPool2dBackward", "aclnnAdaptiveMaxPool3dBackward")
+@operator("aclnnAdaptiveMaxPool2dBackward", "aclnnAdaptiveMaxPool3dBackward")
 def adaptive_max_backward(grad: Any, x: Any, places: Any) -> Any:
     lead = x.ndim - (3 if x.ndim == 5 else 2)
     rows = int(np.prod(x.shape[:lead]))
@@ -45,7 +45,7 @@ def adaptive_max_backward(grad: Any, x: Any, places: Any) -> Any:
     return out.reshape(x.shape)
 
 
-@kernel("aclnnAdaptiveAvgPool3d")
+@operator("aclnnAdaptiveAvgPool3d")
 def adaptive_average(x: Any, sizes: Any) -> Any:
     out = np.empty((*x.shape[:-3], *sizes), x.dtype)
     for at, part in _cells(x.shape[-3:], sizes):
@@ -53,7 +53,7 @@ def adaptive_average(x: Any, sizes: Any) -> Any:
     return out
 
 
-@kernel("aclnnAdaptiveAvgPool3dBackward")
+@operator("aclnnAdaptiveAvgPool3dBackward")
 def adaptive_average_backward(grad: Any, x: Any) -> Any:
     out = np.zeros(x.shape, np.float32)
     for at, part in _cells(x.shape[-3:], grad.shape[-3:]):
@@ -79,7 +79,7 @@ def _pooled(size: int, window: int, step: int, padding: int, up: int) -> int:
     return out - 1 if up and (out - 1) * step >= size + padding else out
 
 
-@kernel("aclnnAvgPool3d")
+@operator("aclnnAvgPool3d")
 def average(x: Any, size: Any, step: Any, padding: Any, up: int, count_padding: int, fixed: int) -> Any:
     size, step, padding = (_three(one) for one in (size, step or size, padding))
     sizes = [_pooled(*one, up) for one in zip(x.shape[-3:], size, step, padding)]
@@ -89,7 +89,7 @@ def average(x: Any, size: Any, step: Any, padding: Any, up: int, count_padding: 
     return out
 
 
-@kernel("aclnnAvgPool3dBackward")
+@operator("aclnnAvgPool3dBackward")
 def average_backward(
     grad: Any, x: Any, size: Any, step: Any, padding: Any, up: int, count_padding: int, fixed: int
 ) -> Any:
@@ -105,7 +105,7 @@ def _three(values: Any) -> Any:
     return tuple(values) * 3 if len(values) == 1 else tuple(values)
 
 
-@kernel("aclnnMaxUnpool2d")
+@operator("aclnnMaxUnpool2d")
 def unpool(x: Any, places: Any, sizes: Any) -> Any:
     out = np.zeros((*x.shape[:-2], int(np.prod(sizes[-2:]))), x.dtype)
     np.put_along_axis(out, places.reshape(*x.shape[:-2], -1), x.reshape(*x.shape[:-2], -1), -1)
@@ -163,8 +163,8 @@ def max_volume_places(inputs: Any, attributes: Any, outputs: Any) -> Any:
 
 
 @operator("MaxPool3DGradWithArgmax")
-def max_volume_places_backward(inputs: Any, attributes: Any, _: Any) -> Any:
-    return adaptive_max_backward(inputs[1], inputs[0], inputs[2])
+def max_volume_places_backward(x: Any, grad: Any, places: Any) -> Any:
+    return adaptive_max_backward(grad, x, places)
 
 
 @operator("MaxPool3DGrad")

@@ -17,7 +17,7 @@ _TENSOR = 0  # of the vendor's enum acltdtTensorType
 
 
 @operator("OutfeedEnqueueOpV2", "OutfeedEnqueueOp")
-def send(inputs: Any, attributes: Any, _: Any) -> Any:
+def send(inputs: Any, attributes: Any, outputs: Any) -> Any:
     """One line or more for each value, as MindSpore prints what it receives. The last input is the name of the node."""
     if not inputs:
         raise ValueError("nothing to print")

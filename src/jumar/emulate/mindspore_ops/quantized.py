@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import NotEmulated, kernel, operator
+from .registry import NotEmulated, operator
 
 _ROUNDED = {"round": np.rint, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
 _LOW, _HIGH = -128, 127
@@ -16,7 +16,7 @@ def to_int8(x: Any) -> Any:
     return np.clip(np.rint(x), _LOW, _HIGH)
 
 
-@kernel("aclnnAscendQuant")
+@operator("aclnnAscendQuant")
 def quantize(x: Any, scale: Any, offset: Any, root: int, how: str, type_: int) -> Any:
     """`root`: the scale comes as its square root."""
     if type_ != 2:
@@ -26,7 +26,7 @@ def quantize(x: Any, scale: Any, offset: Any, root: int, how: str, type_: int) -
     return np.clip(_ROUNDED[how.lower()](wide), _LOW, _HIGH)
 
 
-@kernel("aclnnDynamicQuant")
+@operator("aclnnDynamicQuant")
 def quantize_rows(x: Any, smooth: Any) -> Any:
     """A scale for each row, so that its largest value is 127."""
     wide = x if smooth is None or not smooth.size else x * smooth
@@ -41,7 +41,7 @@ def unpacked(packed: Any) -> Any:
     return (packed.astype(np.uint64) & np.uint64(0xFFFFE000)).astype(np.uint32).view(np.float32)
 
 
-@kernel("aclnnTransQuantParamV2")
+@operator("aclnnTransQuantParamV2")
 def pack_scale(scale: Any, offset: Any) -> Any:
     """The other way: the scale below, an offset of nine bits above it."""
     low = np.ascontiguousarray(scale, np.float32).view(np.uint32).astype(np.uint64) & np.uint64(0xFFFFE000)
@@ -52,7 +52,7 @@ def pack_scale(scale: Any, offset: Any) -> Any:
     return low | (high << np.uint64(37))
 
 
-@kernel("aclnnQuantMatmulV4")
+@operator("aclnnQuantMatmulV4")
 def multiply(x: Any, y: Any, scale: Any, offset: Any, token_scale: Any, bias: Any, turn_x: int, turn_y: int) -> Any:
     left = np.swapaxes(x, -1, -2) if turn_x else x
     right = np.swapaxes(y, -1, -2) if turn_y else y
@@ -66,7 +66,7 @@ def multiply(x: Any, y: Any, scale: Any, offset: Any, token_scale: Any, bias: An
     return to_int8(out + offset) if offset is not None and offset.size else out
 
 
-@kernel("aclnnWeightQuantBatchMatmulV2", stepwise=True)
+@operator("aclnnWeightQuantBatchMatmulV2", stepwise=True)
 def multiply_by_quantized(
     x: Any, weight: Any, scale: Any, shift: Any, out_scale: Any, out_shift: Any, bias: Any, group: int
 ) -> Any:
@@ -85,7 +85,7 @@ def multiply_by_quantized(
     return to_int8(out * unpacked(out_scale) + (0 if out_shift is None else out_shift))
 
 
-@kernel("aclnnInplaceScatterUpdate")
+@operator("aclnnInplaceScatterUpdate")
 def update_cache(cache: Any, places: Any, values: Any, axis: int) -> Any:
     """For each row of the first axis: the values from its place on, along the axis; or a pair of row and place."""
     out = np.array(cache)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import os
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple, TypeVar
 
-Kernel = Callable[..., Any]
-_KERNELS: dict[str, Kernel] = {}
-_TYPES: dict[str, Kernel] = {}
-_STEPWISE: set[str] = set()
-_TOLD: set[str] = set()
+Function = Callable[..., Any]
+_F = TypeVar("_F", bound=Function)
 CUSTOM = "Cust"
 """Before the types of MindSpore's own kernels for the device's processor."""
 _NOT_FAMILIES = ("__init__", "bridge", "memory", "registry")
+_LIBRARIES = ("numpy", "scipy")
 
 
 class NotEmulated(Exception):
@@ -22,7 +21,7 @@ class NotEmulated(Exception):
 
 
 class Inputs(list):  # type: ignore[type-arg]
-    """The inputs of an operator of the older interface; some change what they are given."""
+    """A list of tensors; some operators change what they are given."""
 
     def __init__(self, values: Any, places: Any) -> None:
         super().__init__(values)
@@ -49,32 +48,48 @@ class Sized:
         self.value = value
 
 
-def kernel(*names: str, stepwise: bool = False, outputs: bool = False) -> Callable[[Kernel], Kernel]:
-    """For operator calls (aclnn): the arguments of the row, without the outputs.
+class Operator(NamedTuple):
+    """A binding: the function, and what it is given."""
 
-    `stepwise` is for operators that the device computes in float16 step by step: it comes as it is, not as float32.
-    `outputs`: they are told, too, as an argument of this name, for results that depend on the type that is asked for.
+    function: Function
+    stepwise: bool
+    """float16 as it is, not as float32: the device computes it step by step."""
+    by_name: bool
+    """Arguments by the names of the row, not in its order, as functions of numpy and scipy take them."""
+    wants_outputs: bool
+    """Where results go, too, as `outputs`: their shapes and types."""
+
+    def __call__(self, arguments: dict[str, Any], outputs: list[Any]) -> Any:
+        extra = {"outputs": outputs} if self.wants_outputs else {}
+        if self.by_name:
+            return self.function(**arguments, **extra)
+        return self.function(*arguments.values(), **extra)
+
+
+_OPERATORS: dict[str, Operator] = {}
+
+
+def operator(*names: str, stepwise: bool = False, by_order: bool = False) -> Callable[[_F], _F]:
+    """Declares the function as the operators NAMES: calls (`aclnnAddRmsNorm`) and types (`ApplyAdam`).
+
+    Its parameters are those of their rows in native/api but for the outputs, which it returns values for. `by_order` is
+    for rows that are those of a native kernel, with names of its own.
     """
 
-    def register(function: Kernel) -> Kernel:
+    def declare(function: _F) -> _F:
         for name in names:
-            _KERNELS[name] = function
-        _STEPWISE.update(names if stepwise else ())
-        _TOLD.update(names if outputs else ())
+            _OPERATORS[name] = _bound(function, stepwise, by_order)
         return function
 
-    return register
+    return declare
 
 
-def operator(*types: str) -> Callable[[Kernel], Kernel]:
-    """For the older interface: `function(inputs, attributes, outputs)`; the outputs tell their shape and type."""
-
-    def register(function: Kernel) -> Kernel:
-        for name in types:
-            _TYPES[name] = function
-        return function
-
-    return register
+def _bound(function: Function, stepwise: bool, by_order: bool) -> Operator:
+    is_own = inspect.isfunction(getattr(function, "func", function))  # also of a partial
+    parameters = inspect.signature(function).parameters if is_own else {}
+    by_name = inspect.isfunction(function) and function.__module__.split(".")[0] not in _LIBRARIES and not by_order
+    by_name = by_name and all(one.kind is not one.VAR_POSITIONAL for one in parameters.values())
+    return Operator(function, stepwise, by_name, "outputs" in parameters)
 
 
 def families() -> list[str]:
@@ -83,32 +98,15 @@ def families() -> list[str]:
     return sorted(name for name in names if name not in _NOT_FAMILIES)
 
 
-def find(name: str) -> tuple[Kernel, bool]:
-    """The function, and whether it is one of the older interface; loads all families when first asked."""
-    _load()
-    found = _KERNELS.get(name)
-    if found is not None:
-        return found, False
-    return _TYPES[name if name in _TYPES else name[len(CUSTOM) :]], True
-
-
-def is_stepwise(name: str) -> bool:
-    """Whether it wants float16 as it is; for a name that was found."""
-    return name in _STEPWISE
-
-
-def is_told(name: str) -> bool:
-    """Whether it wants to know its outputs; for a name that was found."""
-    return name in _TOLD
-
-
-def names() -> set[str]:
-    """Everything that is registered."""
-    _load()
-    return {*_KERNELS, *_TYPES}
+def find(name: str) -> Operator:
+    """The binding of an operator; loads all families when first asked."""
+    table = operators()
+    return table[name if name in table else name[len(CUSTOM) :]]
 
 
 @functools.lru_cache(maxsize=None)  # noqa: UP033  (Python 3.7)
-def _load() -> None:
+def operators() -> dict[str, Operator]:
+    """Everything that is declared."""
     for family in families():
         importlib.import_module("." + family, __package__)
+    return _OPERATORS

@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from .registry import kernel
+from .registry import operator
 
 Axis = Callable[[int, int, bool, float], Any]
 
@@ -81,5 +81,5 @@ for _name, _how, _count in (
     ("UpsampleTrilinear3d", linear, 3),
     ("UpsampleBicubic2d", cubic, 2),
 ):
-    kernel(f"aclnn{_name}")(functools.partial(_resize, _how, _count))
-    kernel(f"aclnn{_name}Backward")(functools.partial(_resize_backward, _how, _count))
+    operator(f"aclnn{_name}")(functools.partial(_resize, _how, _count))
+    operator(f"aclnn{_name}Backward")(functools.partial(_resize_backward, _how, _count))

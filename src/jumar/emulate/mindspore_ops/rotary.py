@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import NotEmulated, kernel
+from .registry import NotEmulated, operator
 
 _HALF, _INTERLEAVED, _QUARTER = range(3)
 
@@ -25,7 +25,7 @@ def turn(x: Any, mode: int) -> Any:
     raise NotEmulated(f"mode {mode} is not emulated")
 
 
-@kernel("aclnnRotaryPositionEmbedding")
+@operator("aclnnRotaryPositionEmbedding")
 def rotate(x: Any, cos: Any, sin: Any, mode: int) -> Any:
     return x * cos + turn(x, mode) * sin
 
@@ -36,7 +36,7 @@ def _summed(x: Any, shape: tuple[int, ...]) -> Any:
     return x.sum(axes, keepdims=True)
 
 
-@kernel("aclnnRotaryPositionEmbeddingGrad")
+@operator("aclnnRotaryPositionEmbeddingGrad")
 def rotate_backward(grad: Any, cos: Any, sin: Any, x: Any, mode: int) -> Any:
     # A turn is orthogonal: its transpose is its negative.
     to_x = grad * cos - turn(grad * sin, mode)
@@ -45,7 +45,7 @@ def rotate_backward(grad: Any, cos: Any, sin: Any, x: Any, mode: int) -> Any:
     return to_x, _summed(grad * x, cos.shape), _summed(grad * turn(x, mode), sin.shape)
 
 
-@kernel("aclnnApplyRotaryPosEmb")
+@operator("aclnnApplyRotaryPosEmb")
 def rotate_both(query: Any, key: Any, cos: Any, sin: Any, given: Any, form: int) -> Any:
     """As MindSpore's and MindFormers' public tests have it: odd forms turn neighbours.
 

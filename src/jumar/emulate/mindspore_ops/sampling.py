@@ -7,7 +7,7 @@ from typing import Any, Iterator
 
 import numpy as np
 
-from .registry import NotEmulated, kernel, operator
+from .registry import NotEmulated, operator
 
 _LINEAR, _NEAREST = 0, 1
 _ZEROS, _BORDER, _REFLECTION = range(3)
@@ -71,7 +71,7 @@ def _batches(x: Any, index: tuple[Any, ...]) -> tuple[Any, ...]:
     return (batch, slice(None), *index)
 
 
-@kernel("aclnnGridSampler2D", "aclnnGridSampler3D")
+@operator("aclnnGridSampler2D", "aclnnGridSampler3D")
 def sample(x: Any, grid: Any, mode: int, padding: int, corners: int) -> Any:
     places, _ = _places(x, grid, padding, corners)
     out = np.zeros((*grid.shape[:-1], x.shape[1]))
@@ -80,8 +80,8 @@ def sample(x: Any, grid: Any, mode: int, padding: int, corners: int) -> Any:
     return np.moveaxis(out, -1, 1)
 
 
-@kernel("aclnnGridSampler2DBackward", "aclnnGridSampler3DBackward")
-def sample_backward(grad: Any, x: Any, grid: Any, mode: int, padding: int, corners: int, _: Any) -> Any:
+@operator("aclnnGridSampler2DBackward", "aclnnGridSampler3DBackward")
+def sample_backward(grad: Any, x: Any, grid: Any, mode: int, padding: int, corners: int, mask: Any) -> Any:
     places, slopes = _places(x, grid, padding, corners)
     to_x, to_grid = np.zeros(x.shape), np.zeros(grid.shape)
     rows = np.moveaxis(grad, 1, -1).astype(np.float64)
@@ -105,14 +105,14 @@ def _windows(size: Any, kernel_size: Any, gap: Any, padding: Any, step: Any) -> 
     )
 
 
-@kernel("aclnnIm2col")
+@operator("aclnnIm2col")
 def unfold(x: Any, kernel_size: Any, gap: Any, padding: Any, step: Any) -> Any:
     rows, columns = _windows(x.shape[-2:], kernel_size, gap, padding, step)
     edges = [(0, 0)] * (x.ndim - 2) + [(one, one) for one in padding]
     return np.pad(x, edges)[..., rows[:, None, :, None], columns[None, :, None, :]]
 
 
-@kernel("aclnnIm2colBackward")
+@operator("aclnnIm2colBackward")
 def fold(x: Any, size: Any, kernel_size: Any, gap: Any, padding: Any, step: Any) -> Any:
     rows, columns = _windows(size, kernel_size, gap, padding, step)
     taps = kernel_size[0] * kernel_size[1]

@@ -6,29 +6,29 @@ from typing import Any
 
 import numpy as np
 
-from .registry import Sized, kernel
+from .registry import Sized, operator
 
 _ALL = 1000  # the axis that stands for all of them
 
 
-@kernel("aclnnUnique2")
-def unique(x: Any, _: int, inverse: int, counts: int) -> Any:
+@operator("aclnnUnique2")
+def unique(x: Any, is_sorted: int, inverse: int, counts: int) -> Any:
     values, places, many = np.unique(x, return_inverse=True, return_counts=True)
     return Sized(values), places.reshape(x.shape) if inverse else None, Sized(many) if counts else None
 
 
-@kernel("aclnnUnique")
-def unique_plain(x: Any, _: int, inverse: int) -> Any:
-    return unique(x, _, inverse, 0)[:2]
+@operator("aclnnUnique")
+def unique_plain(x: Any, is_sorted: int, inverse: int) -> Any:
+    return unique(x, is_sorted, inverse, 0)[:2]
 
 
-@kernel("aclnnUniqueDim")
-def unique_rows(x: Any, _: int, __: int, axis: int) -> Any:
+@operator("aclnnUniqueDim")
+def unique_rows(x: Any, is_sorted: int, inverse: int, axis: int) -> Any:
     values, places, many = np.unique(x, axis=axis, return_inverse=True, return_counts=True)
     return Sized(values), Sized(places.reshape(-1)), Sized(many)
 
 
-@kernel("aclnnUniqueConsecutive")
+@operator("aclnnUniqueConsecutive")
 def unique_consecutive(x: Any, inverse: int, counts: int, axis: int) -> Any:
     rows = x.reshape(-1) if axis == _ALL else np.moveaxis(x, axis, 0)
     flat = rows.reshape(rows.shape[0], -1)
@@ -40,8 +40,8 @@ def unique_consecutive(x: Any, inverse: int, counts: int, axis: int) -> Any:
     return Sized(values), places.reshape(shape) if inverse else None, Sized(np.bincount(places)) if counts else None
 
 
-@kernel("aclnnSearchSorted")
-def search_sorted(rows: Any, x: Any, _: int, right: int, order: Any) -> Any:
+@operator("aclnnSearchSorted")
+def search_sorted(rows: Any, x: Any, narrow: int, right: int, order: Any) -> Any:
     if order is not None:
         rows = np.take_along_axis(rows, order, -1)
     side = "right" if right else "left"
@@ -53,12 +53,12 @@ def search_sorted(rows: Any, x: Any, _: int, right: int, order: Any) -> Any:
     return out
 
 
-@kernel("aclnnBincount")
+@operator("aclnnBincount")
 def bincount(x: Any, weights: Any, least: int) -> Any:
     return np.bincount(x.reshape(-1), None if weights is None else weights.reshape(-1), least)
 
 
-@kernel("aclnnHistc")
+@operator("aclnnHistc")
 def histogram(x: Any, bins: int, low: float, high: float) -> Any:
     if low == high:
         low, high = (x.min(), x.max()) if x.size else (0, 1)
@@ -67,12 +67,12 @@ def histogram(x: Any, bins: int, low: float, high: float) -> Any:
     return np.histogram(x, bins, (low, high))[0]
 
 
-@kernel("aclnnKthvalue")
+@operator("aclnnKthvalue")
 def kth_value(x: Any, k: int, axis: int, keep: int) -> Any:
     return _at_place(x, k - 1, axis, keep)
 
 
-@kernel("aclnnMedianDim")
+@operator("aclnnMedianDim")
 def median(x: Any, axis: int, keep: int) -> Any:
     return _at_place(x, (np.shape(x)[axis] - 1) // 2 if np.ndim(x) else 0, axis, keep)
 
@@ -85,12 +85,12 @@ def _at_place(x: Any, place: int, axis: int, keep: int) -> Any:
     return (values, order) if keep else (values.squeeze(axis), order.squeeze(axis))
 
 
-@kernel("aclnnTake")
+@operator("aclnnTake")
 def take(x: Any, index: Any) -> Any:
     return x.reshape(-1)[index]
 
 
-@kernel("aclnnInplacePut")
+@operator("aclnnInplacePut")
 def put(x: Any, index: Any, source: Any, add: int) -> Any:
     out = np.array(x).reshape(-1)
     if add:
@@ -100,7 +100,7 @@ def put(x: Any, index: Any, source: Any, add: int) -> Any:
     return out
 
 
-@kernel("aclnnInplaceMaskedScatter")
+@operator("aclnnInplaceMaskedScatter")
 def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     out = np.array(x)
     mask = np.broadcast_to(mask, x.shape).astype(bool)
@@ -108,31 +108,31 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     return out
 
 
-@kernel("aclnnInplaceIndexCopy")
+@operator("aclnnInplaceIndexCopy")
 def index_copy(x: Any, axis: int, index: Any, source: Any) -> Any:
     out = np.array(x)
     np.moveaxis(out, axis, 0)[index] = np.moveaxis(source, axis, 0)
     return out
 
 
-@kernel("aclnnIndexFillTensor", "aclnnInplaceIndexFillTensor")
+@operator("aclnnIndexFillTensor", "aclnnInplaceIndexFillTensor")
 def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
     out = np.array(x)
     np.moveaxis(out, axis, 0)[list(index)] = value
     return out
 
 
-@kernel("aclnnRepeatInterleave", "aclnnRepeatInterleaveInt")
-def repeat(x: Any, times: Any, _: int) -> Any:
+@operator("aclnnRepeatInterleave", "aclnnRepeatInterleaveInt")
+def repeat(x: Any, times: Any, size: int) -> Any:
     return np.repeat(x.reshape(-1), np.reshape(times, -1))
 
 
-@kernel("aclnnRepeatInterleaveWithDim", "aclnnRepeatInterleaveIntWithDim")
-def repeat_along(x: Any, times: Any, axis: int, _: int) -> Any:
+@operator("aclnnRepeatInterleaveWithDim", "aclnnRepeatInterleaveIntWithDim")
+def repeat_along(x: Any, times: Any, axis: int, size: int) -> Any:
     return np.repeat(x, np.reshape(times, -1), axis)
 
 
-@kernel("aclnnRepeatInterleaveGrad")
+@operator("aclnnRepeatInterleaveGrad")
 def repeat_backward(grad: Any, times: Any, axis: int) -> Any:
     rows = np.moveaxis(grad, axis, 0)
     times = np.reshape(times, -1)
@@ -144,7 +144,7 @@ def repeat_backward(grad: Any, times: Any, axis: int) -> Any:
     return np.moveaxis(sums, 0, axis)
 
 
-@kernel("aclnnEmbeddingRenorm")
+@operator("aclnnEmbeddingRenorm")
 def renormalize(weight: Any, index: Any, largest: float, power: float) -> Any:
     out = np.array(weight)
     for row in np.unique(index):

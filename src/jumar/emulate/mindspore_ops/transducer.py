@@ -46,13 +46,12 @@ def _slopes(logs: Any, words: Any, blank: int) -> tuple[float, Any]:
 
 
 @operator("RNNTLoss")
-def loss(inputs: Any, attributes: Any, _: Any) -> Any:
+def loss(scores: Any, words: Any, steps: Any, lengths: Any, *, blank_label: int = 0) -> Any:
     """Of scores before the softmax, and the gradient for them; what lies beyond a sequence does not count."""
-    scores, words, steps, lengths = inputs[:4]
     logs = special.log_softmax(scores, -1)
     losses, grads = np.zeros(len(scores)), np.zeros(scores.shape)
     for row, (count, length) in enumerate(zip(steps, lengths)):
         part = logs[row, :count, : length + 1].astype(np.float64)
-        losses[row], slope = _slopes(part, words[row, :length], int(attributes.get("blank_label", 0)))
+        losses[row], slope = _slopes(part, words[row, :length], blank_label)
         grads[row, :count, : length + 1] = slope - np.exp(part) * slope.sum(-1, keepdims=True)
     return losses, grads

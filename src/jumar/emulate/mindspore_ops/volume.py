@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .registry import kernel, operator
+from .registry import operator
 
 
 class Window(NamedTuple):
@@ -78,25 +78,27 @@ def _window(weight: Any, step: Any, padding: Any, gap: Any, groups: int) -> Wind
     return Window(spread(step), tuple((one, one) for one in spread(padding)), spread(gap), groups)
 
 
-@kernel("aclnnConvolution")
+@operator("aclnnConvolution")
 def convolution(
-    x: Any, weight: Any, bias: Any, step: Any, padding: Any, gap: Any, turned: int, more: Any, groups: int
-) -> Any:
+    x: Any, weight: Any, bias: Any, step: Any, padding: Any, gap: Any, turned: int, output_padding: Any, groups: int,
+    math_type: int = 0,
+) -> Any:  # fmt: skip
     w = _window(weight, step, padding, gap, groups)
     if not turned:
         return convolve(x, weight, bias, w)
     shape = [x.shape[0], weight.shape[1] * groups]
     for at, size in enumerate(x.shape[2:]):
         reach = (weight.shape[2 + at] - 1) * w.gap[at] + 1
-        shape.append((size - 1) * w.step[at] - sum(w.edges[at]) + reach + (more[at] if more else 0))
+        shape.append((size - 1) * w.step[at] - sum(w.edges[at]) + reach + (output_padding[at] if output_padding else 0))
     out = input_gradient(x, weight, shape, w)
     return out if bias is None else out + bias.reshape(1, -1, *[1] * (x.ndim - 2))
 
 
-@kernel("aclnnConvolutionBackward")
+@operator("aclnnConvolutionBackward")
 def convolution_backward(
-    grad: Any, x: Any, weight: Any, step: Any, padding: Any, gap: Any, turned: int, groups: int, mask: Any
-) -> Any:
+    grad: Any, x: Any, weight: Any, step: Any, padding: Any, gap: Any, turned: int, groups: int, mask: Any,
+    bias_sizes: Any = (), output_padding: Any = (), math_type: int = 0,
+) -> Any:  # fmt: skip
     w = _window(weight, step, padding, gap, groups)
     small, large = (x, grad) if turned else (grad, x)
     to_x = None
@@ -121,7 +123,7 @@ def _of(attributes: dict[str, Any], volume: bool = True) -> Window:
 
 
 @operator("Conv3D")
-def conv_3d(inputs: Any, attributes: Any, _: Any) -> Any:
+def conv_3d(inputs: Any, attributes: Any, outputs: Any) -> Any:
     bias = inputs[2] if len(inputs) > 2 else None
     return convolve(inputs[0], inputs[1], bias, _of(attributes))
 
