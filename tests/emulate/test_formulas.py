@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from jumar.emulate.formulas import norm, optimizer
+from jumar.emulate.formulas import activation, norm, optimizer, quantize, rotary
 
 
 def drawn(*shape: int, seed: int = 1) -> Tensor:
@@ -126,3 +126,71 @@ def test_berts_adam_has_no_bias_correction(step_size: float | None) -> None:
     found = check(run, weight, zero, zero, grad)[0]
     update = 0.1 * grad / ((0.01 * grad**2).sqrt() + 1e-6)
     torch.testing.assert_close(found, weight - (step_size or 0.1) * update - 0.1 * 0.01 * weight)
+
+
+@pytest.mark.parametrize("mode", rotary.MODES)
+@pytest.mark.parametrize("shape", [(2, 1, 5, 8), (5, 8), (2, 3, 5, 8)])
+def test_rotation(mode: str, shape: tuple[int, ...]) -> None:
+    x, grad, cos, sin = drawn(2, 3, 5, 8), drawn(2, 3, 5, 8, seed=2), drawn(*shape, seed=3), drawn(*shape, seed=4)
+    check(rotary.rotate, x, cos, sin, mode)
+    found = check(rotary.rotate_backward, grad, x, cos, sin, mode)
+    check_backward(lambda *a: rotary.rotate(*a, mode), (x, cos, sin), grad, found)
+
+
+def test_orders_of_pairs_differ_by_a_permutation() -> None:
+    x, angle = drawn(3, 8), drawn(3, 4, seed=2)
+    cos, sin = (torch.cat([one, one], -1) for one in (angle.cos(), angle.sin()))
+    halves = rotary.rotate(rotary.halved(x), cos, sin)
+    torch.testing.assert_close(rotary.rotate(x, cos, sin, "interleave-half"), halves)
+    neighbours = rotary.rotate(x, *(rotary.interleaved(one) for one in (cos, sin)), "interleave")
+    torch.testing.assert_close(rotary.halved(neighbours), halves)
+    torch.testing.assert_close(rotary.interleaved(rotary.halved(x)), x)
+
+
+@pytest.mark.parametrize("axis", [-1, -2, None])
+def test_rows_of_zeros_stay_zero_and_others_use_the_whole_range(axis: int | None) -> None:
+    x = drawn(4, 6)
+    x[1] = 0
+    x[:, 2] = 0
+    quotients, scale = check(quantize.by_rows, x, axis)
+    steps = check(quantize.to_steps, quotients)
+    torch.testing.assert_close(steps * scale, x, rtol=0, atol=float(scale.max()) / 2)
+    assert steps.abs().max() == 127 and not steps.isnan().any()
+    assert not check(quantize.by_rows, torch.zeros(2, 3), axis)[0].any()
+
+
+def test_steps_are_rounded_half_to_even_within_the_type() -> None:
+    assert quantize.to_steps(np.array([0.5, 1.5, -2.5, 200.0, -200.0])).tolist() == [0, 2, -2, 127, -128]
+
+
+_UNITS: dict[str, tuple[Callable[..., Any], Callable[..., Any], dict[str, Any]]] = {
+    "fast gelu": (activation.fast_gelu, activation.fast_gelu_backward, {}),
+    "swiglu": (activation.swiglu, activation.swiglu_backward, {"axis": 1}),
+    "glu": (activation.glu, activation.glu_backward, {"axis": 1}),
+    "geglu": (activation.geglu, activation.geglu_backward, {"axis": 1}),
+    "geglu of the left": (activation.geglu, activation.geglu_backward, {"axis": 1, "gate_first": True}),
+    "geglu by erf": (activation.geglu, activation.geglu_backward, {"axis": 1, "approximate": "none"}),
+}
+
+
+@pytest.mark.parametrize("name", _UNITS)
+def test_activations(name: str) -> None:
+    forward, backward, options = _UNITS[name]
+    x = drawn(3, 4, 5)
+    y = _many(check(lambda x: forward(x, **options), x))[0]
+    grad = drawn(*y.shape, seed=2)
+    found = check(lambda grad, x: backward(grad, x, **options), grad, x)
+    check_backward(lambda x: forward(x, **options), (x,), grad, (found,))
+
+
+@pytest.mark.parametrize("name", [*activation.INSIDE, *activation.GATES])
+def test_activations_inside_of_operators_by_name(name: str) -> None:
+    check(activation.inside, drawn(3, 4), name)
+
+
+def test_a_clipped_gate_is_kept_within_its_limit() -> None:
+    def run(*arrays: Any) -> Any:
+        return activation.clipped_swiglu(*arrays, alpha=1.702, limit=0.5, bias=1.0)
+
+    found = check(run, 3 * drawn(4, 5), 3 * drawn(4, 5, seed=2))
+    assert found.max() <= 0.5 * 1.5

@@ -1,7 +1,7 @@
 """The functions that formulas are written with: names of the array API standard, served by numpy and by torch.
 
 Not `array-api-compat`: MindSpore's interpreter, which may be Python 3.7 with an old numpy, would need it installed, and
-it lacks `erf`, `rsqrt`, `sigmoid` and `add_scaled`, where torch's own must be called to keep their bits and speed.
+it lacks `erf`, `gelu`, `rsqrt` and others, where torch's own must be called to keep their bits and speed.
 """
 
 from __future__ import annotations
@@ -60,6 +60,8 @@ if TYPE_CHECKING:
         rsqrt: Callable[[A], A]
         sigmoid: Callable[[A], A]
         sign: Callable[[A], A]
+        silu: Callable[[A], A]
+        silu_backward: Callable[[A, A], A]
         sqrt: Callable[[A], A]
         square: Callable[[A], A]
         tanh: Callable[[A], A]
@@ -75,6 +77,10 @@ if TYPE_CHECKING:
         def clip(x: A, low: float | None, high: float | None) -> A: ...
         @staticmethod
         def concat(arrays: Sequence[A], axis: int) -> A: ...
+        @staticmethod
+        def gelu(x: A, *, approximate: str = ...) -> A: ...
+        @staticmethod
+        def gelu_backward(grad: A, x: A, *, approximate: str = ...) -> A: ...
         @staticmethod
         def max(x: A, axis: Axes, *, keepdims: bool = ...) -> A: ...
         @staticmethod

@@ -29,14 +29,15 @@ from torch import amax as max
 from torch import amin as min
 from torch import cat as concat
 from torch import clamp as clip
+from torch.nn.functional import gelu, silu
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = [
-    "abs", "add_product", "add_scaled", "astype", "clip", "concat", "erf", "exp", "max", "maximum", "mean", "min",
-    "reshape", "round", "rsqrt", "sigmoid", "sign", "split", "sqrt", "square", "squeeze", "stack", "sum", "tanh",
-    "var", "where", "zeros_like",
+    "abs", "add_product", "add_scaled", "astype", "clip", "concat", "erf", "exp", "gelu", "gelu_backward", "max",
+    "maximum", "mean", "min", "reshape", "round", "rsqrt", "sigmoid", "sign", "silu", "silu_backward", "split",
+    "sqrt", "square", "squeeze", "stack", "sum", "tanh", "var", "where", "zeros_like",
 ]  # fmt: skip
 
 
@@ -50,6 +51,10 @@ def add_scaled(x: Tensor, y: Tensor, scale: float) -> Tensor:
 
 def astype(x: Tensor, dtype: Any) -> Tensor:
     return x.to(dtype)
+
+
+gelu_backward = torch.ops.aten.gelu_backward
+silu_backward = torch.ops.aten.silu_backward
 
 
 def split(x: Tensor, parts: int, axis: int) -> Any:

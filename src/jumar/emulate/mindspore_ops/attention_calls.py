@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..formulas.quantize import to_steps
 from .attention import Call, backward, eight, forward, from_heads, to_heads
-from .quantized import to_int8, unpacked
+from .quantized import unpacked
 from .registry import NotEmulated, operator
 
 _TENSORS = "query key value bias dropped padding mask prefix "
@@ -119,7 +120,7 @@ def _rounded(a: dict[str, Any], out: Any) -> Any:
     if not _is_there(a["scale4"]):
         return out
     fit = _factors(a["scale4"], a, out)
-    return to_int8(out * fit + (_factors(a["offset4"], a, out) if _is_there(a["offset4"]) else 0))
+    return to_steps(out * fit + (_factors(a["offset4"], a, out) if _is_there(a["offset4"]) else 0))
 
 
 def _factors(given: Any, a: dict[str, Any], out: Any) -> Any:

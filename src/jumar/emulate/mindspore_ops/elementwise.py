@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ..formulas import activation
 from .registry import operator
 
 
@@ -16,6 +17,8 @@ def divide(x: Any, other: Any, how: int) -> Any:
     return np.trunc(quotient) if how == 1 else quotient
 
 
+operator("aclnnGlu")(activation.glu)
+operator("aclnnGluBackward")(activation.glu_backward)
 operator("aclnnFrac")(lambda x: x - np.trunc(x))
 operator("aclnnGcd")(np.gcd)
 operator("aclnnLeftShift")(np.left_shift)
@@ -54,19 +57,6 @@ def elu(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
 @operator("aclnnRoundDecimals")
 def round_decimals(x: Any, decimals: int) -> Any:
     return np.around(x, decimals)
-
-
-@operator("aclnnGlu")
-def glu(x: Any, axis: int) -> Any:
-    left, right = np.split(x, 2, axis)
-    return left * special.expit(right)
-
-
-@operator("aclnnGluBackward")
-def glu_backward(grad: Any, x: Any, axis: int) -> Any:
-    left, right = np.split(x, 2, axis)
-    gate = special.expit(right)
-    return np.concatenate([grad * gate, grad * left * gate * (1 - gate)], axis)
 
 
 @operator("aclnnLinalgCross")

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from .activations import ACTIVATIONS
-from .quantized import quantize_rows, to_int8
+from ..formulas.activation import GATES, INSIDE, inside
+from ..formulas.quantize import to_steps
+from .quantized import quantize_rows
 from .registry import NotEmulated, operator
 
 
@@ -129,7 +130,7 @@ def route_quantized(
     wide = x[routes.rows // experts.shape[-1]]
     more = _tokens(routes, count, padded, counted, before)
     if not dynamic:
-        return (np.where(empty, 0, to_int8(wide * scale + offset)), routes.places, *more, None)
+        return (np.where(empty, 0, to_steps(wide * scale + offset)), routes.places, *more, None)
     if scale is not None and scale.size:
         wide = wide * (scale if len(scale) == 1 else scale[experts.reshape(-1)[routes.rows]])
     found, factors = quantize_rows(np.where(empty, 0, wide), None)
@@ -197,9 +198,6 @@ def unpermute_backward(rows: Any, grad: Any, places: Any, weights: Any, padded: 
     return to_rows, to_weights
 
 
-_GATED = {"geglu": "gelu", "swiglu": "silu", "reglu": "relu"}
-
-
 @operator("aclnnFFN")
 def feed_forward(x: Any, first: Any, second: Any, tokens: Any, bias: Any, end_bias: Any, *others: Any) -> Any:
     """Two layers for the tokens of each expert, which lie one behind the other."""
@@ -207,7 +205,7 @@ def feed_forward(x: Any, first: Any, second: Any, tokens: Any, bias: Any, end_bi
     if any(one is not None and np.size(one) for one in scales):
         raise NotEmulated("quantised weights (aclnnFFN) is not emulated")
     name = str(activation).lower()
-    if name not in ACTIVATIONS and name not in _GATED:
+    if name not in INSIDE and name not in GATES:
         raise NotEmulated(f"the activation `{activation}` (aclnnFFN) is not emulated")
     if not tokens:
         return _layers(x, first, second, bias, end_bias, name)
@@ -223,9 +221,5 @@ def feed_forward(x: Any, first: Any, second: Any, tokens: Any, bias: Any, end_bi
 
 def _layers(x: Any, first: Any, second: Any, bias: Any, end_bias: Any, name: str) -> Any:
     middle = x @ first + (0 if bias is None else bias)
-    if name in _GATED:
-        half = middle.shape[-1] // 2
-        middle = ACTIVATIONS[_GATED[name]](middle[..., :half]) * middle[..., half:]
-    else:
-        middle = ACTIVATIONS[name](middle)
+    middle = inside(middle, name)
     return middle @ second + (0 if end_bias is None else end_bias)

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .activations import ACTIVATIONS
-from .quantized import to_int8, unpacked
+from ..formulas.activation import inside
+from ..formulas.quantize import to_steps
+from .quantized import unpacked
 from .registry import NotEmulated, operator
 
 _NUMBERED = {1: "relu", 2: "gelu", 4: "fastgelu", 5: "silu"}
@@ -49,7 +50,7 @@ def grouped_matmul_v4(
         raise NotEmulated(f"activation {act} behind the product is not emulated")
     extras = _Extras(bias, scale, offset, anti_scale, anti_offset, token_scale)
     found = _products(x, weight, extras, group_list, list_type, group_type)
-    found = [ACTIVATIONS[_NUMBERED[act]](one) for one in found] if act else found
+    found = [inside(one, _NUMBERED[act]) for one in found] if act else found
     return _fitted(found, x, split, group_type, outputs)
 
 
@@ -148,7 +149,7 @@ def _wide(values: Any) -> Any:
 def _fitted(found: list[Any], x: Any, split: int, group_type: int, outputs: Any) -> Any:
     """One tensor for each group, or all in one."""
     if outputs[0] is not None and outputs[0].dtype == _INT8:
-        found = [to_int8(one) for one in found]
+        found = [to_steps(one) for one in found]
     if split in (0, 1) or (group_type == -1 and len(outputs) > 1):
         return found
     if group_type == 2:

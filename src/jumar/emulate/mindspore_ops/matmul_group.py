@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..formulas.activation import inside
 from ..formulas.norm import rms_norm
-from .activations import ACTIVATIONS
 from .group import Group, joined, rounded
 from .registry import NotEmulated, operator
 
@@ -89,7 +89,7 @@ def experts_product(
     plain = rounded(out, outputs[0].type)
     more = [value if len(outputs) > at and outputs[at] is not None and outputs[at].size else None
             for at, value in ((1, whole), (2, plain))]  # fmt: skip
-    return (ACTIVATIONS[_NUMBERED[act]](plain) if act else plain, *more)
+    return (inside(plain, _NUMBERED[act]) if act else plain, *more)
 
 
 @operator("aclnnBatchMatMulReduceScatterAlltoAll")

@@ -7,6 +7,8 @@ from typing import Any, Callable
 import numpy as np
 from scipy import special
 
+from ..formulas import activation
+from ..formulas.namespace import namespace
 from .memory import FLOAT16
 from .registry import Sized, operator
 
@@ -46,8 +48,8 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "Digamma": special.digamma,
     "Erfc": special.erfc,
     "Erfinv": special.erfinv,
-    "FastGelu": lambda x: x * special.expit(1.702 * x),
-    "FastGeluGrad": lambda dy, x: dy * (special.expit(1.702 * x) * (1 + 1.702 * x * special.expit(-1.702 * x))),
+    "FastGelu": activation.fast_gelu,
+    "FastGeluGrad": activation.fast_gelu_backward,
     "Gcd": np.gcd,
     "Ger": np.outer,
     "Heaviside": np.heaviside,
@@ -78,7 +80,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "Round": np.rint,
     "RsqrtGrad": lambda y, dy: dy * -0.5 * y**3,
     "SigmoidGrad": lambda y, dy: dy * y * (1 - y),
-    "SiluGrad": lambda dy, x: dy * special.expit(x) * (1 + x * special.expit(-x)),
+    "SiluGrad": lambda dy, x: namespace(x).silu_backward(dy, x),
     "Sinc": np.sinc,
     "Sinh": np.sinh,
     "Softsign": lambda x: x / (1 + np.abs(x)),
@@ -104,7 +106,7 @@ _WITH: dict[str, Callable[..., Any]] = {
     "Shrink": lambda x, lambd=0.5, bias=0.0: np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, 0)),
     "SoftShrink": lambda x, lambd=0.5: np.sign(x) * np.maximum(np.abs(x) - lambd, 0),
     "SoftShrinkGrad": lambda dy, x, lambd=0.5: np.where(np.abs(x) > lambd, dy, 0),
-    "Swish": lambda x, scale=1.0: x * special.expit(scale * x),
+    "Swish": activation.swish,
     "Threshold": lambda x, threshold=0.0: (x > threshold).astype(x.dtype),
 }
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..formulas import activation
 from .registry import operator
 
 
@@ -124,19 +125,11 @@ def _distance(one: list[Any], other: list[Any]) -> int:
     return row[-1]
 
 
-def _sigmoid(x: Any) -> Any:
-    return 1 / (1 + np.exp(-x))
-
-
 @operator("GLU")
-def gate(inputs: Any, attributes: Any, outputs: Any) -> Any:
-    value, open_ = np.split(inputs[0], 2, int(attributes.get("dim", attributes.get("axis", -1))))
-    return value * _sigmoid(open_)
+def gate(x: Any, *, dim: Any = None, axis: Any = -1) -> Any:
+    return activation.glu(x, int(axis if dim is None else dim))
 
 
 @operator("GLUGrad")
-def gate_backward(inputs: Any, attributes: Any, outputs: Any) -> Any:
-    axis = int(attributes.get("dim", attributes.get("axis", -1)))
-    value, open_ = np.split(inputs[1], 2, axis)
-    share = _sigmoid(open_)
-    return np.concatenate([inputs[0] * share, inputs[0] * value * share * (1 - share)], axis)
+def gate_backward(grad: Any, x: Any, *, dim: Any = None, axis: Any = -1) -> Any:
+    return activation.glu_backward(grad, x, int(axis if dim is None else dim))

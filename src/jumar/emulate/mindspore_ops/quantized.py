@@ -6,14 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..formulas.quantize import INT8, by_rows, to_steps
 from .registry import NotEmulated, operator
 
 _ROUNDED = {"round": np.rint, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
-_LOW, _HIGH = -128, 127
-
-
-def to_int8(x: Any) -> Any:
-    return np.clip(np.rint(x), _LOW, _HIGH)
 
 
 @operator("aclnnAscendQuant")
@@ -23,15 +19,15 @@ def quantize(x: Any, scale: Any, offset: Any, root: int, how: str, type_: int) -
         raise NotEmulated(f"quantisation to data type {type_} is not emulated")
     factor = scale * scale if root else scale
     wide = x * factor + (0 if offset is None else offset)
-    return np.clip(_ROUNDED[how.lower()](wide), _LOW, _HIGH)
+    return np.clip(_ROUNDED[how.lower()](wide), *INT8)
 
 
 @operator("aclnnDynamicQuant")
 def quantize_rows(x: Any, smooth: Any) -> Any:
     """A scale for each row, so that its largest value is 127."""
     wide = x if smooth is None or not smooth.size else x * smooth
-    scale = np.abs(wide).max(-1, keepdims=True) / _HIGH
-    return to_int8(wide / np.where(scale == 0, 1, scale)), scale[..., 0]
+    steps, scale = by_rows(wide)
+    return to_steps(steps), scale[..., 0]
 
 
 def unpacked(packed: Any) -> Any:
@@ -63,7 +59,7 @@ def multiply(x: Any, y: Any, scale: Any, offset: Any, token_scale: Any, bias: An
         out = out * token_scale[..., None]
     if bias is not None and not whole:
         out = out + bias
-    return to_int8(out + offset) if offset is not None and offset.size else out
+    return to_steps(out + offset) if offset is not None and offset.size else out
 
 
 @operator("aclnnWeightQuantBatchMatmulV2", stepwise=True)
@@ -82,7 +78,7 @@ def multiply_by_quantized(
         out = out + bias
     if out_scale is None or not out_scale.size:
         return out
-    return to_int8(out * unpacked(out_scale) + (0 if out_shift is None else out_shift))
+    return to_steps(out * unpacked(out_scale) + (0 if out_shift is None else out_shift))
 
 
 @operator("aclnnInplaceScatterUpdate")
@@ -99,7 +95,7 @@ def update_cache(cache: Any, places: Any, values: Any, axis: int) -> Any:
 
 
 @operator("AscendQuant")
-def quantize_by_type(inputs: Any, attributes: Any, outputs: Any) -> Any:
-    scale, offset = (float(attributes.get(name) or 0) for name in ("scale", "offset"))
-    how = str(attributes.get("round_mode") or "Round")
-    return quantize(inputs[0], scale, offset, int(attributes.get("sqrt_mode") or 0), how, outputs[0].type)
+def quantize_by_type(
+    x: Any, *, scale: float, offset: float = 0.0, sqrt_mode: bool = False, round_mode: str = "Round", outputs: Any
+) -> Any:
+    return quantize(x, scale, offset, sqrt_mode, round_mode or "Round", outputs[0].type)

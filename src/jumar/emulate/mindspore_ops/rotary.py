@@ -6,43 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from ..formulas import rotary as formulas
 from .registry import NotEmulated, operator
-
-_HALF, _INTERLEAVED, _QUARTER = range(3)
-
-
-def turn(x: Any, mode: int) -> Any:
-    """A quarter turn of each pair: the second member negated and first."""
-    if mode == _HALF:
-        left, right = np.split(x, 2, -1)
-        return np.concatenate([-right, left], -1)
-    if mode == _INTERLEAVED:
-        pairs = x.reshape(*x.shape[:-1], -1, 2)
-        return np.stack([-pairs[..., 1], pairs[..., 0]], -1).reshape(x.shape)
-    if mode == _QUARTER:
-        a, b, c, d = np.split(x, 4, -1)
-        return np.concatenate([-b, a, -d, c], -1)
-    raise NotEmulated(f"mode {mode} is not emulated")
 
 
 @operator("aclnnRotaryPositionEmbedding")
 def rotate(x: Any, cos: Any, sin: Any, mode: int) -> Any:
-    return x * cos + turn(x, mode) * sin
-
-
-def _summed(x: Any, shape: tuple[int, ...]) -> Any:
-    """The gradient of what was broadcast."""
-    axes = tuple(axis for axis, size in enumerate(shape) if size == 1 and x.shape[axis] != 1)
-    return x.sum(axes, keepdims=True)
+    return formulas.rotate(x, cos, sin, formulas.MODES[mode])
 
 
 @operator("aclnnRotaryPositionEmbeddingGrad")
 def rotate_backward(grad: Any, cos: Any, sin: Any, x: Any, mode: int) -> Any:
-    # A turn is orthogonal: its transpose is its negative.
-    to_x = grad * cos - turn(grad * sin, mode)
     if x is None or not x.size:
-        return to_x, None, None
-    return to_x, _summed(grad * x, cos.shape), _summed(grad * turn(x, mode), sin.shape)
+        return formulas.rotate_back(grad, cos, sin, formulas.MODES[mode]), None, None
+    return formulas.rotate_backward(grad, x, cos, sin, formulas.MODES[mode])
 
 
 @operator("aclnnApplyRotaryPosEmb")
@@ -53,7 +30,7 @@ def rotate_both(query: Any, key: Any, cos: Any, sin: Any, given: Any, form: int)
     token, or of each place.
     """
     find = _by_length if form >= 2 else _by_place
-    return tuple(_rotate_heads(x, cos, sin, find, given, _INTERLEAVED if form % 2 else _HALF) for x in (query, key))
+    return tuple(_rotate_heads(x, cos, sin, find, given, form % 2) for x in (query, key))
 
 
 def _rotate_heads(x: Any, cos: Any, sin: Any, find: Any, given: Any, mode: int) -> Any:

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from jumar.emulate.torch_ops.formula import gradients, wide
+from jumar.emulate.formulas import activation as formulas
+from jumar.emulate.torch_ops.formula import wide
 from jumar.emulate.torch_ops.registry import operator
 
 
@@ -28,17 +29,12 @@ def npu_gelu_mul(input: Tensor, *, approximate: str = "none") -> Tensor:
 
 @operator("npu_fast_gelu", "fast_gelu")
 def npu_fast_gelu(input: Tensor) -> Tensor:
-    return _fast_gelu(wide(input)).to(input.dtype)
+    return formulas.fast_gelu(wide(input)).to(input.dtype)
 
 
 @operator()
 def npu_fast_gelu_backward(grad: Tensor, input: Tensor) -> Tensor:
-    return gradients(_fast_gelu, [input], grad)[0]
-
-
-def _fast_gelu(x: Tensor) -> Tensor:
-    # x * exp(0.851 (x - |x|)) / (1 + exp(-1.702 |x|)), which is x * sigmoid(1.702 x).
-    return x * torch.sigmoid(1.702 * x)
+    return formulas.fast_gelu_backward(wide(grad), wide(input)).to(input.dtype)
 
 
 @operator()
@@ -63,24 +59,19 @@ def npu_silu_backward(grad_output: Tensor, x0: Tensor, x1: Tensor) -> Tensor:
 
 @operator()
 def npu_swiglu(input: Tensor, dim: int = -1) -> Tensor:
-    return _swiglu(wide(input), dim).to(input.dtype)
+    return formulas.swiglu(wide(input), dim).to(input.dtype)
 
 
 @operator()
 def npu_swiglu_backward(grad_output: Tensor, input: Tensor, dim: int = -1) -> Tensor:
-    return gradients(lambda x: _swiglu(x, dim), [input], grad_output)[0]
-
-
-def _swiglu(x: Tensor, dim: int) -> Tensor:
-    gate, value = x.chunk(2, dim=dim)
-    return F.silu(gate) * value
+    return formulas.swiglu_backward(wide(grad_output), wide(input), dim).to(input.dtype)
 
 
 @operator()
 def npu_geglu(input: Tensor, dim: int = -1, approximate: int = 1, activate_left: bool = False) -> tuple[Tensor, Tensor]:
-    value, gate = _halves(wide(input), dim, activate_left)
-    gelu = F.gelu(gate, approximate=_gelu_name(approximate))
-    return (value * gelu).to(input.dtype), gelu.to(input.dtype)
+    how = _gelu_name(approximate)
+    product, gelu = formulas.geglu(wide(input), dim, approximate=how, gate_first=activate_left)
+    return product.to(input.dtype), gelu.to(input.dtype)
 
 
 @operator()
@@ -92,16 +83,9 @@ def npu_geglu_grad(
     approximate: int = 1,
     activate_left: bool = False,
 ) -> Tensor:
-    def formula(x: Tensor) -> Tensor:
-        value, gate = _halves(x, dim, activate_left)
-        return value * F.gelu(gate, approximate=_gelu_name(approximate))
-
-    return gradients(formula, [input], grad_output)[0]
-
-
-def _halves(x: Tensor, dim: int, activate_left: bool) -> tuple[Tensor, Tensor]:
-    left, right = x.chunk(2, dim=dim)
-    return (right, left) if activate_left else (left, right)
+    x, how = wide(input), _gelu_name(approximate)
+    found = formulas.geglu_backward(wide(grad_output), x, dim, approximate=how, gate_first=activate_left)
+    return found.to(input.dtype)
 
 
 def _gelu_name(approximate: int) -> str:
@@ -129,8 +113,7 @@ def npu_clipped_swiglu(
         gate, up = rows[:, 0::2], rows[:, 1::2]
     else:
         gate, up = rows.chunk(2, dim=1)
-    gate, up = gate.clamp(max=limit), up.clamp(-limit, limit)
-    result = gate * torch.sigmoid(alpha * gate) * (up + bias)
+    result = formulas.clipped_swiglu(gate, up, alpha=alpha, limit=limit, bias=bias)
     if group_index is not None:
         result[int(group_index.sum()) :] = 0
     return result.reshape(shape).to(x.dtype)

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 
 from jumar.emulate.formulas.norm import rms_norm
+from jumar.emulate.formulas.quantize import by_rows
+from jumar.emulate.formulas.rotary import rotate
 from jumar.emulate.torch_ops.atb_attention import (
     CAUSAL,
     NORM,
@@ -27,7 +29,6 @@ from jumar.emulate.torch_ops.atb_plain import store
 from jumar.emulate.torch_ops.formula import wide
 from jumar.emulate.torch_ops.integers import product, to_integers, unpack_scale
 from jumar.emulate.torch_ops.registry import not_emulated, operator
-from jumar.emulate.torch_ops.rotary import turn
 
 _MASKS = {"undefined": 0, "mask_type_norm": 1, "mask_type_alibi": 2, "mask_type_spec": 3, "mask_type_mask_free": 4}
 CACHES = {"krope_ctkv": 1, "int8_nzcache": 2, "nzcache": 3}
@@ -185,8 +186,8 @@ def _product(x: Tensor, step: Step, per_token: bool) -> Tensor:
     y = rms_norm(wide(x), wide(step.gamma), _EPSILON)[0] + wide(step.beta)
     token = torch.ones(len(y), 1)
     if per_token:
-        token = y.abs().amax(-1, keepdim=True) / 127
-        steps = to_integers(y / token, torch.int8)
+        quotients, token = by_rows(y)
+        steps = to_integers(quotients, torch.int8)
     elif step.scale is None or step.offset is None:
         raise RuntimeError("quant_mode per_tensor_quant_asymm needs quant_scale and quant_offset")
     else:
@@ -197,7 +198,7 @@ def _product(x: Tensor, step: Step, per_token: bool) -> Tensor:
 
 
 def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    return x * cos + turn(x, "half") * sin
+    return rotate(x, cos, sin)
 
 
 def _latents(

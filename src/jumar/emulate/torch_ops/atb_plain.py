@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from jumar.emulate.formulas.norm import rms_norm
+from jumar.emulate.formulas.rotary import rotate
 from jumar.emulate.torch_ops.atb_attention import mode, page_rows
 from jumar.emulate.torch_ops.formula import wide
 from jumar.emulate.torch_ops.integers import to_integers
 from jumar.emulate.torch_ops.registry import not_emulated, operator
-from jumar.emulate.torch_ops.rotary import turn
 
 _MOST_DIMENSIONS = 8
 
@@ -78,7 +78,7 @@ def rotary_embedding(
     for x in (query, key):
         heads = wide(x).reshape(cos.shape[0], -1, head_size)
         part, rest = heads[..., : cos.shape[-1]], heads[..., cos.shape[-1] :]
-        turned = part * cos + turn(part, kind) * sin
+        turned = rotate(part, cos, sin, kind)
         x.copy_(torch.cat([turned, rest], -1).reshape(x.shape))
 
 

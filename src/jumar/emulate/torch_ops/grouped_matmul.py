@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from jumar.core.compat import zip
+from jumar.emulate.formulas.activation import inside
 from jumar.emulate.torch_ops.formula import data_type, wide
 from jumar.emulate.torch_ops.integers import plain_type, product, to_integers, unpack_int4, unpack_scale
 from jumar.emulate.torch_ops.quant_matmul import dequantised
@@ -148,17 +148,14 @@ def _single(
     return y if bias is None or bias.dtype == torch.int32 else y + wide(bias)
 
 
+_ACTIVATIONS = {1: "relu", 2: "gelu", 4: "fastgelu", 5: "silu"}
+
+
 def _activated(y: Tensor, kind: int | None) -> Tensor:
     if not kind:
         return y
-    if kind == 1:
-        return F.relu(y)
-    if kind == 2:
-        return F.gelu(y, approximate="tanh")
-    if kind == 4:
-        return y * torch.sigmoid(1.702 * y)
-    if kind == 5:
-        return F.silu(y)
+    if kind in _ACTIVATIONS:
+        return inside(y, _ACTIVATIONS[kind])
     raise RuntimeError(f"act_type is not known: {kind}")
 
 

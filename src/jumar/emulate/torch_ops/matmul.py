@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from jumar.emulate.formulas.activation import GATES, INSIDE, inside
 from jumar.emulate.torch_ops.formula import wide, wide_or_none
 from jumar.emulate.torch_ops.integers import product, to_integers, unpack_scale
 from jumar.emulate.torch_ops.quant_matmul import dequantised
@@ -156,13 +157,6 @@ def _dequantised_product(x: Tensor, weight: Tensor, bias: Tensor | None, scale: 
 
 
 def activate(x: Tensor, name: str) -> Tensor:
-    if name in ("geglu", "swiglu", "reglu"):
-        left, right = x.chunk(2, dim=-1)
-        return activate(left, {"geglu": "gelu", "swiglu": "silu", "reglu": "relu"}[name]) * right
-    if name == "fastgelu":
-        return x * torch.sigmoid(1.702 * x)
-    if name == "gelu":
-        return F.gelu(x, approximate="tanh")
-    if name in ("silu", "relu"):
-        return getattr(F, name)(x)
-    raise RuntimeError(f"activation is not known: {name}")
+    if name not in INSIDE and name not in GATES:
+        raise RuntimeError(f"activation is not known: {name}")
+    return inside(x, name)

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from jumar.emulate.formulas.norm import rms_norm
+from jumar.emulate.formulas.quantize import by_rows, divide
+from jumar.emulate.formulas.rotary import rotate
 from jumar.emulate.torch_ops.formula import wide
 from jumar.emulate.torch_ops.integers import product, to_integers
 from jumar.emulate.torch_ops.registry import not_emulated, operator
@@ -116,7 +118,7 @@ def _query(
         return Query(plain, rotated, nothing, normed, normed_scale)
     # Scores are products with an eight-bit cache: one scale for both parts of the query.
     plain, head_scale = _per_row(wide(plain))
-    rotated = (wide(rotated) * cache_scale / head_scale).to(kind)
+    rotated = divide(wide(rotated) * cache_scale, head_scale).to(kind)
     return Query(plain, rotated, head_scale.reshape(-1, heads, 1), normed, normed_scale)
 
 
@@ -140,15 +142,12 @@ def _projected(x: Tensor, weight: Tensor, x_scale: Tensor | None, weight_scale: 
 
 
 def _rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Pairs are neighbours on the way in and halves on the way out."""
-    even, odd = x[..., ::2], x[..., 1::2]
-    halves = torch.cat([even, odd], -1)
-    return halves * wide(cos) + torch.cat([-odd, even], -1) * wide(sin)
+    return rotate(x, wide(cos), wide(sin), "interleave-half")
 
 
 def _per_row(x: Tensor) -> tuple[Tensor, Tensor]:
-    scale = x.abs().amax(-1, keepdim=True) / 127
-    return to_integers(x / scale, torch.int8), scale
+    steps, scale = by_rows(x)
+    return to_integers(steps, torch.int8), scale
 
 
 def _quantised(x: Tensor, scale: Tensor | None) -> Tensor:

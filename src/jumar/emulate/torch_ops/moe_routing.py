@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from jumar.emulate.formulas.quantize import by_rows
 from jumar.emulate.torch_ops.formula import gradients, wide
 from jumar.emulate.torch_ops.integers import to_integers
 from jumar.emulate.torch_ops.registry import not_emulated, operator
@@ -239,9 +240,8 @@ def _quantised_rows(
         return to_integers(y, torch.int8), torch.empty(0)
     if scale is not None and rows.shape[0]:
         values = values * (scale.float() if scale.shape[0] == 1 else scale.float()[expert_of])
-    top = values.abs().amax(-1) / 127
-    y = torch.where(top.unsqueeze(-1) == 0, torch.zeros_like(values), values / top.unsqueeze(-1))
-    return to_integers(y, torch.int8), top
+    steps, scales = by_rows(values)
+    return to_integers(steps, torch.int8), scales.squeeze(-1)
 
 
 @operator()

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from jumar.core.compat import zip
 from jumar.emulate.formulas import norm as formulas
+from jumar.emulate.formulas.activation import swish
 from jumar.emulate.torch_ops.formula import gradients, wide, wide_or_none
 from jumar.emulate.torch_ops.registry import operator
 
@@ -193,4 +194,4 @@ def npu_group_norm_swish_grad(
 
 
 def _swish(y: Tensor, scale: float | None) -> Tensor:
-    return y * torch.sigmoid((1.0 if scale is None else scale) * y)
+    return swish(y, 1.0 if scale is None else scale)

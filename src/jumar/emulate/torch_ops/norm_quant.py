@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
+from jumar.emulate.formulas.activation import clipped_swiglu, swiglu
 from jumar.emulate.formulas.norm import rms_norm
+from jumar.emulate.formulas.quantize import by_rows
 from jumar.emulate.torch_ops.formula import wide
 from jumar.emulate.torch_ops.grouped_matmul import group_ends
 from jumar.emulate.torch_ops.integers import largest, plain_type, to_integers
@@ -106,9 +107,8 @@ def npu_add_rms_norm_dynamic_quant(
 
 def dynamic(y: Tensor, target: torch.dtype) -> tuple[Tensor, Tensor]:
     """Each row divided by its scale, its largest magnitude over the largest number of the type."""
-    scale = y.abs().amax(-1, keepdim=True) / largest(target)
-    z = torch.where(scale == 0, torch.zeros_like(y), y / scale)
-    return to_integers(z, target), scale.squeeze(-1).float()
+    steps, scale = by_rows(y, top=largest(target))
+    return to_integers(steps, target), scale.squeeze(-1).float()
 
 
 @operator()
@@ -123,8 +123,7 @@ def npu_swiglu_quant(
     group_list_type: int = 0,
     dst_type: torch.dtype | None = None,
 ) -> tuple[Tensor, Tensor]:
-    left, right = wide(x).chunk(2, dim=-1)
-    y = F.silu(left) * right if activate_left else left * F.silu(right)
+    y = swiglu(wide(x), gate_first=activate_left)
     rows = y.reshape(-1, y.shape[-1])
     if group_index is not None and smooth_scales is not None:
         start = 0
@@ -204,7 +203,5 @@ def _own(t: Tensor, i: int, dims: int) -> Tensor:
 
 def _gated(x: Tensor, activate_left: bool, mode: int, limit: float, alpha: float, bias: float) -> Tensor:
     if mode == 1:
-        gate, up = x[..., 0::2].clamp(max=limit), x[..., 1::2].clamp(-limit, limit)
-        return gate * torch.sigmoid(alpha * gate) * (up + bias)
-    left, right = x.chunk(2, dim=-1)
-    return F.silu(left) * right if activate_left else left * F.silu(right)
+        return clipped_swiglu(x[..., 0::2], x[..., 1::2], alpha=alpha, limit=limit, bias=bias)
+    return swiglu(x, gate_first=activate_left)

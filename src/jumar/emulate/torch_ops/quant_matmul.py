@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from jumar.emulate.formulas.quantize import divide, scale_of
 from jumar.emulate.torch_ops.formula import data_type, wide
 from jumar.emulate.torch_ops.integers import plain_type, product, to_integers, unpack_int4, unpack_scale
 from jumar.emulate.torch_ops.registry import not_emulated, operator
@@ -123,10 +124,10 @@ def npu_quant_matmul_dequant(
 ) -> Tensor:
     values = wide(x) if smooth_scale is None else wide(x) * wide(smooth_scale)
     if x_scale is None:
-        x_scale = values.abs().amax(-1, keepdim=True) / 127
+        x_scale = scale_of(values)
     else:
         x_scale = x_scale.float().reshape(-1, 1) if quant_mode == "pertoken" else x_scale.float()
-    rounded = to_integers(values / x_scale, torch.int8)
+    rounded = to_integers(divide(values, x_scale), torch.int8)
     y = product(rounded, quantized_weight.transpose(-1, -2)).float() * x_scale * unpack_scale(weight_scale)
     return (y if bias is None else y + bias.float()).to(x.dtype)
 

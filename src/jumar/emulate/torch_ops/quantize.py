@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from jumar.emulate.formulas.quantize import by_rows, divide
 from jumar.emulate.torch_ops.formula import data_type, wide
 from jumar.emulate.torch_ops.integers import (
     largest,
@@ -73,11 +74,11 @@ def npu_dynamic_quant(
     target = plain_type(dst_type)
     top = dst_type_max or largest(target)
     if quant_mode == "pertensor":
-        scale = (x.abs().max() / top).reshape(1)
-        return to_integers(_divide(x, scale), target), scale
+        steps, scale = by_rows(x, None, top)
+        return to_integers(steps, target), scale.reshape(1)
     dim = -2 if quant_mode == "perchannel" else -1
-    scale = x.abs().amax(dim, keepdim=True) / top
-    return to_integers(_divide(x, scale), target), scale.squeeze(dim)
+    steps, scale = by_rows(x, dim, top)
+    return to_integers(steps, target), scale.squeeze(dim)
 
 
 @operator()
@@ -99,8 +100,8 @@ def npu_dynamic_quant_asymmetric(
         dim = -2 if quant_mode == "perchannel" else -1
         top, low = x.amax(dim, keepdim=True), x.amin(dim, keepdim=True)
     scale = (top - low) / steps
-    offset = high - _divide(top, scale)
-    y = to_integers(_divide(x, scale) + offset, target)
+    offset = high - divide(top, scale)
+    y = to_integers(divide(x, scale) + offset, target)
     if quant_mode == "pertensor":
         return y, scale, offset
     return y, scale.squeeze(dim), offset.squeeze(dim)
@@ -119,10 +120,6 @@ def smoothed(x: Tensor, scales: Tensor | None, group_index: Tensor | None) -> Te
             rows[start:end] *= scales[i].float()
         start = max(start, end)
     return rows.view(x.shape)
-
-
-def _divide(x: Tensor, scale: Tensor) -> Tensor:
-    return torch.where(scale == 0, torch.zeros_like(x), x / scale)
 
 
 @operator()

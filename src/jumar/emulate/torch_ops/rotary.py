@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from jumar.emulate.torch_ops.formula import gradients, wide
+from jumar.emulate.formulas import rotary as formulas
+from jumar.emulate.torch_ops.formula import wide
 from jumar.emulate.torch_ops.registry import operator
 
 
@@ -16,18 +17,17 @@ def npu_rotary_mul(
     if rotary_mode not in ("half", "interleave"):
         raise RuntimeError(f"The rotary_mode of npu_rotary_mul should be half or interleave, but got {rotary_mode}")
     x, cos, sin = wide(input), wide(r1), wide(r2)
-    turned = turn(x, rotary_mode) if rotate is None else x @ wide(rotate)
-    return (x * cos + turned * sin).to(input.dtype)
+    if rotate is not None:
+        return (x * cos + x @ wide(rotate) * sin).to(input.dtype)
+    return formulas.rotate(x, cos, sin, rotary_mode).to(input.dtype)
 
 
 @operator()
 def npu_rotary_mul_backward(
     grad: Tensor, input: Tensor, r1: Tensor, r2: Tensor, rotary_mode: str = "half"
 ) -> tuple[Tensor, Tensor, Tensor]:
-    def formula(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        return x * cos + turn(x, rotary_mode) * sin
-
-    dx, dcos, dsin = gradients(formula, [input, r1, r2], grad)
+    found = formulas.rotate_backward(wide(grad), wide(input), wide(r1), wide(r2), rotary_mode)
+    dx, dcos, dsin = (one.to(like.dtype) for one, like in zip(found, (input, r1, r2)))
     return dx, dcos, dsin
 
 
@@ -36,17 +36,16 @@ def npu_apply_rotary_pos_emb(
     query: Tensor, key: Tensor, cos: Tensor, sin: Tensor, layout: str = "BSND", rotary_mode: str = "half"
 ) -> tuple[Tensor, Tensor]:
     # The kernel changes its inputs in place and returns them.
+    if rotary_mode not in formulas.MODES:
+        raise RuntimeError(f"The rotary_mode should be {', '.join(formulas.MODES)}, but got {rotary_mode}")
     for x in (query, key):
-        values = wide(x)
-        x.copy_(values * wide(cos) + turn(values, rotary_mode) * wide(sin))
+        x.copy_(formulas.rotate(wide(x), wide(cos), wide(sin), rotary_mode))
     return query, key
 
 
 @operator()
 def npu_interleave_rope(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    # Pairs lie side by side on the way in and half apart on the way out.
-    halves = wide(x).unflatten(-1, (-1, 2)).transpose(-1, -2).flatten(-2)
-    return (halves * wide(cos) + turn(halves, "half") * wide(sin)).to(x.dtype)
+    return formulas.rotate(wide(x), wide(cos), wide(sin), "interleave-half").to(x.dtype)
 
 
 @operator()
@@ -90,18 +89,4 @@ def _rotate_heads(x: Tensor, cos: Tensor, sin: Tensor, head_size: int, mode: str
         c, s = (torch.cat([t, t], -1).unsqueeze(-2) for t in (cos, sin))
     else:
         c, s = (t.repeat_interleave(2, -1).unsqueeze(-2) for t in (cos, sin))
-    return torch.cat([moved * c + turn(moved, mode) * s, rest], -1).flatten(-2).to(x.dtype)
-
-
-def turn(x: Tensor, mode: str) -> Tensor:
-    """A quarter turn of each pair: the second member negated and first."""
-    if mode == "half":
-        left, right = x.chunk(2, dim=-1)
-        return torch.cat([-right, left], -1)
-    if mode in ("interleave", "interleave-half"):
-        pairs = x.unflatten(-1, (-1, 2))
-        return torch.stack([-pairs[..., 1], pairs[..., 0]], -1).flatten(-2)
-    if mode == "quarter":
-        a, b, c, d = x.chunk(4, dim=-1)
-        return torch.cat([-b, a, -d, c], -1)
-    raise RuntimeError(f"The rotary_mode should be half, interleave, quarter or interleave-half, but got {mode}")
+    return torch.cat([formulas.rotate(moved, c, s, mode), rest], -1).flatten(-2).to(x.dtype)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from jumar.emulate.formulas.norm import rms_norm
+from jumar.emulate.formulas.quantize import divide, scale_of
 from jumar.emulate.torch_ops.atb_attention import mode
 from jumar.emulate.torch_ops.atb_mla import CACHES, rotated, unfolded
 from jumar.emulate.torch_ops.atb_plain import store
@@ -40,14 +41,14 @@ class Product(NamedTuple):
         weight = unfolded(self.weight)
         if self.quantised == 3 or self.descale is None:
             return wide((wide(x.to(kind)) @ wide(weight).mT).to(kind))
-        token = x.abs().amax(-1, keepdim=True) / 127 if self.quantised == 1 else torch.ones(len(x), 1)
+        token = scale_of(x) if self.quantised == 1 else torch.ones(len(x), 1)
         out = product(self._integers(x, token), weight.mT)
         out = out if self.bias is None or self.quantised == 1 else out + self.bias
         return wide((out.float() * unpack_scale(self.descale) * token).to(kind))
 
     def _integers(self, x: Tensor, token: Tensor) -> Tensor:
         if self.quantised == 1:
-            return to_integers(x / token, torch.int8)
+            return to_integers(divide(x, token), torch.int8)
         if self.scale is None or self.offset is None:
             raise RuntimeError("quant_mode per_tensor_quant_asymm needs quant_scale and quant_offset")
         return to_integers(x * (1 / wide(self.scale)) + wide(self.offset), torch.int8)
