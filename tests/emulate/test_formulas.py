@@ -20,7 +20,8 @@ def drawn(*shape: int, seed: int = 1) -> Tensor:
 def check(formula: Callable[..., Any], *arguments: Any) -> Any:
     """The results for torch, which numpy must give too."""
     expected = formula(*arguments)
-    results = formula(*(one.numpy() if isinstance(one, Tensor) else one for one in arguments))
+    with np.errstate(all="ignore"):  # as the bridge calls them
+        results = formula(*(one.numpy() if isinstance(one, Tensor) else one for one in arguments))
     for one, other in zip(_many(results), _many(expected), strict=True):
         assert (one is None) == (other is None)
         if other is not None:

@@ -23,7 +23,7 @@ def scale_of(x: A, axis: int | None = -1, top: float = INT8[1]) -> A:
 def divide(x: A, scale: A) -> A:
     """Zero where the scale is: a row of zeros has no largest value."""
     xp = namespace(x)
-    return xp.where(scale == 0, xp.zeros_like(x), x / xp.where(scale == 0, 1.0, scale))
+    return xp.where(scale == 0, xp.zeros_like(x), x / scale)
 
 
 def by_rows(x: A, axis: int | None = -1, top: float = INT8[1]) -> tuple[A, A]:

@@ -1,4 +1,4 @@
-"""Random numbers by type (operators of the older interface): distributions, samples of classes, dropped channels."""
+"""Random numbers: distributions, samples of classes, dropped channels."""
 
 from __future__ import annotations
 

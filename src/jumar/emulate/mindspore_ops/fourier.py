@@ -1,4 +1,4 @@
-"""Fourier transforms by type (operators of the older interface)."""
+"""Fourier transforms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pooling over cells of unequal sizes, whose limits are drawn (operators of the older interface)."""
+"""Pooling over cells of unequal sizes, whose limits are drawn."""
 
 from __future__ import annotations
 

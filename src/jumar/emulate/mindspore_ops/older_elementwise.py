@@ -1,4 +1,4 @@
-"""Functions of each element and their slopes, by type (operators of the older interface)."""
+"""Functions of each element and their slopes,."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Picking, scattering, sorting and counting by type (operators of the older interface)."""
+"""Picking, scattering, sorting and counting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses by type (operators of the older interface)."""
+"""Losses."""
 
 from __future__ import annotations
 

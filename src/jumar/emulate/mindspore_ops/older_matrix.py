@@ -1,4 +1,4 @@
-"""Matrices by type (operators of the older interface): inverses, factors, determinants, bands and diagonals."""
+"""Matrices: inverses, factors, determinants, bands and diagonals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The largest values of windows of pictures, and where they were (operators of the older interface)."""
+"""The largest values of windows of pictures, and where they were."""
 
 from __future__ import annotations
 

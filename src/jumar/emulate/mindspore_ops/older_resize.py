@@ -1,4 +1,4 @@
-"""Resizing, folding and diagonals by type (operators of the older interface)."""
+"""Resizing, folding and diagonals."""
 
 from __future__ import annotations
 

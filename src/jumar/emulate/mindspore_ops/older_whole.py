@@ -1,4 +1,4 @@
-"""Sets of rows, distances of sequences, and tensors as they are, by type (operators of the older interface)."""
+"""Sets of rows, distances of sequences, and tensors as they are,."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LSTM and GRU over whole sequences, with the gates that their gradients need (operators of the older interface)."""
+"""LSTM and GRU over whole sequences, with the gates that their gradients need."""
 
 from __future__ import annotations
 

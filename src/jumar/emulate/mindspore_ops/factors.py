@@ -1,4 +1,4 @@
-"""Products of reflections, LU factors and triangular systems by type (operators of the older interface)."""
+"""Products of reflections, LU factors and triangular systems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pooling turned round, pooling of random windows and adaptive pooling of volumes, by type."""
+"""Pooling turned round, pooling of random windows and adaptive pooling of volumes."""
 
 from __future__ import annotations
 

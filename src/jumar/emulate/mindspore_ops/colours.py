@@ -1,4 +1,4 @@
-"""Colours of images by type (operators of the older interface): hue and saturation."""
+"""Colours of images: hue and saturation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Special functions, steps and windows by type (operators of the older interface)."""
+"""Special functions, steps and windows."""
 
 from __future__ import annotations
 

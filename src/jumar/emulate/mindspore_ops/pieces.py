@@ -1,4 +1,4 @@
-"""Parts of tensors that are written, chosen, matched or rearranged, by type (operators of the older interface)."""
+"""Parts of tensors that are written, chosen, matched or rearranged."""
 
 from __future__ import annotations
 
