@@ -117,7 +117,8 @@ def test_rows_are_quantised_by_their_largest_value() -> None:
     found = quantized.quantize_rows(x.numpy(), smooth.numpy())
     np.testing.assert_array_equal(found[0], expected.numpy())
     np.testing.assert_allclose(found[1], scale.numpy(), rtol=1e-6)
-    np.testing.assert_array_equal(quantized.quantize_rows(np.zeros((1, 2)), None)[0], 0)
+    with np.errstate(all="ignore"):  # as the bridge calls it
+        np.testing.assert_array_equal(quantized.quantize_rows(np.zeros((1, 2)), None)[0], 0)
 
 
 @pytest.mark.parametrize(

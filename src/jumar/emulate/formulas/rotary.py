@@ -32,17 +32,15 @@ def rotate_back(grad: A, cos: A, sin: A, mode: str = "half") -> A:
 
 
 def quarter_turn(x: A, mode: str) -> A:
-    """Each pair turned by 90°: the second member negated and first. `interleave-half` is `half` of halved pairs."""
+    """Each pair turned by 90°, the second member negated and first: `half`, `interleave` or `quarter`."""
     xp = namespace(x)
     if mode == "half":
         left, right = xp.split(x, 2, -1)
         return xp.concat([-right, left], -1)
     if mode == "interleave":
         return _as_neighbours(-x[..., 1::2], x[..., ::2])
-    if mode == "quarter":
-        a, b, c, d = xp.split(x, 4, -1)
-        return xp.concat([-b, a, -d, c], -1)
-    raise ValueError(f"unknown order of pairs: {mode}")
+    a, b, c, d = xp.split(x, 4, -1)
+    return xp.concat([-b, a, -d, c], -1)
 
 
 def halved(x: A) -> A:

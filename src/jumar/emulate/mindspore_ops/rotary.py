@@ -12,14 +12,20 @@ from .registry import NotEmulated, operator
 
 @operator("aclnnRotaryPositionEmbedding")
 def rotate(x: Any, cos: Any, sin: Any, mode: int) -> Any:
-    return formulas.rotate(x, cos, sin, formulas.MODES[mode])
+    return formulas.rotate(x, cos, sin, _order(mode))
+
+
+def _order(mode: int) -> str:
+    if not 0 <= mode < len(formulas.MODES):
+        raise NotEmulated(f"mode {mode} is not emulated")
+    return formulas.MODES[mode]
 
 
 @operator("aclnnRotaryPositionEmbeddingGrad")
 def rotate_backward(grad: Any, cos: Any, sin: Any, x: Any, mode: int) -> Any:
     if x is None or not x.size:
-        return formulas.rotate_back(grad, cos, sin, formulas.MODES[mode]), None, None
-    return formulas.rotate_backward(grad, x, cos, sin, formulas.MODES[mode])
+        return formulas.rotate_back(grad, cos, sin, _order(mode)), None, None
+    return formulas.rotate_backward(grad, x, cos, sin, _order(mode))
 
 
 @operator("aclnnApplyRotaryPosEmb")

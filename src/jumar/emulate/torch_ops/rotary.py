@@ -36,10 +36,8 @@ def npu_apply_rotary_pos_emb(
     query: Tensor, key: Tensor, cos: Tensor, sin: Tensor, layout: str = "BSND", rotary_mode: str = "half"
 ) -> tuple[Tensor, Tensor]:
     # The kernel changes its inputs in place and returns them.
-    if rotary_mode not in formulas.MODES:
-        raise RuntimeError(f"The rotary_mode should be {', '.join(formulas.MODES)}, but got {rotary_mode}")
     for x in (query, key):
-        x.copy_(formulas.rotate(wide(x), wide(cos), wide(sin), rotary_mode))
+        x.copy_(formulas.rotate(wide(x), wide(cos), wide(sin), _known(rotary_mode)))
     return query, key
 
 
@@ -70,7 +68,8 @@ def npu_mrope(
             cos, sin = (
                 torch.cat([part[i] for i, part in enumerate(t.split(mrope_section, -1))], -1) for t in (cos, sin)
             )
-    return tuple(_rotate_heads(x, cos, sin, head_size, rotary_mode or "half") for x in (query, key))
+    mode = _known(rotary_mode or "half")
+    return tuple(_rotate_heads(x, cos, sin, head_size, mode) for x in (query, key))
 
 
 def _interleaved_sections(angles: Tensor, sections: list[int]) -> Tensor:
@@ -85,8 +84,14 @@ def _rotate_heads(x: Tensor, cos: Tensor, sin: Tensor, head_size: int, mode: str
     heads = wide(x).unflatten(-1, (-1, head_size))
     size = cos.shape[-1] * 2
     moved, rest = heads[..., :size], heads[..., size:]
-    if mode == "half":
+    if mode in ("half", "interleave-half"):
         c, s = (torch.cat([t, t], -1).unsqueeze(-2) for t in (cos, sin))
     else:
         c, s = (t.repeat_interleave(2, -1).unsqueeze(-2) for t in (cos, sin))
     return torch.cat([formulas.rotate(moved, c, s, mode), rest], -1).flatten(-2).to(x.dtype)
+
+
+def _known(mode: str) -> str:
+    if mode not in formulas.MODES:
+        raise RuntimeError(f"The rotary_mode should be half, interleave, quarter or interleave-half, but got {mode}")
+    return mode
