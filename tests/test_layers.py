@@ -62,8 +62,8 @@ HEAVY_PLACES = (
     "emulate", "migrate/copied", "compare", "cloud/store", "launch/backends", "export", "perf/record",
     "parallel/programs", "pytest_fixtures", "lightning", "selftest",
 )  # fmt: skip
-ALONE = SOURCES / "emulate" / "numpy_ops"
-"""A package that interpreters without jumar load by its path: it names its own modules from where it stands."""
+ALONE = (SOURCES / "emulate" / "formulas", SOURCES / "emulate" / "mindspore_ops")
+"""Packages that interpreters without jumar load by their path: they name modules, own and each other's, from there."""
 
 
 def _modules() -> list[Path]:
@@ -98,8 +98,9 @@ def _imports(path: Path, *, types_too: bool) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             module = node.module or ""
-            if path.parent == ALONE and node.level == 1:
-                module = ".".join(("jumar", *ALONE.relative_to(SOURCES).parts, *filter(None, [module])))
+            if path.parent in ALONE and node.level:
+                start = path.parents[node.level - 1].relative_to(SOURCES).parts
+                module = ".".join(("jumar", *start, *filter(None, [module])))
             else:
                 assert node.level == 0, f"{path}:{node.lineno}: write absolute imports"
             yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
@@ -130,6 +131,17 @@ def test_imports_point_down(path: Path) -> None:
             continue
         allowed = words[1] in LOWER[part] or (part == "report" and name.startswith(VALUES))
         assert allowed, f"{path}:{line}: `{part}` must not import `{name}`"
+
+
+@pytest.mark.parametrize("folder", ALONE, ids=lambda folder: folder.name)
+def test_what_runs_without_jumar_imports_nothing_of_it(folder: Path) -> None:
+    """Bindings use formulas; formulas know neither their callers nor, but for one file, torch."""
+    own = tuple(f"jumar.emulate.{one.name}." for one in (ALONE if folder.name == "mindspore_ops" else [folder]))
+    for path in folder.glob("*.py"):
+        for line, name in _imports(path, types_too=False):
+            first = name.split(".")[0]
+            allowed = name.startswith(own) if first == "jumar" else first != "torch" or path.name == "torch_names.py"
+            assert allowed, f"{path}:{line}: `{name}` is not for `{folder.name}`"
 
 
 @pytest.mark.parametrize("path", sorted((SOURCES / "core").rglob("*.py")), ids=lambda path: path.name)

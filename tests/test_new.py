@@ -139,7 +139,7 @@ def test_check(new: New) -> None:
 def test_npu_op(new: New) -> None:
     root = new("npu-op", "npu_fused_attention_layernorm_qkv_fwd", "--family", "attention_block")
     source, test = (
-        "src/jumar/emulate/ops/attention_block.py",
+        "src/jumar/emulate/torch_ops/attention_block.py",
         "tests/emulate/test_npu_op_fused_attention_layernorm_qkv_fwd.py",
     )
     _lints(root, source, test)

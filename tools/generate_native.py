@@ -22,6 +22,11 @@ _STATES = ("works", "noop", "refused")
 # output that is read, too; only the Python process is told so.
 _TYPES = ("In", "Out", "Both", "Number", "Ints", "Flags", "Tensors", "Outs", "aclDataType", "bool", "char*", "double",
           "float", "int", "int8_t", "int32_t", "int64_t", "uint64_t")  # fmt: skip
+_BY_TYPE = {
+    "In": "kIn", "Both": "kBoth", "Tensors": "kList", "Out": "kOut", "Outs": "kOutList", "bool": "kInteger",
+    "int64_t": "kInteger", "float": "kNumber", "Ints": "kIntegers", "Floats": "kNumbers", "char*": "kText",
+    "Value": "kValue", "Attributes": "kAttributes",
+}  # fmt: skip
 _ROLES = {"Out": "out", "Outs": "out", "Both": "both"}
 # The libraries are built with hidden visibility: only API functions are exported.
 _OPEN = '#pragma GCC visibility push(default)\nextern "C" {'
@@ -189,8 +194,9 @@ def _bridged(tables: dict[str, dict[str, Any]]) -> str:
         _OPEN,
     ]
     for library, table in tables.items():
-        rows = table.get("bridged", ())
-        for name, text in rows.items() if isinstance(rows, dict) else ():
+        for name, text in table.get("bridged", {}).items():
+            if name in rows_by_type(table):
+                continue
             check_parameters(f"{library}.toml: {name}", text)
             kept = _kept(text, "bridge")
             lines += [
@@ -215,18 +221,38 @@ def _alone(name: str, code: str) -> str:
 def _kept(text: str, space: str) -> str:
     """The arguments of a call as the Python process is told them."""
     parts = [parameter.split(" ") for parameter in text.split(", ")]
-    return ", ".join(f"{space}::{_ROLES.get(kind, 'keep')}({parameter})" for kind, parameter in parts)
+    calls = [(name, f"{space}::{_ROLES.get(kind, 'keep')}({name})") for kind, name in parts]
+    return ", ".join(f'{space}::named("{name}", {call})' for name, call in calls)
 
 
 def _bridged_types(tables: dict[str, dict[str, Any]]) -> str:
-    """The operators of the older interface that the Python process computes, and those of both for complex numbers."""
-    types = [
-        name for table in tables.values() for name in table.get("bridged", ()) if isinstance(table["bridged"], list)
+    """The rows of operators by type that the Python process computes, and which of both kinds take complex numbers."""
+    lines = [
+        _HEAD,
+        "#pragma once",
+        "#include <cstring>",
+        "#include <iterator>",
+        '#include "bridge/bridge.h"',
+        "namespace jumar::bridge {",
     ]
+    found = []
+    for library, table in tables.items():
+        for name, text in rows_by_type(table).items():
+            check_parameters(f"{library}.toml: {name}", text, _BY_TYPE)
+            parts = ", ".join(
+                f'{{{_BY_TYPE[kind]}, "{part}"}}' for kind, part in (p.split(" ") for p in text.split(", "))
+            )
+            lines.append(f"inline constexpr Parameter k{name}[] = {{{parts}}};")
+            found.append(f'    {{"{name}", k{name}, std::size(k{name})}},')
     wide = [name for table in tables.values() for name in table.get("complex", ())]
-    lines = [_HEAD, "#pragma once", "#include <cstring>", "namespace jumar::bridge {"]
-    lines += [*_is_one_of("is_bridged", types), *_is_one_of("takes_complex", wide)]
+    lines += ["inline constexpr Row kRows[] = {", *found, "};", *_is_one_of("takes_complex", wide)]
     return "\n".join([*lines, "}  // namespace jumar::bridge", ""])
+
+
+def rows_by_type(table: dict[str, Any]) -> dict[str, str]:
+    """Operators by type, whose names say no library, with their parameters."""
+    rows = {**table.get("bridged", {}), **(wide if isinstance(wide := table.get("complex"), dict) else {})}
+    return {name: text for name, text in rows.items() if not name.startswith("aclnn")}
 
 
 def _is_one_of(function: str, names: list[str]) -> list[str]:
@@ -234,15 +260,20 @@ def _is_one_of(function: str, names: list[str]) -> list[str]:
     return [f"inline bool {function}(const char* name) {{", *tests, "  return false;", "}"]
 
 
-def check_parameters(where: str, text: str) -> None:
-    """Refuses a type nobody defined, a parameter without a name, and one that is there twice."""
+def check_parameters(where: str, text: str, types: Collection[str] = _TYPES) -> None:
+    """Refuses a type nobody defined, a parameter without a name, and one that is there twice.
+
+    By type, an output that has the name of an input is the same tensor.
+    """
     names = []
     for parameter in text.split(", "):
         kind, _, name = parameter.partition(" ")
-        if kind not in _TYPES:
-            raise SystemExit(f"{where}: unknown type `{kind}` in `{parameter}`; known: {', '.join(_TYPES)}")
+        if kind not in types:
+            raise SystemExit(f"{where}: unknown type `{kind}` in `{parameter}`; known: {', '.join(types)}")
         if not name.isidentifier():
             raise SystemExit(f"{where}: `{parameter}` is not `TYPE name`")
+        if types is _BY_TYPE and f"Both {name}, " in text and kind == "Out":
+            continue
         names.append(name)
     if len(names) != len(set(names)):
         raise SystemExit(f"{where}: a parameter is there twice: {text}")

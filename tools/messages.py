@@ -90,7 +90,7 @@ AREAS = {
         ("emulate", "pytest_plugin.py", "pytest_fixtures.py", "pytest_suite.py", "start.py"),
         complete=True,
         without=(
-            *_below("emulate", "companions hccn_tool.py inductor numpy_ops ops smi"),
+            *_below("emulate", "companions hccn_tool.py inductor mindspore_ops smi torch_ops"),
             *_below("emulate/triton", "builder.py driver.py elementwise.py kernel.py language.py memory.py"),
         ),
     ),

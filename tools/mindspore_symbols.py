@@ -42,9 +42,14 @@ _PARAMETERS = (
     "# What works (native/aclnn; the others refuse), with its parameters in the order of the vendor's call. In and Out",
     "# are tensors, Number is a scalar, Ints and Flags are arrays, Tensors is a list. The build makes the signatures.",
 )
+_LEFT_TO_PYTHON_BY_TYPE = (
+    "# Computed by the Python process (src/jumar/emulate/mindspore_ops). In, Both (changed in place), Tensors and Out",
+    "# take the tensors of a call in order, and an output with the name of a Both is that tensor; the others are",
+    "# attributes. A Value is a number, a text or a list; Attributes are all of them.",
+)
 _LEFT_TO_PYTHON = (
-    "# What the Python process computes (src/jumar/emulate/numpy_ops), with its parameters as above; Both is an output",
-    "# that is read, too, Outs a list of outputs.",
+    "# What the Python process computes (src/jumar/emulate/mindspore_ops), with its parameters as above; Both is an",
+    "# output that is read, too, Outs a list of outputs.",
 )
 _PLACES = (
     (r"_ZN3Adx", "ascend_dump"),
@@ -182,7 +187,7 @@ def _render(place: str, table: Mapping[str, Any], versions: str) -> str:
     by_name = isinstance(table.get("works"), Mapping)  # a list must stand before the tables
     lines += _complex(table.get("complex", ())) if by_name else []
     lines += _works(table.get("works", ()))
-    lines += _bridged(table.get("bridged", ()))
+    lines += _bridged(place, table.get("bridged", {}))
     lines += [] if by_name else _complex(table.get("complex", ()))
     for part in ("functions", "symbols"):
         if rows := table.get(part):
@@ -190,26 +195,28 @@ def _render(place: str, table: Mapping[str, Any], versions: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join([*lines, ""]))
 
 
-def _bridged(bridged: Sequence[str] | Mapping[str, str]) -> list[str]:
-    """What is left to numpy, in the same two forms."""
-    if isinstance(bridged, Mapping):
-        return ["", *_LEFT_TO_PYTHON, "[bridged]", *(f'{name} = "{text}"' for name, text in sorted(bridged.items()))]
-    if not bridged:
-        return []
-    note = "# Computed by the Python process (src/jumar/emulate/numpy_ops)."
-    return ["", note, "bridged = [", *(f'  "{name}",' for name in bridged), "]"]
+def _bridged(place: str, rows: Mapping[str, str]) -> list[str]:
+    """What the Python process computes, with its parameters."""
+    notes = _LEFT_TO_PYTHON if place == "opapi" else _LEFT_TO_PYTHON_BY_TYPE
+    return ["", *notes, "[bridged]", *_rows(rows)] if rows else []
 
 
-def _complex(names: Sequence[str]) -> list[str]:
-    """What is left to numpy when a number is complex."""
-    note = "# What the Python process computes for complex numbers (src/jumar/emulate/numpy_ops/complex_numbers.py)."
+def _complex(names: Sequence[str] | Mapping[str, str]) -> list[str]:
+    """What is left to the Python process when a number is complex: by type with rows, as the kernels have none."""
+    note = "# What the Python process computes for complex numbers (emulate/mindspore_ops/complex_numbers.py)."
+    if isinstance(names, Mapping):
+        return ["", note, "[complex]", *_rows(names)]
     return ["", note, "complex = [", *(f'  "{name}",' for name in names), "]"] if names else []
+
+
+def _rows(rows: Mapping[str, str]) -> list[str]:
+    return [f'{name} = "{text}"' for name, text in sorted(rows.items())]
 
 
 def _works(works: Sequence[str] | Mapping[str, str]) -> list[str]:
     """Operator calls have parameters, which the build reads; operators by type have none."""
     if isinstance(works, Mapping):
-        return ["", *_PARAMETERS, "[works]", *(f'{name} = "{text}"' for name, text in sorted(works.items()))]
+        return ["", *_PARAMETERS, "[works]", *_rows(works)]
     if not works:
         return []
     note = "# Written out in native/aclop; the others refuse."

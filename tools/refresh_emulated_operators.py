@@ -72,9 +72,9 @@ def _full(name: str) -> str:
 
 
 def _has_formula(name: str) -> bool:
-    if importlib.util.find_spec("jumar.emulate.ops") is None:
+    if importlib.util.find_spec("jumar.emulate.torch_ops") is None:
         return False
-    from jumar.emulate.ops import registry
+    from jumar.emulate.torch_ops import registry
 
     return registry.find(name) is not None
 

@@ -77,12 +77,8 @@ OPERATOR(aclnnBaddbmm, matmul(view(left), view(right), view(out), Maybe(self), v
 
 // What goes in and what comes out change places where the convolution is turned round (transposed).
 OPERATOR(aclnnConvolution, {
-           if (weight->dims.size() != 4) {
-             using bridge::keep;
-             return bridge::call("aclnnConvolution", {keep(x), keep(weight), keep(bias), keep(step), keep(padding),
-                                                      keep(gap), keep(turned), keep(output_padding), keep(groups),
-                                                      bridge::out(out)});
-           }
+           if (weight->dims.size() != 4)
+             return bridge::call("aclnnConvolution", {JUMAR_KEPT_aclnnConvolution});
            const Window w = filter_window(weight, step, padding, gap);
            if (!turned) return convolution(view(x), view(weight), Maybe(bias), w, groups, view(out));
            const View to = view(out);
@@ -92,13 +88,8 @@ OPERATOR(aclnnConvolution, {
 
 OPERATOR(aclnnConvolutionBackward, {
            const int64_t groups = (turned ? grad : x)->dims.at(1) / weight->dims.at(1);
-           if (weight->dims.size() != 4) {
-             using bridge::keep;
-             return bridge::call("aclnnConvolutionBackward",
-                                 {keep(grad), keep(x), keep(weight), keep(step), keep(padding), keep(gap), keep(turned),
-                                  keep(groups), keep(mask), bridge::out(to_x), bridge::out(to_weight),
-                                  bridge::out(to_bias)});
-           }
+           if (weight->dims.size() != 4)
+             return bridge::call("aclnnConvolutionBackward", {JUMAR_KEPT_aclnnConvolutionBackward});
            const Window w = filter_window(weight, step, padding, gap);
            if (wanted(mask, 0) && turned) convolution(view(grad), view(weight), nullptr, w, groups, view(to_x));
            if (wanted(mask, 0) && !turned) convolution_input_gradient(view(grad), view(weight), w, groups, view(to_x));

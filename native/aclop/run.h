@@ -28,9 +28,9 @@ class Arguments {
   double number(const char* name, double missing) const;
   std::string text(const char* name, const char* missing) const;
   kernels::Dims list(const char* name) const;  // empty where it is missing
+  const Attribute* find(const char* name) const;
 
  private:
-  const Attribute* find(const char* name) const;
   mutable std::vector<kernels::View> inputs_, outputs_;
 };
 

@@ -1,12 +1,11 @@
 #include "bridge/bridge.h"
 
 #include <atomic>
-#include <cmath>
-#include <cstdio>
 #include <cstring>
 
 #include "aclnn/call.h"
 #include "api.h"
+#include "bridge/by_type.h"
 #include "bridged.h"  // generated
 #include "machine/codes.h"
 
@@ -83,46 +82,6 @@ void check_lists(const char* name, const std::vector<Kept>& arguments) {
     wrong |= (fused && keys != nullptr && keys->late) || mixed_up(arguments.at(0).tensor, keys);
   if (wrong)
     throw kernels::NotEmulated("called by a graph of MindSpore, which passes the query for the keys, it is not emulated");
-}
-
-void quote(std::string& out, const std::string& text) {
-  out += '"';
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) >= ' ') out += c;
-  }
-  out += '"';
-}
-
-void number(std::string& out, double value) {
-  if (!std::isfinite(value)) {  // as Python's reader of JSON takes them
-    out += std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
-    return;
-  }
-  char text[40];
-  std::snprintf(text, sizeof(text), "%.17g", value);
-  out += text;
-}
-
-// {"name": [number, "text", [list]]}: which of the three counts is up to the operator.
-std::string as_json(const Attributes* attributes) {
-  std::string out = "{";
-  if (attributes != nullptr)
-    for (const auto& [name, value] : attributes->values) {
-      if (out.size() > 1) out += ",";
-      quote(out, name);
-      out += ":[";
-      number(out, value.number);
-      out += ",";
-      quote(out, value.text);
-      out += ",[";
-      for (size_t i = 0; i < value.list.size(); ++i) {
-        if (i != 0) out += ",";
-        number(out, value.list[i]);
-      }
-      out += "]]";
-    }
-  return out + "}";
 }
 
 constexpr double kWorthwhile = 4096;  // multiplications; below, the call costs more than it saves
@@ -242,31 +201,19 @@ void call(const char* name, const std::vector<Kept>& arguments) {
   for (const Kept& kept : arguments) {
     const bool alone = kept.bytes.empty() && (kept.kind == kIn || kept.kind == kOut || kept.kind == kBoth);
     seen.push_back(alone ? see(kept.kind, kept.tensor, strides) : see(kept));
+    seen.back().name = kept.name;
     for (const Tensor* tensor : kept.tensors) seen.push_back(see(kept.kind == kOutList ? kOut : kIn, tensor, strides));
   }
   ask(name, seen);
 }
 
-bool knows(const char* type) {
-  constexpr char kCustom[] = "Cust";  // before the types of MindSpore's own kernels for the device's processor
-  constexpr size_t kLength = sizeof(kCustom) - 1;
-  if (!connected()) return false;
-  return is_bridged(type) || (std::strncmp(type, kCustom, kLength) == 0 && is_bridged(type + kLength));
-}
+bool knows(const char* type) { return connected() && by_type::find(type) != nullptr; }
 
 void call(const char* type, const aclop::Arguments& arguments) {
-  std::vector<Seen> seen;
-  const auto add = [&](Kind list, Kind role, std::vector<kernels::View>& views) {
-    seen.push_back({list, 0, static_cast<int64_t>(views.size()), nullptr, nullptr, nullptr, 0, nullptr});
-    for (kernels::View& view : views)
-      seen.push_back({view.type < 0 ? kNothing : role, view.type, static_cast<int64_t>(view.dims.size()),
-                      view.dims.data(), view.strides.data(), view.data, 0, nullptr});
-  };
-  const std::string attributes = as_json(arguments.attributes);
-  add(kList, kIn, arguments.all_inputs());
-  seen.push_back({kText, 0, 0, nullptr, nullptr, nullptr, 0, attributes.c_str()});
-  add(kOutList, kOut, arguments.all_outputs());
-  ask(type, seen);
+  const Row* row = by_type::find(type);
+  if (row == nullptr) throw kernels::NotEmulated("has no row of parameters");
+  const by_type::Call call(*row, arguments);
+  ask(type, call.seen());
 }
 
 void check_complex(const char* name) {

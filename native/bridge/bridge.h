@@ -1,4 +1,4 @@
-// Operators that the Python process of the client computes with numpy (src/jumar/emulate/numpy_ops): no library of
+// Operators that the Python process of the client computes with numpy (src/jumar/emulate/mindspore_ops): no library of
 // arrays and matrices is linked here, but every MindSpore environment has one.
 #pragma once
 #include <cstdint>
@@ -11,8 +11,10 @@
 
 namespace jumar::bridge {
 
-// What Python sees of an argument; numpy_ops/bridge.py has the same structure.
-enum Kind : int32_t { kNothing, kIn, kOut, kBoth, kNumber, kInteger, kIntegers, kText, kList, kOutList };
+// What Python sees of an argument; mindspore_ops/bridge.py has the same structure.
+enum Kind : int32_t {
+  kNothing, kIn, kOut, kBoth, kNumber, kInteger, kIntegers, kText, kList, kOutList, kNumbers, kAttributes, kValue
+};
 
 struct Seen {
   int32_t kind, type;     // type: aclDataType of a tensor or of a number
@@ -22,6 +24,18 @@ struct Seen {
   void* data;
   double number;
   const char* text;
+  const char* name = nullptr;  // of the parameter; members of a list have none
+};
+
+// A row of native/api/mindspore for an operator by type: tensors by their order, attributes by their name.
+struct Parameter {
+  Kind kind;
+  const char* name;
+};
+struct Row {
+  const char* type;
+  const Parameter* parameters;
+  size_t count;
 };
 
 // An argument of an operator call (aclnn), kept from its first to its second half.
@@ -34,6 +48,7 @@ struct Kept {
   std::string text;
   int32_t type = 0;
   std::vector<uint8_t> bytes;  // of a complex number
+  const char* name = nullptr;
 };
 
 Kept keep(const Tensor* tensor);
@@ -55,12 +70,17 @@ Kept out(const Tensor* tensor);
 Kept out(const std::vector<const Tensor*>* tensors);
 Kept both(const Tensor* tensor);
 
+inline Kept named(const char* name, Kept kept) {
+  kept.name = name;
+  return kept;
+}
+
 bool connected();  // to Python; calls that need it are refused otherwise
 
 // Throws kernels::Unsupported with what Python says.
 void call(const char* name, const std::vector<Kept>& arguments);
 
-// The older interface: by type, with attributes. `knows` is the generated list, where Python is connected.
+// By type, with attributes: the same arguments, as the row of the type says. `knows` where Python is connected.
 bool knows(const char* type);
 void call(const char* type, const aclop::Arguments& arguments);
 

@@ -1,5 +1,5 @@
 // Collectives inside operators (a product with its all-reduce, the exchange of experts): the group is known by its name,
-// and the exchange is done when the call returns. Called by jumar/emulate/ops/group.py.
+// and the exchange is done when the call returns. Called by jumar/emulate/torch_ops/group.py.
 #include <cstring>
 
 #include "hccl/exchange.h"

@@ -50,7 +50,7 @@ def card(built: None) -> Library:
 @pytest.fixture
 def numpy_kernels(built: None) -> Iterator[None]:
     """The operators that a MindSpore process computes with numpy, computed by this one."""
-    from jumar.emulate.numpy_ops import bridge
+    from jumar.emulate.mindspore_ops import bridge
 
     disconnect = bridge.connect(str(env.libraries()[0]))
     yield

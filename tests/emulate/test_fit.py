@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jumar.emulate.ops.fit import fitted
+from jumar.emulate.torch_ops.fit import fitted
 
 
 def _schema(arguments: dict[str, Any], returns: int) -> Any:

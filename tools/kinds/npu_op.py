@@ -49,7 +49,7 @@ from __future__ import annotations
 
 {imports}from torch import Tensor
 
-from jumar.emulate.ops.registry import not_emulated, operator
+from jumar.emulate.torch_ops.registry import not_emulated, operator
 
 
 @operator()
@@ -81,7 +81,7 @@ _WIDTH = 120
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--family", help="the file under emulate/ops: its family; the operator's name by default")
+    parser.add_argument("--family", help="the file under emulate/torch_ops: its family; the operator's name by default")
 
 
 def make(given: argparse.Namespace, root: Path) -> Made:
@@ -93,7 +93,7 @@ def make(given: argparse.Namespace, root: Path) -> Made:
     fields["imports"] = "from typing import Any\n\n" if ": Any" in parameters else ""
     return Made(
         {
-            root / f"src/jumar/emulate/ops/{given.family or short}.py": OPERATOR.format(**fields),
+            root / f"src/jumar/emulate/torch_ops/{given.family or short}.py": OPERATOR.format(**fields),
             root / f"tests/emulate/test_npu_op_{short}.py": TEST.format(**fields),
         }
     )

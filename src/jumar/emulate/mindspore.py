@@ -103,7 +103,7 @@ def emulated(values: Mapping[str, str], environ: Mapping[str, str], python: str,
         "PATH": _first(str(Path(shutil.which(python) or python).parent), found["PATH"]),
         "LD_LIBRARY_PATH": ":".join([f"{home}/lib64", *libraries]),
         variables.MINDSPORE_TARGET.name: "Ascend",
-        variables.MINDSPORE_KERNELS.name: str(Path(__file__).with_name("numpy_ops")),
+        variables.MINDSPORE_KERNELS.name: str(Path(__file__).with_name("mindspore_ops")),
         "PYTHONPATH": _join([SITE, f"{home}/{prefix.PYTHON}"], environ.get("PYTHONPATH", "")),
     }
 

@@ -16,7 +16,7 @@ expected = torch.einsum("th,tkhd,tk->td", tokens, weights[experts], values)
 torch.testing.assert_close(joined.cpu(), expected)
 
 # Releases without an operator below it have this one in its place.
-from jumar.emulate.ops import moe_permute  # noqa: E402
+from jumar.emulate.torch_ops import moe_permute  # noqa: E402
 
 alone = moe_permute.npu_moe_token_unpermute(out.cpu(), places.cpu(), probs.cpu())
 torch.testing.assert_close(alone, expected)

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from jumar.emulate.numpy_ops import memory, registry
+from jumar.emulate.mindspore_ops import memory, registry
 
 HALVES = (memory.FLOAT16, memory.BFLOAT16)
 
@@ -17,7 +17,7 @@ class Out:
 
 
 def compute(name, *given, types):
-    run, _ = registry.find(name)
+    run = registry.find(name).function
     return run(*given, outputs=[Out(one) if one is not None else None for one in types])
 
 

@@ -3,7 +3,7 @@ import inspect
 import torch
 import torch_npu  # noqa: F401
 
-from jumar.emulate.ops import registry
+from jumar.emulate.torch_ops import registry
 from jumar.tables import operators
 
 for name, entry in registry.implemented().items():

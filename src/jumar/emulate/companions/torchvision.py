@@ -81,7 +81,7 @@ def deform_conv2d(
     import torch
     from torch.nn import functional as F
 
-    from jumar.emulate.ops import deformable
+    from jumar.emulate.torch_ops import deformable
 
     kernel = tuple(weight.shape[2:])
     pairs = offset.unflatten(1, (offset_groups, kernel[0] * kernel[1], 2))

@@ -1,6 +1,6 @@
 """vllm-ascend: its compiled part loads and declares its operators, whose kernels are for the chip.
 
-They are answered by references (emulate/ops/vllm_*.py) in their place; one without a reference refuses by name.
+They are answered by references (emulate/torch_ops/vllm_*.py) in their place; one without a reference refuses by name.
 """
 
 from __future__ import annotations

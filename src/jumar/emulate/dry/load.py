@@ -95,7 +95,7 @@ def _shape(name: bytes) -> int:
     """Let the reference of an NPU-only operator run on shapes; 0 where there is one."""
     import torch
 
-    from jumar.emulate.ops import registry
+    from jumar.emulate.torch_ops import registry
 
     space, _, short = name.decode().partition("::")
     try:

@@ -45,7 +45,7 @@ torch::CppFunction kernel_for(const c10::OperatorHandle& op, Carried carried) {
 }
 
 // One line per operator: "native NAME", "own NAME" (left to torch_npu), "reference NAME" (no CPU kernel:
-// jumar.emulate.ops, or a refusal) or "composed NAME" (differentiated by torch's own composition).
+// jumar.emulate.torch_ops, or a refusal) or "composed NAME" (differentiated by torch's own composition).
 std::string& report() {
   static auto* const text = new std::string;
   return *text;

@@ -98,8 +98,8 @@ def report() -> dict[str, list[str]]:
     """Operators by what the dispatcher of this process does with them.
 
     `native`: the CPU kernel on the card's memory; `own`: left to torch_npu; `reference`: no CPU kernel, answered by
-    jumar.emulate.ops or refused; `composed`: also differentiated by torch's own composition; `npu`: NPU-only,
-    answered by jumar.emulate.ops; `npu-own`: NPU-only, left to torch_npu.
+    jumar.emulate.torch_ops or refused; `composed`: also differentiated by torch's own composition; `npu`: NPU-only,
+    answered by jumar.emulate.torch_ops; `npu-own`: NPU-only, left to torch_npu.
     """
     states: dict[str, list[str]] = {}
     for line in text().splitlines():
@@ -118,7 +118,7 @@ def text() -> str:
 
 def _find_reference(name: bytes, message: int, room: int) -> int:
     """Called by the glue when a program first uses an NPU-only operator."""
-    from jumar.emulate.ops import registry
+    from jumar.emulate.torch_ops import registry
 
     try:
         registry.load(name.decode())

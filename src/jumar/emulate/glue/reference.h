@@ -1,5 +1,5 @@
 // Operators without a CPU kernel (npu::, atb:: and a few of aten::): the boxed kernel that finds its reference implementation
-// (jumar.emulate.ops) on first use.
+// (jumar.emulate.torch_ops) on first use.
 #pragma once
 
 #include <ATen/core/boxing/OperatorKernel.h>

@@ -15,11 +15,11 @@ from __future__ import annotations
 import atexit
 import functools
 import importlib
-import importlib.util
 import os
 import subprocess
 import sys
 import time
+import types
 from typing import Any, Callable
 
 KERNELS = "JUMAR_MINDSPORE_KERNELS"
@@ -90,16 +90,14 @@ def _fewer_workers(module: Any) -> None:
 
 
 def _connect_kernels(_: Any) -> None:
-    """Operators that the stand-ins leave to numpy: jumar.emulate.numpy_ops, of which only the place is known here."""
+    """Operators that the stand-ins leave to Python: jumar.emulate.mindspore_ops, of which only the place is known."""
     folder = os.environ.get(KERNELS, "")
     if not folder:
         return
-    name = "jumar_numpy_ops"
-    spec = importlib.util.spec_from_file_location(name, os.path.join(folder, "__init__.py"))
-    assert spec is not None and spec.loader is not None
-    package = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(package)
-    importlib.import_module(f"{name}.bridge").connect()
+    above = "jumar_operators"  # so that they find jumar.emulate.formulas beside them, and nothing else of jumar
+    package = sys.modules[above] = types.ModuleType(above)
+    package.__path__ = [os.path.dirname(folder)]
+    importlib.import_module(f"{above}.{os.path.basename(folder)}.bridge").connect()
 
 
 def _plain_context(module: Any) -> None:
