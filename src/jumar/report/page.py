@@ -28,6 +28,7 @@ from markupsafe import Markup
 
 from jumar import __version__
 from jumar.core.compat import StrEnum, dataclass
+from jumar.core.printable import in_json, printable
 from jumar.report import parts, tokens
 from jumar.report.words import language, shown, t, translate
 
@@ -130,7 +131,7 @@ class Page:
 
     def html(self) -> str:
         """The whole file as text."""
-        return (
+        return printable(
             environment()
             .get_template("page.html")
             .render(
@@ -193,5 +194,5 @@ def stamp(seconds: float) -> str:
 
 def _carried(page: Page) -> str:
     """The card as text that no browser takes for markup."""
-    text = json.dumps(page.card(), ensure_ascii=False)
+    text = in_json(json.dumps(page.card(), ensure_ascii=False))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
