@@ -13,6 +13,7 @@ from typing import Any
 from jumar.app import report_sources as sources
 from jumar.app.report_sources import Broken, Record, Source
 from jumar.app.talk import Tell, silent
+from jumar.core import links
 from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 from jumar.report.page import HOME, Step
@@ -82,12 +83,13 @@ def write(result: ReportResult) -> list[Path]:
     """Write the site; pages of an earlier one that are gone now are removed, other files are left alone."""
     from jumar.app import report_files
 
-    out = result.request.out
+    out, root = result.request.out, result.request.folder
+    links.inside(out, root)
     for name in _before(out):
         if name not in result.files and (out / name).is_file():
             (out / name).unlink()
     paths = {out / name: data for name, data in sorted(result.files.items())}
-    report_files.write(paths)
+    report_files.write(paths, root)
     return list(paths)
 
 

@@ -85,12 +85,12 @@ def written_to(result: ProjectResult, paths: list[Path], options: dict[str, Any]
     return f"written to `{options['out']}`"
 
 
-def write_files(files: Mapping[Path, bytes], *, quiet: bool = False) -> None:
+def write_files(files: Mapping[Path, bytes], *, quiet: bool = False, root: str | None = None) -> None:
     """Write report files, and say so."""
     from jumar.app import report_files
 
     for path, data in files.items():
-        report_files.write({path: data})
+        report_files.write({path: data}, root)
         if not quiet:
             say(f"wrote `{path}`", err=True)
 
