@@ -14,6 +14,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+from jumar.core.compat import alone
 from jumar.runtime import process, variables
 from jumar.runtime.compiled import cache_dir
 
@@ -58,7 +59,7 @@ def _dies(level: str) -> bool:
     variables = {**os.environ, **_PLAIN}
     if level:
         variables[_VARIABLE] = level
-    return process.run([sys.executable, "-c", _PROGRAM], env=variables).code == -signal.SIGILL
+    return process.run([sys.executable, *alone(_PROGRAM)], env=variables).code == -signal.SIGILL
 
 
 def _keep(record: Path, level: str) -> None:
