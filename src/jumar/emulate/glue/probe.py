@@ -44,7 +44,9 @@ def settings() -> dict[str, str]:
     record = cache_dir() / f"onednn-{_machine()}"
     try:
         level = record.read_text(encoding="ascii")
-    except OSError:
+        if level not in ("", *_LEVELS.get(platform.machine(), ())):
+            raise ValueError(level)
+    except (OSError, ValueError):
         level = _find_level()
         _keep(record, level)
     return {_VARIABLE: level} if level else {}
