@@ -129,6 +129,7 @@ def _once(found: list[Source]) -> list[Source]:
 
 def _place(source: Source, folder: Path, files: dict[str, bytes]) -> Run:
     """Put the page of a run into the site under a name of its own."""
+    from jumar.report import policy
     from jumar.report.words import t
 
     card = source.card
@@ -136,7 +137,7 @@ def _place(source: Source, folder: Path, files: dict[str, bytes]) -> Run:
     name, number = f"{stem}.html", 2
     while name in files:
         name, number = f"{stem}-{number}.html", number + 1
-    text = source.html or (source.page.html() if source.page else "")
+    text = policy.bind(source.html) if source.html else source.page.html() if source.page else ""
     files[name] = text.replace(HOME, _BACK.format(t("All runs")), 1).encode()
     return Run(card, _inside(source.path, folder), name)
 

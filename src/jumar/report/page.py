@@ -29,7 +29,7 @@ from markupsafe import Markup
 from jumar import __version__
 from jumar.core.compat import StrEnum, dataclass
 from jumar.core.printable import in_json, printable
-from jumar.report import parts, tokens
+from jumar.report import parts, policy, tokens
 from jumar.report.words import language, shown, t, translate
 
 if TYPE_CHECKING:
@@ -136,6 +136,8 @@ class Page:
             .get_template("page.html")
             .render(
                 page=self,
+                policy=policy.meta(),
+                script=policy.script(),
                 style=Markup(tokens.css()),
                 hue=HUES[self.verdict.tone],
                 version=__version__,
