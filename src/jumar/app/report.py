@@ -13,7 +13,7 @@ from typing import Any
 from jumar.app import report_sources as sources
 from jumar.app.report_sources import Broken, Record, Source
 from jumar.app.talk import Tell, silent
-from jumar.core import links
+from jumar.core import links, read
 from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 from jumar.report.page import HOME, Step
@@ -111,8 +111,8 @@ def _gather(folder: Path, out: Path, tell: Tell) -> tuple[list[Source], list[Rec
             left.append(one)
     if measured:
         tell("reading profiles")
-    for read in sources.profiles(measured, found):
-        (found if isinstance(read, Source) else left).append(read)  # type: ignore[arg-type]
+    for profile in sources.profiles(measured, found):
+        (found if isinstance(profile, Source) else left).append(profile)  # type: ignore[arg-type]
     return found, records, left
 
 
@@ -170,9 +170,9 @@ def _never_compared(records: list[Record], found: list[Source]) -> Iterator[Step
 def _before(out: Path) -> list[str]:
     """The pages of an earlier site in this folder; a folder with another index is not ours to write into."""
     try:
-        old = json_.loads((out / sources.SITE).read_bytes())
+        old = read.decoded(read.content(out / sources.SITE))
         return [str(run["page"]) for run in old["runs"] if run["page"] and os.path.basename(run["page"]) == run["page"]]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (UserError, ValueError, KeyError, TypeError):
         if (out / INDEX).exists():
             raise UserError(f"`{out / INDEX}` is not an index of Jumar", "name another folder with `-o`") from None
         return []
