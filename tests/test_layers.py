@@ -60,7 +60,7 @@ STARTS = ("subprocess", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.
 HEAVY = {"torch", "torch_npu", "numpy", "mindspore", "obs", "boto3", "onnx", "onnxruntime"}
 HEAVY_PLACES = (
     "emulate", "migrate/copied", "compare", "cloud/store", "launch/backends", "export", "perf/record",
-    "parallel/programs", "pytest_fixtures", "lightning", "selftest",
+    "parallel/programs", "pytest_fixtures", "lightning", "selftest", "runtime/arrays",
 )  # fmt: skip
 ALONE = (SOURCES / "emulate" / "formulas", SOURCES / "emulate" / "mindspore_ops")
 """Packages that interpreters without jumar load by their path: they name modules, own and each other's, from there."""

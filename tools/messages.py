@@ -61,7 +61,7 @@ def _below(folder: str, names: str) -> tuple[str, ...]:
 AREAS = {
     "help": Area(complete=True),
     "app": Area(("core", "runtime", "tables", "app", "cli"), complete=True),
-    "report": Area(("report",), complete=True),
+    "report": Area(("report",), complete=True, without=("report/policy.py",)),
     "launch": Area(("launch",), complete=True),
     "cloud": Area(
         ("cloud",),

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <string>
 
+#include "machine/own_file.h"
 #include "machine/process.h"
 #include "machine/profile.h"
 
@@ -47,12 +48,16 @@ void sweep() {
   closedir(folder);
 }
 
-// Ranks touch their cards at the same time: the one that makes the file speaks for all. Without /dev/shm, each does.
+// Ranks touch their cards at the same time: the one that makes the file speaks for all. Without /dev/shm, each does;
+// a file that somebody else made silences nobody.
 bool first_of(const std::string& tree) {
-  const int fd = shm_open(("/" + file_start() + tree).c_str(), O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return errno != EEXIST;
-  close(fd);
-  return true;
+  const std::string name = "/" + file_start() + tree;
+  int fd = shm_open(name.c_str(), O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const bool is_new = fd >= 0 || errno != EEXIST;
+  if (fd < 0) fd = shm_open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+  const bool is_ours = fd >= 0 && is_own(fd);
+  if (fd >= 0) close(fd);
+  return is_new || !is_ours;
 }
 
 bool has_real_cards() {

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 
+#include "machine/own_file.h"
 #include "machine/process.h"
 #include "machine/profile.h"
 
@@ -23,6 +24,7 @@ namespace {
 struct State {
   std::mutex mutex;
   int fd = -1;
+  std::string file;  // the name that was free
   Table* table = nullptr;
   bool private_table = false;  // no /dev/shm: count for this process alone
 };
@@ -50,10 +52,10 @@ bool alive(const Row& row) { return process_state(row.pid, row.started) != '\0';
 
 // Removes the file of a machine whose processes were all killed; a file that somebody works with is left alone.
 void sweep_file(const std::string& name) {
-  const int fd = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0);
+  const int fd = shm_open(name.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK, 0);
   if (fd < 0) return;
   struct stat info {};
-  if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &info) == 0 && info.st_nlink > 0 &&
+  if (is_own(fd) && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &info) == 0 && info.st_nlink > 0 &&
       info.st_size == static_cast<off_t>(sizeof(Table))) {
     void* memory = mmap(nullptr, sizeof(Table), PROT_READ, MAP_SHARED, fd, 0);
     if (memory != MAP_FAILED) {
@@ -68,10 +70,10 @@ void sweep_file(const std::string& name) {
 }
 
 // Killed processes cannot clean up after themselves; the next one that starts does it for all machines of the user.
-void sweep_others() {
+void sweep_others(const std::string& used) {
   DIR* folder = opendir("/dev/shm");
   if (folder == nullptr) return;
-  const std::string start = file_start().substr(1), own = file_name().substr(1);
+  const std::string start = file_start().substr(1), own = used.substr(1);
   while (const dirent* entry = readdir(folder)) {
     const std::string name = entry->d_name;
     if (name.compare(0, start.size(), start) == 0 && name != own) sweep_file("/" + name);
@@ -83,7 +85,7 @@ void sweep_others() {
 bool open_locked(State& state) {
   const std::string name = file_name();
   for (int attempt = 0; attempt < 100; ++attempt) {
-    const int fd = shm_open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    const int fd = open_own(name, true, &state.file);
     if (fd < 0) return false;
     struct stat info {};
     if (flock(fd, LOCK_EX) == 0 && fstat(fd, &info) == 0 && info.st_nlink > 0) {
@@ -133,7 +135,7 @@ Table& locked_table(State& state) {
     table.memory = profile().memory;
     std::snprintf(table.soc, sizeof table.soc, "%s", profile().chip.name);
     table.magic = kMagic;
-    if (!state.private_table) sweep_others();
+    if (!state.private_table) sweep_others(state.file);
   }
   return table;
 }
@@ -235,7 +237,7 @@ void detach() {
     if (row.pid == getpid()) row = Row{};
     if (row.pid != 0) empty = false;
   }
-  if (empty) shm_unlink(file_name().c_str());
+  if (empty) shm_unlink(mine.file.c_str());
   munmap(mine.table, sizeof(Table));
   close(mine.fd);
   mine.table = nullptr;

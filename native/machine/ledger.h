@@ -1,6 +1,6 @@
 // Who uses how much of which emulated card, kept in shared memory so that other processes see it.
 //
-// One file in /dev/shm per user and emulated machine. Rows of processes that died are reclaimed by the next one
+// One file in /dev/shm per user and emulated machine (own_file.h). Rows of processes that died are reclaimed by the next one
 // that looks; the process that removes the last row removes the file. Files of machines whose processes were all killed
 // are removed by the next process that makes one.
 #pragma once

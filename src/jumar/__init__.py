@@ -1,7 +1,5 @@
 """Jumar takes PyTorch/CUDA and MindSpore training code to Ascend NPUs."""
 
-from __future__ import annotations
-
 __version__ = "0.1.0"
 
 TYPE_CHECKING = False
@@ -19,7 +17,7 @@ def is_emulated() -> bool:
     return standins.are_used()
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """`jumar.record` needs torch, so it is loaded on first use."""
     if name == "record":
         from jumar.compare.api import record

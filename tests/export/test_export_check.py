@@ -218,4 +218,4 @@ def test_page_has_findings_operators_and_ports(jumar: Jumar, save: Save, tmp_pat
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "EX102" in page and "com.me::Mine" in page and "no parser" in page and "another domain" in page
     assert "&lt;x&gt;" in page and "<x>" not in page
-    assert "http" not in page.replace("http://www.w3.org", "")
+    assert "http://" not in page.replace("http://www.w3.org", "") and "https://" not in page

@@ -156,7 +156,7 @@ def test_in_place_checks_all_permissions_first(tree: Path, monkeypatch: pytest.M
     real = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith("run.sh") and real(path, mode))
     written: list[Path] = []
-    monkeypatch.setattr(write, "replace", lambda path, data: written.append(path))
+    monkeypatch.setattr(write, "replace", lambda path, data, root: written.append(path))
     with pytest.raises(UserError, match=r"cannot write `p/run.sh`: no permission"):
         output.in_place(_result(FileResult("p/sub/data.bin", b"\0\1", b"\0", ()), CHANGE))
     assert written == []
@@ -186,6 +186,6 @@ def test_no_place_for_the_copy(tree: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_new_file_that_is_there_already_is_not_written_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tree / "helper.py").write_bytes(b"h = 1\n")
     written: list[Path] = []
-    monkeypatch.setattr(write, "replace", lambda path, data: written.append(path))
+    monkeypatch.setattr(write, "replace", lambda path, data, root: written.append(path))
     output.in_place(_result(CHANGE))
     assert written == [Path("p/run.sh")]

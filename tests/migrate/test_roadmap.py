@@ -201,7 +201,7 @@ def test_markdown_is_a_page() -> None:
     assert "one of them stops the product until somebody deals with it.**" in text
     assert "## What comes next\n\n1. `jumar migrate --write` makes the changes" in text
     assert "| `DataParallel`: several cards from one process (PT172) | blocks | product | 3 | 3 | " in text
-    assert "add <map_location> \\| now |" in text
+    assert "add \\<map_location> \\| now |" in text
     assert [line for line in text.splitlines() if line.startswith("## ")] == [
         "## What people have to do", "## What Jumar does", "## What is not known", "## What comes next",
         "## Where the hours come from",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import tempfile
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jumar.app import dry_hints, dry_time
+from jumar.core import read
 from jumar.core.errors import UserError
 from jumar.emulate.dry import request as dry
 from jumar.emulate.dry.result import DryRun, RankRun
@@ -53,8 +53,8 @@ def run(command: Command, asked: dry.DryRequest, tell: Callable[[str], None]) ->
 
 def _rank(path: Path, code: int) -> RankRun:
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        found: dict[str, Any] = read.decoded(read.content(path))
+    except (UserError, ValueError) as error:
         raise UserError(
             f"the dry run has no result: the program ended with code {code} before it was written",
             "does it import torch, and does it run without `--dry`?",

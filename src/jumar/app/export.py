@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportCheckRequest:
-    """A model to check: an ONNX file, `file.py:make_model`, or a `.pt2`."""
+    """A model to check: an ONNX file, or `file.py:make_model`."""
 
     source: str
     soc: str | None = None
@@ -206,6 +206,11 @@ def _prepared(request: ExportCheckRequest, scratch: Path) -> tuple[Path, list[st
     done = []
     path = Path(request.source)
     if from_torch.is_torch(request.source):
+        if from_torch.is_pickled(request.source):
+            raise UserError(
+                f"`{request.source}` holds pickled Python: reading it runs whatever is in it",
+                "name the module that it was made of, as `file.py:make_model`, or an ONNX file",
+            )
         target = scratch / f"{Path(request.source.partition(':')[0]).stem}.onnx"
         opset = from_torch.export(request.source, shapes.fixed(request.shapes), target)
         path = target

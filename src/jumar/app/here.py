@@ -8,6 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from jumar.core import read
+from jumar.core.errors import UserError
 from jumar.core.words import counted
 from jumar.runtime import npus
 
@@ -82,16 +84,16 @@ def _server() -> Iterator[Fit]:
 
 def _begin(path: Path) -> bytes:
     try:
-        with open(path, "rb") as file:
+        with read.opened(path) as file:
             return file.read(_BYTES)
-    except OSError:
+    except (OSError, UserError):
         return b""
 
 
 def _end(path: Path) -> bytes:
     try:
-        with open(path, "rb") as file:
+        with read.opened(path) as file:
             file.seek(max(os.fstat(file.fileno()).st_size - _BYTES, 0))
             return file.read(_BYTES)
-    except OSError:
+    except (OSError, UserError):
         return b""

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from jumar.app.talk import Progress, Tell, silent
-from jumar.core.compat import dataclass
+from jumar.core.compat import alone, dataclass
 from jumar.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ def _prove(search: Search, answer: Answer, best: Found, result: Result, request:
 
     torch = search.net.framework == "torch"
     way = prove_torch.prove if torch else prove.prove
-    starter = [sys.executable, "-m", "jumar", "run",
+    starter = [sys.executable, *alone("from jumar.__main__ import main\nsys.exit(main())"), "run",
                *(["--dry", "--steps", "0"] if torch else ["--python", _interpreter(request)])]  # fmt: skip
     net = search.net
     chosen = [found for found in answer.fitting or [best] if not provable.reason(net, found.plan)][: request.prove]

@@ -13,6 +13,7 @@ from typing import Any
 from jumar.app import report_sources as sources
 from jumar.app.report_sources import Broken, Record, Source
 from jumar.app.talk import Tell, silent
+from jumar.core import links, read
 from jumar.core.compat import dataclass
 from jumar.core.errors import UserError
 from jumar.report.page import HOME, Step
@@ -82,12 +83,13 @@ def write(result: ReportResult) -> list[Path]:
     """Write the site; pages of an earlier one that are gone now are removed, other files are left alone."""
     from jumar.app import report_files
 
-    out = result.request.out
+    out, root = result.request.out, result.request.folder
+    links.inside(out, root)
     for name in _before(out):
         if name not in result.files and (out / name).is_file():
             (out / name).unlink()
     paths = {out / name: data for name, data in sorted(result.files.items())}
-    report_files.write(paths)
+    report_files.write(paths, root)
     return list(paths)
 
 
@@ -109,8 +111,8 @@ def _gather(folder: Path, out: Path, tell: Tell) -> tuple[list[Source], list[Rec
             left.append(one)
     if measured:
         tell("reading profiles")
-    for read in sources.profiles(measured, found):
-        (found if isinstance(read, Source) else left).append(read)  # type: ignore[arg-type]
+    for profile in sources.profiles(measured, found):
+        (found if isinstance(profile, Source) else left).append(profile)  # type: ignore[arg-type]
     return found, records, left
 
 
@@ -127,6 +129,7 @@ def _once(found: list[Source]) -> list[Source]:
 
 def _place(source: Source, folder: Path, files: dict[str, bytes]) -> Run:
     """Put the page of a run into the site under a name of its own."""
+    from jumar.report import policy
     from jumar.report.words import t
 
     card = source.card
@@ -134,7 +137,7 @@ def _place(source: Source, folder: Path, files: dict[str, bytes]) -> Run:
     name, number = f"{stem}.html", 2
     while name in files:
         name, number = f"{stem}-{number}.html", number + 1
-    text = source.html or (source.page.html() if source.page else "")
+    text = policy.bind(source.html) if source.html else source.page.html() if source.page else ""
     files[name] = text.replace(HOME, _BACK.format(t("All runs")), 1).encode()
     return Run(card, _inside(source.path, folder), name)
 
@@ -167,9 +170,9 @@ def _never_compared(records: list[Record], found: list[Source]) -> Iterator[Step
 def _before(out: Path) -> list[str]:
     """The pages of an earlier site in this folder; a folder with another index is not ours to write into."""
     try:
-        old = json_.loads((out / sources.SITE).read_bytes())
+        old = read.decoded(read.content(out / sources.SITE))
         return [str(run["page"]) for run in old["runs"] if run["page"] and os.path.basename(run["page"]) == run["page"]]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (UserError, ValueError, KeyError, TypeError):
         if (out / INDEX).exists():
             raise UserError(f"`{out / INDEX}` is not an index of Jumar", "name another folder with `-o`") from None
         return []

@@ -56,10 +56,10 @@ def sarif_of(findings: Iterable[Finding], path: Path) -> bytes:
     return sarif.render(ProjectResult(".", (file,), Settings()), {}, pages.pages()).encode()
 
 
-def write(files: Mapping[Path, bytes]) -> None:
-    """Each as a whole or not at all; folders that are missing are made."""
+def write(files: Mapping[Path, bytes], root: str | Path | None = None) -> None:
+    """Each as a whole or not at all; missing folders are made. No link of the project `root` leads out of it."""
     from jumar.core import write
 
     for path, data in files.items():
-        with write.inside(path.parent):
-            write.replace(path, data)
+        with write.inside(path.parent, root=root):
+            write.replace(path, data, root)

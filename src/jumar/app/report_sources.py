@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jumar.core import read as contents
 from jumar.core.errors import UserError, from_os
 from jumar.report import pages
 from jumar.report.card import GENERATOR, Card, carried, parse
@@ -61,7 +61,8 @@ def walk(folder: Path, out: Path) -> Iterator[Path]:
         for name in [name for name in folders if name.endswith(PROFILE)]:
             yield here / name
             folders.remove(name)
-        yield from (here / name for name in sorted(files) if name.endswith((".json", ".html", ".htm")))
+        ours = (here / name for name in sorted(files) if name.endswith((".json", ".html", ".htm")))
+        yield from (path for path in ours if path.is_file())  # opening a pipe would wait
 
 
 def read(path: Path) -> Source | Record | Broken | None:
@@ -69,7 +70,7 @@ def read(path: Path) -> Source | Record | Broken | None:
     try:
         if path.is_dir():
             return _record(path)
-        with open(path, "rb") as file:
+        with contents.opened(path) as file:
             head = file.read(HEAD).decode("utf-8", "replace")
             is_page = GENERATOR in head
             if not is_page and '"jumar"' not in head:
@@ -83,6 +84,8 @@ def read(path: Path) -> Source | Record | Broken | None:
         return Broken(path, "it is not UTF-8")
     except (ValueError, RecursionError) as error:
         return Broken(path, f"it is damaged: {error}")
+    except UserError as error:
+        return Broken(path, error.message)
     except OSError as error:
         return Broken(path, from_os(error).message)
 
@@ -100,7 +103,7 @@ def _page(path: Path, text: str) -> Source | Broken | None:
 
 
 def _document(path: Path, text: str) -> Source | Broken | None:
-    document = json.loads(text)
+    document = contents.decoded(text)
     tool = document.get("tool") if isinstance(document, dict) else None
     if not isinstance(tool, dict) or tool.get("name") != "jumar":
         return None
@@ -135,13 +138,13 @@ def _failed(errors: Any) -> str:
 
 def _is_site(path: Path) -> bool:
     try:
-        return bool(json.loads(path.read_bytes())["kind"] == "report")
-    except (OSError, ValueError, KeyError, TypeError):
+        return bool(contents.decoded(contents.content(path, most=MOST))["kind"] == "report")
+    except (UserError, ValueError, KeyError, TypeError):
         return False
 
 
 def _record(path: Path) -> Record | Broken | None:
-    meta = json.loads((path / "rank0" / "meta.json").read_text(encoding="utf-8"))
+    meta = contents.decoded(contents.content(path / "rank0" / "meta.json", most=MOST))
     if not isinstance(meta, dict) or not {"format", "jumar"} <= meta.keys():
         return None
     return Record(path, meta)

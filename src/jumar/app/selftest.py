@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jumar.app.talk import Tell, silent
+from jumar.core import read as contents
 from jumar.core.compat import dataclass
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, EXIT_UNKNOWN, UserError, cannot
 
@@ -151,8 +152,8 @@ def _place(request: SelfTestRequest, units: Sequence[str], cards: int) -> Path:
     path = place / _SETTINGS
     if request.resume:
         try:
-            before = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            before = contents.decoded(contents.content(path))
+        except (UserError, ValueError) as error:
             raise UserError(f"there is no unfinished self-test in `{place}`", "start one without `--resume`") from error
         if before != settings:
             raise UserError("the unfinished self-test has other settings", "give the same options, or start anew")

@@ -109,7 +109,7 @@ def _show(result: ProjectResult, options: dict[str, Any], done: str) -> None:
     from jumar.report import json, text
 
     if options["as_json"]:
-        click.echo(json.render(result))
+        show.echo(json.render(result))
         return
     colour = show.has_colour()
     wants_diff = options["diff"] or not (done or options["check"])

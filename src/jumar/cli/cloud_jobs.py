@@ -144,6 +144,6 @@ def talk(text: str, /) -> None:
 
 def _follow(place: Place, id_: str, *, everything: bool) -> int:
     """Print what is new until the job has ended; its exit code is ours."""
-    job = app.follow(place, id_, click.echo, everything=everything)
+    job = app.follow(place, id_, printing.passed, everything=everything)
     printing.told(report.ended(job, is_local=place.target.is_local), err=True)
     return app.exit_code(job)

@@ -117,7 +117,7 @@ def diff(first: Path, second: Path, as_json: bool, top: int, html: Path | None, 
     for path, data in files.items():
         replace(path, data)
     if as_json:
-        click.echo(report.json(result.to_json()))
+        show.echo(report.json(result.to_json()))
     else:
         show.told(report.text(result.comparison, top))
     for path in files:
@@ -151,7 +151,7 @@ def ladder(base: Path | None, output: Path | None, steps: int, seed: int | None,
         if not as_json:
             show.told(report.rung(rung))
     if as_json:
-        click.echo(report.json(report.rungs_document(found)))
+        show.echo(report.json(report.rungs_document(found)))
     show.page(html, report.rungs_document(found))
     return EXIT_FINDINGS if any(rung.state == "failed" for rung in found) else EXIT_OK
 
@@ -172,7 +172,7 @@ def overflow(words: tuple[str, ...], as_json: bool, html: Path | None) -> int:
     with Waiting("reading the record", quiet=len(words) > 1):
         result = compare.overflow(words)
     if as_json:
-        click.echo(report.json(report.overflow_document(result.found)))
+        show.echo(report.json(report.overflow_document(result.found)))
     else:
         show.told(report.overflow(result.found, result.ranks))
     show.page(html, report.overflow_document(result.found))

@@ -8,7 +8,7 @@ import click
 
 from jumar.app import completion
 from jumar.cli.listed import Listed
-from jumar.cli.show import say
+from jumar.cli.show import echo, say
 from jumar.core.errors import EXIT_OK
 
 _SHELL = click.argument("shell", required=False, type=click.Choice(completion.SHELLS), metavar="[bash|zsh|fish]")
@@ -34,7 +34,7 @@ def install(shell: str | None) -> int:
 @_SHELL
 def show(shell: str | None) -> int:
     """Print the script, to install it yourself."""
-    click.echo(_script(shell or completion.shell_of(os.environ)))
+    echo(_script(shell or completion.shell_of(os.environ)))
     return EXIT_OK
 
 

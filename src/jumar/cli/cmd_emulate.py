@@ -94,7 +94,7 @@ def coverage(as_json: bool, markdown: bool, name: str | None) -> int:
     if as_json:
         show.whole(emulate.coverage())
     elif markdown:
-        click.echo(emulate.coverage_page(), nl=False)
+        show.echo(emulate.coverage_page(), nl=False)
     else:
         show.told(emulate.coverage_of(name))
     return EXIT_OK

@@ -39,7 +39,7 @@ def command(names: tuple[str, ...], as_json: bool) -> int:
         if answer.page is not None and reader.is_person():
             reader.markdown(answer.text)
         else:
-            click.echo(answer.text)
+            show.echo(answer.text)
     result = explain.ExplainResult(tuple(found))
     if as_json:
         show.whole(result.to_json())

@@ -111,11 +111,11 @@ def _elsewhere(job: Elsewhere, only_print: bool) -> int:
     if job.name == "msrun":
         return launch_elsewhere.become_msrun(job)
     number = launch_elsewhere.submit(job)
-    click.echo(number)
+    show.echo(str(number))
     show.say(f"jumar: job {number} is on {job.plan.engine}, logs in `{job.wanted.logs}`; "
                f"--status {number}, --log {number} and --cancel {number} manage it", err=True)  # fmt: skip
     return EXIT_OK
 
 
 def _machine_line(node: str, text: str, talk: bool) -> None:
-    click.echo(f"[{node}] {text}" if talk else text, err=talk)
+    show.passed(f"[{node}] {text}" if talk else text, err=talk)

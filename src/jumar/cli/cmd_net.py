@@ -35,12 +35,12 @@ def plan(servers: tuple[str, ...], cards: int, network: str, as_json: bool, appl
 
     planned = net.plan(servers, cards, network)
     if apply:
-        net.apply(planned, lambda words: click.echo(shlex.join(words), err=True))
+        net.apply(planned, lambda words: show.echo(shlex.join(words), err=True))
     elif as_json:
         show.document({"cards": [asdict(card) for card in planned]})
     else:
         for name in dict.fromkeys(card.server for card in planned):
-            click.echo(f"# on {name}")
+            show.echo(f"# on {name}")
             for card in planned:
                 if card.server == name:
                     show.lines(map(shlex.join, card.commands()))

@@ -109,7 +109,7 @@ def command(model: tuple[str, ...], **options: Any) -> int:
     request = parallel.ParallelRequest(model=model[0], constants=constants, **options)
     if kind:
         text, fits = parallel.code(request, kind)
-        click.echo(text, nl=False)
+        show.echo(text, nl=False)
         return EXIT_OK if fits else EXIT_FINDINGS
     with Waiting("searching for a plan") as line, Progress(what="searching for a plan") as bar:
 

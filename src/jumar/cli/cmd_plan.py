@@ -89,10 +89,10 @@ def _show(result: PlanResult, form: str) -> None:
     elif form == "text" or not result.fits:
         show.say(result.text, nl=False)
     else:
-        click.echo(result.shell() if form == "shell" else result.dockerfile(), nl=False)
+        show.echo(result.shell() if form == "shell" else result.dockerfile(), nl=False)
     if form != "json":
         for finding in result.findings:
-            click.echo(f"{finding.id} {finding.level} {t(finding.message)}\n  {t(finding.fix or '')}", err=True)
+            show.echo(f"{finding.id} {finding.level} {t(finding.message)}\n  {t(finding.fix or '')}", err=True)
 
 
 def _carry_out(result: PlanResult) -> int:

@@ -70,7 +70,7 @@ def _put(text: str, out: str | None) -> None:
     from jumar.core import write
 
     if out is None:
-        click.echo(text, nl=False)
+        show.echo(text, nl=False)
     else:
         write.replace(Path(out), text.encode())
         show.say(f"wrote `{out}`", err=True)

@@ -14,6 +14,7 @@ from jumar.cli import show
 from jumar.cli.listed import Listed
 from jumar.cli.options import Number
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
+from jumar.core.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,7 +73,7 @@ def free(cards: int, as_json: bool) -> int:
     if as_json:
         show.whole(found.to_json())
     elif found.enough:
-        click.echo(",".join(map(str, found.free[:cards])))
+        show.echo(",".join(map(str, found.free[:cards])))
     else:
         total = len(found.free) + len(found.reasons)
         show.say(f"only {len(found.free)} of {total} cards are free; {cards} requested", err=True)
@@ -91,6 +92,7 @@ def _live(seconds: float) -> None:
     from collections import deque
 
     from rich.live import Live
+    from rich.markup import escape
 
     from jumar.app.smi import view
     from jumar.report import smi
@@ -103,7 +105,7 @@ def _live(seconds: float) -> None:
             try:
                 now = view()
             except UserError as error:
-                live.update(f"error: {error.message}", refresh=True)
+                live.update(escape(printable(f"error: {error.message}")), refresh=True)
             else:
                 for card in now.cards:
                     past.setdefault(card.number, deque(maxlen=_PAST)).append(card.busy or 0)

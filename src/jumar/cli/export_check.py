@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 def check(source: str | None, list_checks: bool, **options: Any) -> int:
     """Check MODEL against what ATC parses: operators by opset, shapes, data types, names, external data.
 
-    MODEL is an ONNX file, `file.py:make_model` (a function that returns a torch module, or a pair of it and a tuple of
-    example inputs), or a `.pt2` of `torch.export.save`. Torch models are exported with opset 18, the newest that ATC
-    parses; `-o` keeps the result. Exits with 1 if there is an error or a warning.
+    MODEL is an ONNX file, or `file.py:make_model`, a function of yours that returns a torch module, or a pair of it and
+    a tuple of example inputs. Torch models are exported with opset 18, the newest that ATC parses; `-o` keeps the
+    result. Exits with 1 if there is an error or a warning.
     """
     from jumar.app import export
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import click
-
 from jumar.app import cloud_jobs, launch_modelarts
 from jumar.app.cloud_place import opened_place
 from jumar.app.launch import LaunchRequest
@@ -27,7 +25,7 @@ def start(request: LaunchRequest) -> int:
             return EXIT_FINDINGS if plan.leaks else EXIT_OK
         with Transfer() as bar:
             made = cloud_jobs.send(place, plan, bar, talk)
-        click.echo(made.id)
+        show.echo(made.id)
         show.say(f"jumar: job {made.id} ({made.spec.name}) is on {place.target.name};"
                    f" `jumar cloud logs -f` follows it, and `jumar cloud pull -o FOLDER` fetches its results",
                    err=True)  # fmt: skip
@@ -42,7 +40,7 @@ def ask(asked: Mapping[str, str | None], request: LaunchRequest) -> int:
                 continue
             id_ = place.find(which)
             if word == "status":
-                click.echo(place.platform().get(id_).state)
+                show.echo(place.platform().get(id_).state)
             elif word == "log":
                 show.lines(cloud_jobs.last_log(place, id_))
             else:

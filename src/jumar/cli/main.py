@@ -11,7 +11,7 @@ from contextlib import suppress
 import click
 
 from jumar import __version__
-from jumar.cli import language, streams, tasks
+from jumar.cli import language, show, streams, tasks
 from jumar.core import notes
 from jumar.core.errors import EXIT_FAILED, EXIT_OK, UserError, from_os, meaning
 from jumar.core.lang import LANGUAGES, t
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _note(text: str) -> None:
-    click.echo(f"jumar: {t(text)}", err=True)
+    show.echo(f"jumar: {t(text)}", err=True)
 
 
 def _shown(args: list[str]) -> int:
@@ -100,7 +100,7 @@ def _failed(error: BaseException, args: list[str]) -> int:
         streams.give_up()
         return EXIT_NO_READER
     if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # click 8.2 and newer
-        click.echo(str(error), err=True)
+        show.echo(str(error), err=True)
         return EXIT_FAILED
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         told, code = UserError("interrupted"), EXIT_INTERRUPTED
@@ -161,10 +161,10 @@ def _says_what_fits() -> bool:
 
     found = here.fits(Path())
     if found:
-        click.echo(f"{t('What fits this folder:')}\n")
+        show.echo(f"{t('What fits this folder:')}\n")
         for fit in found:
-            click.echo(f"  {fit.command}\n      {t(fit.why)}")
-        click.echo(f"\n{t('`jumar --help` lists all commands')}")
+            show.echo(f"  {fit.command}\n      {t(fit.why)}")
+        show.echo(f"\n{t('`jumar --help` lists all commands')}")
     return bool(found)
 
 
@@ -172,11 +172,16 @@ def _show(error: UserError, *, as_json: bool) -> None:
     if as_json:
         from jumar.report import json
 
-        click.echo(json.render_error(error))
+        show.echo(json.render_error(error))
         return
-    click.echo(t("error: {message}", message=error.message), err=True)
+    show.echo(_indented(t("error: {message}", message=error.message)), err=True)
     if error.hint:
-        click.echo("\n" + t("hint: {hint}", hint=error.hint), err=True)
+        show.echo("\n" + _indented(t("hint: {hint}", hint=error.hint)), err=True)
+
+
+def _indented(text: str) -> str:
+    """No further line of a message begins as a line of ours does."""
+    return text.replace("\n", "\n  ")
 
 
 def _translate(error: click.ClickException) -> UserError:

@@ -152,7 +152,7 @@ def write_reports(result: MigrateResult, options: dict[str, Any]) -> None:
             files[options["plan"]] = roadmap.render(result.roadmap, options["plan"])
         if options["write_baseline"] is not None:
             files[options["write_baseline"]] = roadmap.baseline_text(result.project)
-    show.write_files(files, quiet=options["quiet"])
+    show.write_files(files, quiet=options["quiet"], root=result.project.root)
 
 
 def show_baseline(result: MigrateResult) -> None:

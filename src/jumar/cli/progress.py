@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from jumar.core.lang import t
+from jumar.core.printable import printable
 
 DELAY = 1.0
 
@@ -86,7 +87,7 @@ class Waiting:
 
         with self.lock:
             if not self.over:
-                self.status = Console(stderr=True).status(escape(t(self.what)))
+                self.status = Console(stderr=True).status(escape(printable(t(self.what))))
                 self.status.start()
 
     def __enter__(self) -> Waiting:

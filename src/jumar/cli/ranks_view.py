@@ -25,7 +25,7 @@ class RanksView:
             self._fold()
             return
         self._clear()
-        click.echo(f"[rank {rank:>{self.width}}] {text}")
+        show.passed(f"[rank {rank:>{self.width}}] {text}")
         self._redraw()
 
     def _fold(self) -> None:
@@ -55,4 +55,4 @@ class RanksView:
 
     def _redraw(self) -> None:
         if self.below:
-            click.echo(self.below, err=True, nl=False)
+            show.echo(self.below, err=True, nl=False)

@@ -8,6 +8,8 @@ import sys
 
 import click
 
+from jumar.core.printable import printable
+
 
 def is_person() -> bool:
     """Is somebody looking, and not a program?"""
@@ -22,7 +24,7 @@ def markdown(text: str) -> None:
     size = shutil.get_terminal_size()
     console = Console(width=min(size.columns, 100), force_terminal=True, no_color="NO_COLOR" in os.environ or None)
     with console.capture() as drawn:
-        console.print(Markdown(text, hyperlinks=False))
+        console.print(Markdown(printable(text), hyperlinks=False))
     if drawn.get().count("\n") < size.lines:
         click.echo(drawn.get(), nl=False)
         return

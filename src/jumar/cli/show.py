@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumar.core import notes
+from jumar.core import notes, printable
 from jumar.core.compat import zip
 from jumar.core.errors import EXIT_FINDINGS, EXIT_OK
 from jumar.core.lang import t
@@ -18,6 +18,16 @@ from jumar.core.lang import t
 if TYPE_CHECKING:
     from jumar.core.finding import Finding
     from jumar.migrate.result import ProjectResult
+
+
+def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """The one way of text to a stream: what others wrote cannot steer the terminal; our own colours stay."""
+    click.echo(printable.coloured(text), err=err, nl=nl)
+
+
+def passed(line: str, *, err: bool = False) -> None:
+    """A line of a program that the user runs, with its colours."""
+    click.echo(printable.of_program(line), err=err)
 
 
 def rules(*, as_json: bool) -> int:
@@ -48,8 +58,8 @@ def checked(found: list[Finding], *, as_json: bool) -> int:
 
 
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """One text for a person, in the language of the reader; what programs read goes through `click.echo`."""
-    click.echo(t(text), err=err, nl=nl)
+    """One text for a person, in the language of the reader; what programs read goes through `echo`."""
+    echo(t(text), err=err, nl=nl)
 
 
 def told(texts: Iterable[str], *, err: bool = False) -> None:
@@ -75,12 +85,12 @@ def written_to(result: ProjectResult, paths: list[Path], options: dict[str, Any]
     return f"written to `{options['out']}`"
 
 
-def write_files(files: Mapping[Path, bytes], *, quiet: bool = False) -> None:
+def write_files(files: Mapping[Path, bytes], *, quiet: bool = False, root: str | None = None) -> None:
     """Write report files, and say so."""
     from jumar.app import report_files
 
     for path, data in files.items():
-        report_files.write({path: data})
+        report_files.write({path: data}, root)
         if not quiet:
             say(f"wrote `{path}`", err=True)
 
@@ -98,14 +108,14 @@ def document(fields: dict[str, Any]) -> None:
     """One JSON document with the head that all of ours have."""
     from jumar.report import json
 
-    click.echo(json.dump(_with_notes(fields)))
+    echo(json.dump(_with_notes(fields)))
 
 
 def whole(document: dict[str, Any]) -> None:
     """One JSON document as it is, such as the `to_json()` of a result."""
     from jumar.report import json
 
-    click.echo(json.text(_with_notes(document)))
+    echo(json.text(_with_notes(document)))
 
 
 def _with_notes(document: dict[str, Any]) -> dict[str, Any]:
@@ -116,11 +126,14 @@ def _with_notes(document: dict[str, Any]) -> dict[str, Any]:
 
 def lines(texts: Iterable[str], *, err: bool = False) -> None:
     for line in texts:
-        click.echo(line, err=err)
+        echo(line, err=err)
 
 
 def raw(data: bytes) -> None:
-    """Bytes to stdout as they are, in order with what was printed."""
+    """Bytes to stdout in order with what was printed: as they are for a program, harmless for a terminal."""
+    if sys.stdout.isatty():
+        echo(data.decode(sys.stdout.encoding, "backslashreplace"), nl=False)
+        return
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()

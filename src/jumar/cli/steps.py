@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from jumar.cli import show
+from jumar.core.printable import printable
 
 MARKS = {"done": "done", "skipped": "done already", "failed": "failed"}
 
@@ -33,7 +34,7 @@ class Steps:
         from rich.console import Console
         from rich.markup import escape
 
-        self.status = Console(stderr=True).status(escape(line))
+        self.status = Console(stderr=True).status(escape(printable(line)))
         self.status.start()
 
     def _stop(self) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from jumar.core import read
+
 FILE = ".jumarignore"
 ALWAYS = ("*.jumar-part", "*.jumar-parts", ".DS_Store")
 CODE = (".git/", "__pycache__/", "*.pyc", ".ipynb_checkpoints/", ".venv/", ".mypy_cache/", ".pytest_cache/", ".idea/")
@@ -48,7 +50,7 @@ def read_lines(folder: Path, names: Iterable[str] = (FILE,)) -> list[str]:
     for name in names:
         path = folder / name
         if path.is_file():
-            lines += path.read_text(encoding="utf-8", errors="replace").splitlines()
+            lines += read.content(path).decode("utf-8", "replace").splitlines()
     return lines
 
 

@@ -16,6 +16,7 @@ from jumar.cloud import address, catalogue, ignore, keys, secrets, sync
 from jumar.cloud.address import Remote
 from jumar.cloud.job import Channel, Engine, Flavor, Job, JobSpec, Platform
 from jumar.cloud.store import Store
+from jumar.core import read
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
 
@@ -177,7 +178,7 @@ def _is_in(path: Path, top: Path | None) -> bool:
 def _framework(boot: Path, files: Sequence[ignore.Local]) -> str:
     paths = [boot, *(Path(local.path) for local in files if local.name.endswith(".py"))]
     for path in paths:
-        if match := _IMPORT.search(path.read_bytes()):
+        if match := _IMPORT.search(read.content(path)):
             return "mindspore" if match[1] == b"mindspore" else "pytorch"
     return "python"
 

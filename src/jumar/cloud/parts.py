@@ -201,7 +201,7 @@ class LargeDownload(Work):
     def _resume(self) -> None:
         """Parts that the journal names need not come again; the sum of the whole tells whether they are right."""
         size = os.stat(self.temporary).st_size if os.path.exists(self.temporary) else -1
-        self.handle = os.open(self.temporary, os.O_RDWR | os.O_CREAT, 0o600)
+        self.handle = os.open(self.temporary, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         if size != self.entry.size:
             os.ftruncate(self.handle, self.entry.size)
             with contextlib.suppress(FileNotFoundError):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
+
+from jumar.core import read
+from jumar.core.errors import UserError
 
 LARGEST = 2 << 20
 _PATTERNS = (
@@ -33,8 +35,9 @@ def scan(files: Iterable[tuple[str, str]], known: Iterable[str] = ()) -> list[Le
     found: list[Leak] = []
     for name, path in files:
         try:
-            data = Path(path).read_bytes()[:LARGEST]
-        except OSError:
+            with read.opened(path) as file:
+                data = file.read(LARGEST)
+        except (OSError, UserError):
             continue
         for what, pattern in (*own, *_PATTERNS):
             if match := pattern.search(data):

@@ -39,7 +39,8 @@ def check_key(path: Path) -> Path:
     try:
         read.check(full)
         mode = stat.S_IMODE(os.stat(full).st_mode)
-        head = full.read_bytes()[:200]
+        with read.opened(full) as file:
+            head = file.read(200)
     except OSError as error:
         raise cannot(f"read the key `{path}`", error) from error
     if mode & 0o077 and os.name == "posix":

@@ -20,7 +20,7 @@ from jumar.cloud.address import Remote
 from jumar.cloud.parts import cache_dir
 from jumar.cloud.store import ObjectEntry, Store
 from jumar.cloud.store.folder import FolderStore
-from jumar.core import write
+from jumar.core import links, write
 from jumar.core.errors import UserError, cannot
 
 WORKERS = 32
@@ -242,6 +242,7 @@ def _inside(folder: Path, name: str) -> str:
 
 
 def _make_folder(folder: str) -> None:
+    links.inside(folder or ".")
     try:
         os.makedirs(folder or ".", exist_ok=True)
     except OSError as error:

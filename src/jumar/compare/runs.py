@@ -16,6 +16,7 @@ from jumar.compare import model, overflow, reader, store
 from jumar.compare.floor import FLOORS, SIZES
 from jumar.compare.overflow import Overflow
 from jumar.compare.store import Rank
+from jumar.core import read
 from jumar.core.errors import UserError
 from jumar.runtime import process, variables
 
@@ -121,7 +122,7 @@ def _floor(
 
 def _affordable(folder: Path, seconds: float, tell: Callable[[str], None]) -> int:
     """Noise runs of each size: one if all of them together are a small part of the program, or done soon anyway."""
-    taken = [json.loads(path.read_bytes()).get("seconds") for path in folder.glob("rank*/meta.json")]
+    taken = [read.decoded(read.content(path)).get("seconds") for path in folder.glob("rank*/meta.json")]
     cost = SLOWER * len(SIZES) * max((one for one in taken if one), default=seconds)
     if cost <= max(SOON, SHARE * seconds):
         return 1

@@ -18,7 +18,7 @@ import numpy as np
 from jumar.compare.folding import WIDTH, fold
 from jumar.compare.result import STATS, Curve, Out, RecordEntry
 from jumar.core import read
-from jumar.core.errors import UserError, cannot
+from jumar.core.errors import UserError
 from jumar.core.write import replace
 
 MAGIC = b"JREC1\n"
@@ -76,18 +76,14 @@ def write_step(path: Path, entries: bytes, numbers: np.ndarray[Any, Any], scale:
 
 
 def read_step(path: Path) -> RecordedStep:
-    try:
-        read.check(path)
-        data = path.read_bytes() if path.stat().st_size <= 2 * _MOST else b""
-    except OSError as error:
-        raise cannot(f"read `{path}`", error) from error
+    data = read.content(path, most=2 * _MOST)
     if not data.startswith(MAGIC):
         raise UserError(f"`{path}` is not a step of a record", AGAIN)
     try:
         text, rest = _part(data[len(MAGIC) :])
         raw, rest = _part(rest)
         unpacked = zlib.decompressobj()
-        table = json.loads(unpacked.decompress(text, _MOST))
+        table = read.decoded(unpacked.decompress(text, _MOST))
         if rest or unpacked.unconsumed_tail:
             raise ValueError("more data than expected")
         width, rows = int(table["width"]), int(table["rows"])
@@ -98,7 +94,7 @@ def read_step(path: Path) -> RecordedStep:
         scale = float(table.get("scale", 1.0))
         if not 0 < scale < float("inf"):
             raise ValueError(f"scale {scale}")
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, zlib.error, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, zlib.error) as error:
         raise UserError(f"`{path}` is damaged or truncated: {error}", AGAIN) from error
     return RecordedStep(_number(path), entries, numbers, scale)
 
@@ -173,15 +169,13 @@ def _near(path: Path) -> str:
 
 def _rank(folder: Path) -> Rank:
     try:
-        meta = json.loads((folder / "meta.json").read_bytes())
+        meta = read.decoded(read.content(folder / "meta.json", most=_MOST))
         if meta["format"] != FORMAT:
             raise UserError(f"`{folder}` has format {meta['format']}, this Jumar reads {FORMAT}", AGAIN)
         number = int(meta["rank"])
         for key in ("torch", "device", "dtype"):
             str(meta[key])
-    except OSError as error:
-        raise cannot(f"read `{folder / 'meta.json'}`", error) from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"`{folder / 'meta.json'}` is damaged or not of a record", AGAIN) from error
     steps = {_number(path): path for path in sorted(folder.glob("step-*.jrec"))}
     return Rank(folder, number, meta, _curve(folder / "curve.jsonl"), steps)
@@ -199,12 +193,10 @@ def _curve(path: Path) -> list[Curve]:
         return []
     rows = []
     try:
-        for line in path.read_bytes().splitlines():
-            row = json.loads(line)
+        for line in read.content(path, most=_MOST).splitlines():
+            row = read.decoded(line)
             rows.append(Curve(int(row["step"]), _float(row.get("loss")), _float(row.get("grad_norm"))))
-    except OSError as error:
-        raise cannot(f"read `{path}`", error) from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"`{path}` is damaged or truncated: line {len(rows) + 1}", AGAIN) from error
     return rows
 

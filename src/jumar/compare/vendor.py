@@ -6,7 +6,6 @@ so errors are lower bounds, from norm, mean and extremes; one of task `tensor` i
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from jumar.compare.result import STATS
 from jumar.compare.store import Rank, RecordedStep
 from jumar.compare.vendor_calls import Calls
 from jumar.core import read
-from jumar.core.errors import UserError, cannot
+from jumar.core.errors import UserError
 
 DUMP = "dump.json"
 _MOST = 1 << 29
@@ -63,13 +62,8 @@ def _tensors(file: Path) -> Path | None:
 
 def _load(file: Path) -> dict[str, Any]:
     try:
-        read.check(file)
-        if file.stat().st_size > _MOST:
-            raise UserError(f"`{file}` is larger than {_MOST >> 20} MiB", "dump fewer steps, or statistics only")
-        value = json.loads(file.read_bytes())
-    except OSError as error:
-        raise cannot(f"read `{file}`", error) from error
-    except (ValueError, RecursionError) as error:
+        value = read.decoded(read.content(file, "dump fewer steps, or statistics only", _MOST))
+    except ValueError as error:
         raise UserError(f"`{file}` is damaged or truncated: {error}", "dump it again") from error
     if not isinstance(value, dict):
         raise UserError(f"`{file}` is not a dump: it holds no object", "dump it again")

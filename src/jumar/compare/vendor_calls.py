@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar.compare.result import Out, RecordEntry
+from jumar.runtime import arrays
 from jumar.runtime.hooks.alone import without_backends
 
 _STATS = ("Min", "Max", "Mean", "Norm")
@@ -82,15 +83,9 @@ class Calls:
         from jumar.compare.sketch import sketcher
 
         try:
-            if file.suffix == ".npy":
-                import numpy as np
-
-                tensor = torch.from_numpy(np.load(file, allow_pickle=False))
-            else:
-                tensor = torch.load(file, map_location="cpu", weights_only=True)
-        except Exception:  # torch raises whatever the bytes make it
-            return []
-        if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.strided:
+            is_npy = file.suffix == ".npy"
+            tensor = torch.from_numpy(arrays.load_npy(file)) if is_npy else arrays.load_tensor(file)
+        except (OSError, TypeError, ValueError):  # torch has not all types of numpy
             return []
         taker = sketcher(torch.device("cpu"))
         taker.add(tensor)

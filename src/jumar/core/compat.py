@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 __all__ = [
     "SAFE_PATH",
     "UTC", "Match", "MatchAs", "MatchMapping", "MatchSingleton", "MatchStar", "MatchValue", "StrEnum", "Traversable",
-    "add_note", "dataclass", "entry_points", "pairwise", "place_imported_names", "stdlib_module_names",
+    "add_note", "alone", "dataclass", "entry_points", "pairwise", "place_imported_names", "stdlib_module_names",
     "tomllib", "zip",
 ]  # fmt: skip
 
@@ -153,6 +153,11 @@ def stdlib_module_names() -> frozenset[str]:
     paths = (stdlib, f"{stdlib}/lib-dynload")
     files = (name for path in paths if os.path.isdir(path) for name in os.listdir(path))
     return frozenset({*sys.builtin_module_names, *(name.partition(".")[0] for name in files)} - {"site-packages"})
+
+
+def alone(program: str) -> list[str]:
+    """The interpreter's words for a program of ours as text: nothing is imported from the current folder."""
+    return ["-c", f"import sys; sys.path[:] = [place for place in sys.path if place]\n{program}"]
 
 
 SAFE_PATH: tuple[str, ...] = ("-P",) if sys.version_info >= (3, 11) else ()

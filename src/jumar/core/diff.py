@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 REACH = 120
 """How many lines to look ahead for the place where both texts agree again."""
+
+
+_ODD = re.compile(rb'[\x00-\x1f\x7f"\\]')
+_QUOTED = {b"\n": b"\\n", b"\t": b"\\t", b"\r": b"\\r", b'"': b'\\"', b"\\": b"\\\\"}
 
 
 class Line(NamedTuple):
@@ -73,8 +78,18 @@ def unified(path: str, before: bytes, after: bytes, context: int = 3) -> bytes:
     found = hunks(before, after, context)
     if not found:
         return b""
-    name = path.lstrip("/").encode("utf-8", "surrogateescape")
-    return b"--- a/%s\n+++ b/%s\n" % (name, name) + b"".join(_render(hunk) for hunk in found)
+    return b"--- %s\n+++ %s\n" % (name("a", path), name("b", path)) + b"".join(_render(hunk) for hunk in found)
+
+
+def name(side: str, path: str) -> bytes:
+    """A file in the head of a diff; a name with control characters or quotes in quotes, as `git diff` writes it.
+
+    A line feed in a name would otherwise begin a diff of another file.
+    """
+    raw = f"{side}/{path.lstrip('/')}".encode("utf-8", "surrogateescape")
+    if not _ODD.search(raw):
+        return raw
+    return b'"%s"' % _ODD.sub(lambda match: _QUOTED.get(match[0]) or b"\\%03o" % ord(match[0]), raw)
 
 
 def _agree_again(old: list[bytes], new: list[bytes], i: int, j: int) -> tuple[int, int] | None:

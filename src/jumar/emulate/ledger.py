@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import struct
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from jumar.runtime import variables
 
 FOLDER = "/dev/shm"
+_NAMES = 16
 _MAGIC = 0x4A4D5231
 _HEAD = struct.Struct("=IIIIQ32s")
 _ROW = struct.Struct("=iiQQ32s")
@@ -34,10 +36,10 @@ def file_name(soc: str, cards: int, memory_mib: int, environ: Mapping[str, str])
 
 def read(path: str) -> list[Row]:
     """The rows of living processes; rows of dead ones are removed, and the file with the last of them."""
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
+    found = _open(path)
+    if found is None:
         return []
+    handle, path = found
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         data = os.read(handle, os.fstat(handle).st_size)
@@ -57,6 +59,20 @@ def read(path: str) -> list[Row]:
         return rows
     finally:
         os.close(handle)
+
+
+def _open(path: str) -> tuple[int, str] | None:
+    """The file, or the one with a number where somebody else took its name: as native/machine/own_file.cpp finds it."""
+    for name in (path, *(f"{path}~{number}" for number in range(1, _NAMES))):
+        try:
+            handle = os.open(name, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:
+            continue
+        about = os.fstat(handle)
+        if stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid() and not about.st_mode & 0o022:
+            return handle, name
+        os.close(handle)
+    return None
 
 
 def busy(pid: int) -> float:

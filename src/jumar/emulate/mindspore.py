@@ -17,6 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
+from jumar.core.compat import alone
 from jumar.core.errors import UserError
 from jumar.emulate import env, prefix
 from jumar.runtime import process, variables
@@ -49,7 +50,7 @@ def installed(python: str) -> Installed:
         return Installed(_version("mindspore"), _version("numpy"))
     if shutil.which(python) is None:
         raise UserError(f"no such interpreter: `{python}`", "name one with mindspore, such as `env/bin/python`")
-    done = process.run([python, "-c", _ASK], timeout=60)
+    done = process.run([python, *alone(_ASK)], timeout=60)
     if done.code != 0:
         raise UserError(f"`{python}` is not a working Python", "name one with mindspore, such as `env/bin/python`")
     return Installed(*json.loads(done.out))

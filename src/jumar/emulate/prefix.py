@@ -22,8 +22,9 @@ from jumar import __version__
 from jumar.core.errors import UserError, cannot
 from jumar.emulate import env, hccn_tool
 from jumar.emulate.smi import machine
-from jumar.runtime import variables
-from jumar.runtime.compiled import CACHE_NOTE, cache_dir
+from jumar.runtime import sealed, variables
+from jumar.runtime.compiled import cache_dir
+from jumar.runtime.sealed import CACHE_NOTE
 from jumar.tables import chips, tested
 from jumar.tables.load import table
 
@@ -101,6 +102,7 @@ def environment(prefix: Path, values: Mapping[str, str], environ: Mapping[str, s
 def prepare(values: Mapping[str, str]) -> None:
     """Write the directory at its default place, unless it is there and current."""
     place = default_place(values)
+    sealed.folder(place.parent, cache_dir())
     try:
         current = (place / MARK).read_text(encoding="utf-8")
     except OSError:

@@ -9,6 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from jumar.core import read
+from jumar.core.errors import UserError
+
 MINDSPORE, TORCH = "mindspore", "torch"
 _IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(\.*[\w.]*)(?:[ \t]+import[ \t]+\(?([\w, \t]+))?", re.MULTILINE)
 _PROGRAMS = {"msrun": MINDSPORE, "msrun.py": MINDSPORE, "torchrun": TORCH}
@@ -38,8 +41,8 @@ def _in_files(first: list[Path]) -> str | None:
     while waiting and len(seen) <= _MOST_FILES:
         path = waiting.pop(0)
         try:
-            text = path.read_bytes()
-        except OSError:
+            text = read.content(path)
+        except UserError:
             continue
         if found := _named(text):
             return found

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+from jumar.core import printable
 from jumar.core.compat import pairwise
 from jumar.core.finding import Finding, Level, State, Where
 from jumar.core.held import Held
@@ -192,7 +193,7 @@ def _show(running: process.Process) -> list[str]:
     assert running.stdout is not None
     for raw in running.stdout:
         line = raw.decode(errors="replace")
-        sys.stderr.write(line)
+        sys.stderr.write(printable.of_program(line))
         kept.append(line)
     return list(kept)
 

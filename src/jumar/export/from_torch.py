@@ -26,6 +26,11 @@ def is_torch(source: str) -> bool:
     return source.endswith(".pt2") or (file.endswith(".py") and name.isidentifier())
 
 
+def is_pickled(source: str) -> bool:
+    """Is it a program of `torch.export.save`, which only unpickling reads (constants, inputs, symbols of sympy)?"""
+    return source.endswith(".pt2") and Path(source).is_file() and zipfile.is_zipfile(source)
+
+
 def export(source: str, shapes: Mapping[str, tuple[int, ...]], target: Path) -> int:
     """Write the ONNX model of `source` to `target`; returns its opset."""
     opset = atc.newest_opset()

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jumar.core import read as contents
 from jumar.core.errors import UserError, cannot
 from jumar.core.nearest import did_you_mean
 
@@ -82,6 +83,10 @@ def whole(path: Path) -> Any:
     bad = [row for row in external(model, path.parent) if row.problem]
     if bad:
         raise UserError(f"data of tensor `{bad[0].tensor}` cannot be read: {bad[0].problem}: `{bad[0].location}`")
+    if (size := _external_bytes(model, path.parent)) > LIMIT:
+        raise UserError(
+            f"the data beside `{path}` has {size / 2**30:.1f} GiB", "at most 2 GiB are taken into one model"
+        )
     try:
         onnx().load_external_data_for_model(model, str(path.parent))
     except Exception as error:
@@ -186,9 +191,20 @@ def _bytes(path: Path) -> bytes:
             )
         if size == 0:
             raise UserError(f"`{path}` is empty", "export or copy it again")
-        return path.read_bytes()
     except OSError as error:
         raise cannot(f"read `{path}`", error) from error
+    return contents.content(path, most=LIMIT)
+
+
+def _external_bytes(model: Any, folder: Path) -> int:
+    """As many bytes as loading takes: a tensor without a length takes the rest of its file."""
+    total = 0
+    for tensor in tensors(model):
+        entry = {pair.key: pair.value for pair in tensor.external_data}
+        if tensor.data_location == onnx().TensorProto.EXTERNAL and entry.get("location"):
+            rest = os.path.getsize(folder / entry["location"]) - int(entry.get("offset") or 0)
+            total += int(entry.get("length") or 0) or rest
+    return total
 
 
 def _of_attributes(node: Any) -> Iterator[Any]:

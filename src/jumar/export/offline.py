@@ -15,6 +15,7 @@ from jumar.export.graph import View
 from jumar.export.precision import Result
 from jumar.export.standin import om
 from jumar.export.standin.program import named, saturates
+from jumar.runtime import arrays
 from jumar.tables import atc, socs
 
 OLDEST = 9
@@ -124,8 +125,6 @@ def _names(files: tuple[str, ...], rows: tuple[graph.Input, ...]) -> set[str]:
 
 
 def _loaded(files: tuple[str, ...], rows: tuple[graph.Input, ...]) -> dict[str, Any]:
-    import numpy
-
     known = {row.name: row for row in rows}
     found = {}
     for one in files:
@@ -135,8 +134,8 @@ def _loaded(files: tuple[str, ...], rows: tuple[graph.Input, ...]) -> dict[str, 
         if name not in known:
             raise UserError(f"the model has no input `{name}`", did_you_mean(name, known, f"it has {', '.join(known)}"))
         try:
-            value = numpy.load(file, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+            value = arrays.load_npy(file)
+        except (OSError, ValueError) as error:
             raise UserError(f"cannot read `{file}`: {model.first_line(error)}", "save it with `numpy.save`") from error
         wanted = execute.dtype(known[name].type.element)
         if str(value.dtype) != wanted:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from jumar.core import read
 from jumar.core.compat import stdlib_module_names
 from jumar.core.errors import UserError
 
@@ -24,6 +25,7 @@ PLAIN = {
 }  # fmt: skip
 """Packages that never make a process group by themselves."""
 MOST = 200
+MOST_BYTES = 64 << 20
 
 
 def check(words: Sequence[str], folder: Path, cards: int) -> None:
@@ -43,12 +45,12 @@ def alone(script: Path) -> bool:
     """Is it certain that the script, with the files it imports from its folder, does not know about other ranks?"""
     waiting, seen, packages = [script], {script}, set()
     while waiting:
-        raw = waiting.pop().read_bytes()
+        raw = read.content(waiting.pop(), most=MOST_BYTES)
         if any(word in raw for word in AWARE):
             return False
         try:
             names = list(_imported(ast.parse(raw)))
-        except (SyntaxError, ValueError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             return False
         for name in names:
             own = _file(script.parent, name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from jumar.core.read import decoded
 from jumar.machine.parse import npu_smi, pci, version_info
 from jumar.machine.parse.layout import UnknownLayout
 from jumar.machine.probe import LATE, MISSING, NOT_COLLECTED, TIMEOUT, UNREACHABLE, Probe, Ran
@@ -225,9 +225,9 @@ class Host:
             if ran.problem in (MISSING, LATE) or not ran.out.strip():
                 continue
             try:
-                facts = json.loads(ran.out.strip().splitlines()[-1])
+                facts = decoded(ran.out.strip().splitlines()[-1])
                 return Python(facts["executable"], facts["version"], facts)
-            except (ValueError, KeyError):
+            except (ValueError, KeyError, TypeError):
                 continue
         raise Unknown(f"`{self._python or 'python3'}` does not run")
 

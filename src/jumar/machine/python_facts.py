@@ -7,6 +7,8 @@ reads names of folders instead of metadata and imports no package: that takes 0.
 from __future__ import annotations
 
 SCRIPT = r"""
+import sys
+sys.path[:] = [folder for folder in sys.path if folder]
 import json, os, platform, re, sys, sysconfig
 from importlib.machinery import PathFinder
 packages = {}

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from jumar.core import write
+from jumar.core import links, write
 from jumar.core.errors import UserError, cannot
 from jumar.migrate.result import ProjectResult
 
@@ -35,15 +35,15 @@ def in_place(result: ProjectResult) -> list[str]:
     changes = {file.path: (file.before, file.after) for file in result.files if file.changed}
     new = result.new_files()
     for path in [*changes, *new]:
-        _check_writable(path)
+        _check_writable(path, result.root)
     for path, (before, _) in changes.items():
         if _read(path) != before:
             raise UserError(f"`{path}` changed while it was being migrated", "nothing was written: run it again")
     for path, data in new.items():
         if not os.path.exists(path) or _read(path) != data:
-            write.replace(Path(path), data)
+            write.replace(Path(path), data, result.root)
     for path, (_, after) in changes.items():
-        write.replace(Path(path), after)
+        write.replace(Path(path), after, result.root)
     return [*new, *changes]
 
 
@@ -140,9 +140,12 @@ def _step(path: str, root: str, changed: Mapping[str, bytes]) -> WriteStep:
 def carry_out(step: WriteStep, top: Path) -> bool:
     """Copy one entry; False when the source cannot be read or is no file."""
     target = top / step.target
+    links.inside(target.parent, top)
     target.parent.mkdir(parents=True, exist_ok=True)
     if step.data is not None:
-        write.replace(target, step.data)
+        if target.is_symlink():
+            target.unlink()
+        write.replace(target, step.data, top)
         if step.source:
             shutil.copymode(step.source, target)
         return True
@@ -161,8 +164,8 @@ def carry_out(step: WriteStep, top: Path) -> bool:
     return True
 
 
-def _check_writable(path: str) -> None:
-    target = os.path.realpath(path)
+def _check_writable(path: str, root: str) -> None:
+    target = links.inside(path, root)
     folder = os.path.dirname(target)
     if not os.access(folder, os.W_OK | os.X_OK) or (os.path.exists(target) and not os.access(target, os.W_OK)):
         raise UserError(f"cannot write `{path}`: no permission", "nothing was written")

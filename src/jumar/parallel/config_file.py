@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -108,7 +107,7 @@ class ConfigFile:
 
 def _object(path: Path) -> dict[str, Any]:
     try:
-        data = json.loads(contents.content(path))
+        data = contents.decoded(contents.content(path))
     except ValueError as error:
         raise UserError(f"not JSON: `{path}`: {error}") from error
     if not isinstance(data, dict):

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from jumar.core import read as contents
 from jumar.core.compat import zip
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
@@ -64,7 +65,12 @@ def _probe(path: Path, function: str, interpreter: str, seq: int, folder: Path) 
     if not written.exists():
         last = (done.err.strip().splitlines() or ["it printed nothing"])[-1]
         raise UserError(f"`{path}:{function}` ended its Python: {last}")
-    loaded: dict[str, Any] = json.loads(written.read_text())
+    try:
+        loaded = contents.decoded(contents.content(written))
+    except ValueError:
+        loaded = None
+    if not isinstance(loaded, dict) or "kind" not in loaded:
+        raise UserError(f"`{path}:{function}` left no result that can be read", "try it in Python first")
     return loaded
 
 
@@ -101,7 +107,7 @@ def _graph(folder: Path) -> str:
     found = sorted(folder.glob("graphs/**/*validate*.ir"))
     if not found:
         raise UserError("MindSpore wrote no graph of this model", "MindSpore 2.7 to 2.10 are known to")
-    return max(found, key=lambda path: path.stat().st_size).read_text(encoding="utf-8", errors="replace")
+    return contents.content(max(found, key=lambda path: path.stat().st_size)).decode("utf-8", "replace")
 
 
 def build(trace: dict[str, Any], name: str, source: str, framework: str) -> Network:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jumar.core.errors import UserError
+from jumar.core.read import content, decoded
 from jumar.parallel import code, code_torch, programs, provable
 from jumar.parallel.plan import Job
 from jumar.parallel.prove import SPARE, Proof, Proven, available, reason_in, watched
@@ -60,7 +61,7 @@ def _run(search: Search, found: Found, starter: Sequence[str], limit: float) -> 
         told = folder / "rank_0.json"
         if not told.exists():
             raise UserError(f"the dry run of `{plan.name}` failed: {reason_in(output)}", "`--code torch` prints it")
-        measured = json.loads(told.read_text())
+        measured = decoded(content(told))
     volume = sum(search.clock.volume(plan, found.layers, 0))
     peak, spent = max(measured["peaks"].values()), time.monotonic() - began
     return Proof(0, 0, found.peak, peak, volume, measured["volume"], spent, net.layers)

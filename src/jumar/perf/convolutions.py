@@ -82,7 +82,7 @@ class Convolutions:
 def _arguments(text: str) -> list[str]:
     try:
         found = ast.literal_eval(text) if text else []
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     return [str(item) for item in found] if isinstance(found, list) else []
 

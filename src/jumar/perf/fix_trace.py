@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from jumar.core import links
 from jumar.core.errors import UserError, cannot
 from jumar.perf.readers.collect import nanoseconds
 from jumar.perf.readers.events import Event, Events
@@ -37,6 +38,7 @@ def fix(source: Path, target: Path) -> Fixed:
         raise UserError("input and output are the same file", "name another file with `-o`")
     if target.exists() and not target.is_file():
         raise UserError(f"`{target}` is not a file", "name a file with `-o`")
+    target = links.inside(target)
     origin = _origin(source)
     handle, name = -1, ""
     try:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
+from jumar.core.read import decoded
 from jumar.report.page import MARK, VERSION, Stage, Step, Tone, Verdict
 
 GENERATOR = '<meta name="generator" content="jumar '
@@ -55,7 +55,7 @@ def carried(html: str) -> dict[str, Any]:
         raise ValueError("a page of an older Jumar, or not one that `jumar report` can join")
     if not end:
         raise ValueError("the page is cut off")
-    fields = json.loads(text)
+    fields = decoded(text)
     if not isinstance(fields, dict):
         raise ValueError("the page carries something else than an object")
     return fields

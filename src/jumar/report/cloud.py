@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from jumar.core.printable import in_json
 from jumar.core.words import counted
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def plan(found: JobPlan) -> list[str]:
         lines.append(f"stops by itself after {found.spec.hours:g} hours{bound}")
     else:
         lines.append("does not stop automatically: version 1 of the interface has no `auto_stop`")
-    return [*lines, json.dumps(found.request, indent=2, ensure_ascii=False)]
+    return [*lines, in_json(json.dumps(found.request, indent=2, ensure_ascii=False))]
 
 
 def job_row(job: Job) -> Row:

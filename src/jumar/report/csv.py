@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from jumar.core.finding import Finding, State
+from jumar.core.printable import one_line
 
 if TYPE_CHECKING:
     from jumar.migrate.result import ProjectResult
@@ -78,5 +79,11 @@ def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(rows)
+    writer.writerows(map(_harmless, row) for row in rows)
     return out.getvalue()
+
+
+def _harmless(cell: str) -> str:
+    """A spreadsheet takes a cell that begins with one of these signs for a formula; a quote before it makes it text."""
+    cell = one_line(cell)
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t")) else cell

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jumar.core.lang import t
+from jumar.core.printable import paint
 from jumar.core.words import counted
 from jumar.report import json
 
@@ -63,4 +64,4 @@ def document(outcomes: Sequence[Outcome], machine: dict[str, Any], seconds: floa
 
 
 def _paint(word: str, colour: bool) -> str:
-    return f"\x1b[{_COLOURS[word]}m{word}\x1b[0m" if colour else word
+    return paint(word, _COLOURS[word]) if colour else word

@@ -10,6 +10,7 @@ from jumar import __version__
 from jumar.core.diff import unified
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, State
+from jumar.core.printable import in_json
 from jumar.migrate.result import FileResult, ProjectResult
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def document(fields: dict[str, Any]) -> dict[str, Any]:
 
 def text(whole: dict[str, Any]) -> str:
     """A whole document, as every command prints it."""
-    return json.dumps(whole, indent=2, ensure_ascii=False)
+    return in_json(json.dumps(whole, indent=2, ensure_ascii=False))
 
 
 def settings(result: ProjectResult) -> dict[str, Any]:

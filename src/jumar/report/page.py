@@ -28,7 +28,8 @@ from markupsafe import Markup
 
 from jumar import __version__
 from jumar.core.compat import StrEnum, dataclass
-from jumar.report import parts, tokens
+from jumar.core.printable import in_json, printable
+from jumar.report import parts, policy, tokens
 from jumar.report.words import language, shown, t, translate
 
 if TYPE_CHECKING:
@@ -130,11 +131,13 @@ class Page:
 
     def html(self) -> str:
         """The whole file as text."""
-        return (
+        return printable(
             environment()
             .get_template("page.html")
             .render(
                 page=self,
+                policy=policy.meta(),
+                script=policy.script(),
                 style=Markup(tokens.css()),
                 hue=HUES[self.verdict.tone],
                 version=__version__,
@@ -193,5 +196,5 @@ def stamp(seconds: float) -> str:
 
 def _carried(page: Page) -> str:
     """The card as text that no browser takes for markup."""
-    text = json.dumps(page.card(), ensure_ascii=False)
+    text = in_json(json.dumps(page.card(), ensure_ascii=False))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

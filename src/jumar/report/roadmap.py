@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jumar import __version__
+from jumar.core.printable import markdown as inert
 from jumar.migrate.roadmap.result import Area, Effort, Group, Kind, Roadmap, total
 from jumar.report.text import count
 
@@ -161,7 +162,7 @@ def where(group: Group) -> str:
 
 
 def _markdown(plan: Roadmap) -> Iterator[str]:
-    yield f"# Moving `{name(plan)}` to Ascend NPUs"
+    yield f"# Moving {inert(f'`{_unquoted(name(plan))}`')} to Ascend NPUs"
     yield ""
     yield f"**{verdict(plan)}**"
     yield ""
@@ -185,11 +186,11 @@ def _markdown(plan: Roadmap) -> Iterator[str]:
         yield "## What Jumar does"
         yield ""
         changed = f"`jumar migrate` changes {count(places, 'place')} in {count(files, 'file')}"
-        yield f"{changed}; reviewing the diff takes {hours(effort)}: {names}."
+        yield f"{changed}; reviewing the diff takes {hours(effort)}: {inert(names)}."
     yield ""
     yield "## What is not known"
     yield ""
-    yield from (f"- {sentence}" for sentence in plan.unknown)
+    yield from (f"- {inert(sentence)}" for sentence in plan.unknown)
     yield ""
     yield "## What comes next"
     yield ""
@@ -200,6 +201,10 @@ def _markdown(plan: Roadmap) -> Iterator[str]:
     yield plan.basis
     yield ""
     yield f"*Written by Jumar {__version__}; `jumar explain ID` tells more about a rule.*"
+
+
+def _unquoted(text: str) -> str:
+    return text.replace("`", "'")
 
 
 def _areas(plan: Roadmap) -> str:
@@ -216,7 +221,7 @@ def _table(groups: list[Group]) -> Iterator[str]:
             f"{group.cause} ({', '.join(group.ids)})", group.kind.value, where(group), f"{group.places:,}",
             f"{group.files:,}", hours(group.effort), group.todo,
         )  # fmt: skip
-        yield "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+        yield "| " + " | ".join(map(inert, cells)) + " |"
 
 
 class Rest(NamedTuple):

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from jumar import __version__
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, Where
+from jumar.core.printable import in_json
 from jumar.tables.pages import address
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def render(result: ProjectResult, rules: Mapping[str, Unit], pages: Mapping[str,
         "invocations": [{"executionSuccessful": True}],
         "results": [entry for file in result.files for entry in _results(file, index)],
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False)
+    document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return in_json(json.dumps(document, indent=1, ensure_ascii=False))
 
 
 def _rule(id_: str, rules: Mapping[str, Unit], pages: Mapping[str, Page]) -> dict[str, Any]:

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jumar.core.lang import t
+from jumar.core.printable import one_line
 from jumar.machine.smi.result import Card, View
 
 if TYPE_CHECKING:
     from rich.console import Group
+    from rich.text import Text
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _UNKNOWN = "-"
@@ -31,7 +33,7 @@ def table(view: View, history: Mapping[int, Sequence[float]] | None = None, widt
     room = width - WIDE
     past = {} if room < LEAST else {card: values[-room:] for card, values in _lists(history).items()}
     cards = _cards(view, past, narrow)
-    return Group(cards, _processes(view, narrow), *(Text(t(f"note: {note}")) for note in view.notes))
+    return Group(cards, _processes(view, narrow), *(Text(one_line(t(f"note: {note}"))) for note in view.notes))
 
 
 def _lists(history: Mapping[int, Sequence[float]] | None) -> dict[int, list[float]]:
@@ -43,24 +45,24 @@ def _cards(view: View, history: Mapping[int, Sequence[float]], narrow: bool) -> 
 
     last = ("MiB", "W", "C") if narrow else ("memory (MiB)", "power", "temp")
     heads = ("card", "NPU" if narrow else "NPU.chip", "name", "health", "use", *last)
-    cards = _table(f"npu-smi {view.tool}", narrow)
+    cards = _table(Text(one_line(f"npu-smi {view.tool}")), narrow)
     for at, head in enumerate(heads):
         cards.add_column(t(head), no_wrap=True, justify="right" if at in (4, 6, 7) else "left")
     if history:
         cards.add_column(t("use so far"), no_wrap=True)
     between, watt, degree = ("/", "", "") if narrow else (" / ", " W", " C")
     for card in view.cards:
-        health = Text(card.health, style="" if card.health == "OK" else "bold red")
+        health = Text(one_line(card.health), style="" if card.health == "OK" else "bold red")
         past = [sparkline(history.get(card.number, ()))] if history else []
         cards.add_row(
-            str(card.number), f"{card.npu}.{card.chip}", card.name, health, _shown(card.busy, "%"),
+            str(card.number), f"{card.npu}.{card.chip}", Text(one_line(card.name)), health, _shown(card.busy, "%"),
             f"{_shown(card.used_mib)}{between}{_shown(card.total_mib)}", _shown(card.power, watt),
             _shown(card.temp, degree), *past,
         )  # fmt: skip
     return cards
 
 
-def _table(title: str, narrow: bool) -> Any:
+def _table(title: str | Text, narrow: bool) -> Any:
     from rich import box
     from rich.table import Table
 
@@ -147,6 +149,6 @@ def _processes(view: View, narrow: bool) -> Any:
         found.add_column(t(head), no_wrap=not folds, overflow="fold", min_width=least)
     for card, item in rows:
         command = item.command or item.name or t("(in another container)")
-        found.add_row(str(card.number), str(item.pid), Text(item.user or _UNKNOWN), str(item.memory_mib),
-                      Text(item.script or _UNKNOWN), Text(command[:200]))  # fmt: skip
+        found.add_row(str(card.number), str(item.pid), Text(one_line(item.user or _UNKNOWN)), str(item.memory_mib),
+                      Text(one_line(item.script or _UNKNOWN)), Text(one_line(command[:200])))  # fmt: skip
     return found

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from jumar.core.diff import unified
+from jumar.core import diff as differences
 from jumar.core.finding import Finding, Level, State
 from jumar.core.lang import pad, t
+from jumar.core.printable import one_line, paint
 from jumar.migrate.result import FileResult, ProjectResult
 
 _COLOURS = {Level.ERROR: "31", Level.WARNING: "33", Level.NOTE: "36"}
@@ -21,16 +22,16 @@ def findings(items: Iterable[Finding], states: Iterable[State], *, colour: bool 
     for item in items:
         if item.state is not None and item.state not in wanted:
             continue
-        place = f"{item.where}: " if item.where else ""
+        place = one_line(f"{item.where}: ") if item.where else ""
         level = _paint(item.level, _COLOURS[item.level], colour)
-        yield f"{_paint(place, '1', colour)}{item.id} {level} {t(item.message)}"
+        yield f"{_paint(place, '1', colour)}{item.id} {level} {one_line(t(item.message))}"
         if item.fix:
             yield t(f"    fix: {item.fix}")
 
 
 def diff(file: FileResult, *, colour: bool = False) -> bytes:
     """The unified diff of one file, byte for byte as the file has it."""
-    text = unified(file.path, file.before, file.after)
+    text = differences.unified(file.path, file.before, file.after)
     if not colour:
         return text
     return b"".join(_paint_diff(line) for line in text.splitlines(keepends=True))
@@ -38,7 +39,7 @@ def diff(file: FileResult, *, colour: bool = False) -> bytes:
 
 def new_file(path: str, data: bytes, *, colour: bool = False) -> bytes:
     """A further file as the diff that makes it."""
-    text = unified(path, b"", data).replace(b"--- a/" + path.lstrip("/").encode(), b"--- /dev/null", 1)
+    text = differences.unified(path, b"", data).replace(b"--- " + differences.name("a", path), b"--- /dev/null", 1)
     return b"".join(_paint_diff(line) for line in text.splitlines(keepends=True)) if colour else text
 
 
@@ -64,7 +65,7 @@ def summary(result: ProjectResult, *, done: str = "", show_all: bool = False) ->
     if result.from_project:
         yield f"  set by the project's `jumar.toml`: {', '.join(f'`{key}`' for key in result.from_project)}"
     for skipped in result.skipped:
-        yield f"  left out: `{skipped.path}`: {skipped.reason}"
+        yield f"  left out: `{one_line(skipped.path)}`: {skipped.reason}"
     if done:
         yield done
 
@@ -80,7 +81,7 @@ def count(number: int, noun: str) -> str:
 
 
 def _paint(text: str, code: str, colour: bool) -> str:
-    return f"\x1b[{code}m{text}\x1b[0m" if colour and text else text
+    return paint(text, code) if colour and text else text
 
 
 def _paint_diff(line: bytes) -> bytes:

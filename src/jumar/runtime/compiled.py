@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jumar.core.errors import UserError, cannot
-from jumar.runtime import home, prebuilt, process, variables
+from jumar.runtime import home, prebuilt, process, sealed, variables
+from jumar.runtime.sealed import CACHE_NOTE
 from jumar.runtime.tell import tell
 from jumar.tables import tested
 
 _HERE = Path(__file__).parent
-CACHE_NOTE = "`JUMAR_CACHE` or `XDG_CACHE_HOME` names another folder for the cache"
 _ROOM = f"free some space; {CACHE_NOTE}"
 
 
@@ -61,22 +61,25 @@ def _cached(build: Build) -> Path | None:
     """What another compiler built here before, where there is none now."""
     if shutil.which(_compiler_name()):
         return None
-    return next(iter(sorted(_folder(build).glob(f"*/{build.library}"))), None)
+    places = sorted(path.parent for path in _folder(build).glob(f"*/{build.library}"))
+    for place in places:
+        sealed.folder(place, cache_dir())
+    return next(filter(sealed.is_sound, (place / build.library for place in places)), None)
 
 
 def _built(build: Build, *, again: bool) -> Path:
     compiler = _compiler(build)
     folder = _folder(build) / _digest_of_compiler(compiler)
     built, failed = folder / build.library, folder / "failed"
-    if built.exists():
+    sealed.folder(folder, cache_dir())
+    if sealed.is_sound(built):
         return built
     if failed.exists() and not again:
         raise UserError(failed.read_text(encoding="utf-8"))
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         with open(folder / "lock", "w", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # several processes start at once: one builds, the others wait
-            if not built.exists():
+            if not sealed.is_sound(built):
                 for killed in folder.glob("tmp*"):
                     shutil.rmtree(killed, ignore_errors=True)
                 _build(build, compiler, folder)
@@ -153,7 +156,9 @@ def _build(build: Build, compiler: str, folder: Path) -> None:
         code, said = _compile(build.command(compiler, out), scratch)
         if code != 0:
             raise UserError(_reason(build.what, said), hint=_hint(said))
-        os.replace(out, folder / build.library)
+        sealed.seal(out)
+        for made in (out.with_name(f"{out.name}.sha256"), out):
+            os.replace(made, folder / made.name)
 
 
 def _compile(command: list[str], scratch: str) -> tuple[int, str]:

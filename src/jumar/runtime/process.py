@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, Any, NamedTuple, NoReturn, Union
 
 from jumar.core.errors import EXIT_FAILED, UserError, meaning
+from jumar.core.printable import printable
 
 Process = subprocess.Popen[bytes]
 Stream = Union[int, IO[Any], None]
@@ -131,7 +132,7 @@ def fork(then: Callable[[], NoReturn], stderr: int = -1) -> int:
             os.dup2(stderr, 2)
         then()
     except UserError as error:
-        os.write(2, f"error: {error.message}\n".encode())
+        os.write(2, printable(f"error: {error.message}\n").encode("utf-8", "backslashreplace"))
     finally:
         os._exit(EXIT_FAILED)
 

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from jumar.core import lang
+from jumar.core.printable import printable
 from jumar.runtime import variables
 
 
 def tell(text: str) -> None:
     """`jumar: …` on stderr, at once."""
-    sys.stderr.write(f"{said(f'jumar: {text}')}\n")
+    sys.stderr.write(f"{printable(said(f'jumar: {text}'))}\n")
     sys.stderr.flush()
 
 

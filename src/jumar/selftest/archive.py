@@ -42,15 +42,13 @@ def read(path: Path) -> tuple[SelfTest, str]:
     try:
         raw = files.content(path)
         with zipfile.ZipFile(io.BytesIO(raw)) as packed:
-            if packed.getinfo(RESULTS).file_size > _LARGEST:
-                raise ValueError("its results are too large")
-            document: dict[str, Any] = json.loads(packed.read(RESULTS))
+            document: dict[str, Any] = files.decoded(files.unpacked(packed, RESULTS, _LARGEST))
         if document.get("format") != FORMAT:
             raise UserError(
                 f"`{path}` has format {document.get('format')}, this Jumar reads {FORMAT}", "update jumar and try again"
             )
         test = SelfTest.read(document)
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError) as error:
+    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(
             f"`{path}` is no archive of `jumar selftest`: {error}", "name the file that it wrote"
         ) from error

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from jumar.core.compat import alone
 from jumar.core.errors import UserError
 from jumar.runtime import process, variables
 from jumar.runtime.hooks import SITE
@@ -23,6 +24,7 @@ CPU, ASCEND = "CPU", "Ascend"
 ON_CPU = {TARGET: CPU, "DNNL_MAX_CPU_ISA": "AVX2"}
 """Variables of a MindSpore job on MindSpore's CPU target. With AVX-512 oneDNN of MindSpore 2.10.0 falls back to its
 reference convolution, which is a hundred times slower."""
+_PIP = "import runpy; runpy.run_module('pip', run_name='__main__', alter_sys=True)"
 SCHEDULER = "from mindspore.communication import init; init()"
 _ASK = """
 import importlib.metadata as data, importlib.util as util, json, sys
@@ -39,7 +41,7 @@ print(json.dumps({"python": list(sys.version_info[:2]), "mindspore": bool(util.f
 def check(python: str, framework: str) -> None:
     """Refuse an interpreter that cannot run the job."""
     try:
-        found: dict[str, Any] = json.loads(process.run([python, "-c", _ASK], timeout=120).out)
+        found: dict[str, Any] = json.loads(process.run([python, *alone(_ASK)], timeout=120).out)
     except (process.NotStarted, process.Late, ValueError):
         raise UserError(
             f"not a Python interpreter: `{python}`", "`--python` takes a path such as `ms/bin/python`"
@@ -83,7 +85,7 @@ def search_path(folder: Path, packages: Path) -> list[str]:
 
 def install(python: str, requirements: Path, packages: Path) -> list[str]:
     """Install what is missing into a folder of its own; the names and versions."""
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet"]
+    pip = [python, *alone(_PIP), "--disable-pip-version-check", "--no-input", "install", "--quiet"]
     plan = json.loads(_pip([*pip, "--dry-run", "--report", "-", "-r", str(requirements)]))
     rows = [(row["metadata"]["name"], row["metadata"]["version"], row) for row in plan["install"]]
     if rows:

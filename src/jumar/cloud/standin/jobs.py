@@ -24,11 +24,14 @@ from jumar.cloud.job import Event, Fault, Job, JobSpec, LogEnd, Refused, State
 from jumar.cloud.standin import refuse, watchdog
 from jumar.cloud.standin.machine import PLAIN, Machine
 from jumar.core import write
+from jumar.core.compat import alone
 from jumar.runtime import process as processes
 
 PREVIEW = 5 << 20
 STOPPED = 128 + signal.SIGTERM
 """Exit code of a job that was stopped."""
+
+_RUN = "from jumar.cloud.standin.runner import main\nsys.exit(main())"
 
 
 class Jobs:
@@ -62,7 +65,7 @@ class Jobs:
         with open(folder / "runner.log", "wb") as log:
             # Another interpreter: the job must outlive the command that made it.
             process = processes.start(
-                [sys.executable, "-m", "jumar.cloud.standin.runner", str(self.home), id_],
+                [sys.executable, *alone(_RUN), str(self.home), id_],
                 stdout=log, stderr=processes.STDOUT,
             )  # fmt: skip
         (folder / "pid").write_text(str(process.pid), encoding="ascii")

@@ -18,6 +18,7 @@ from jumar.cloud.standin.jobs import Jobs
 from jumar.cloud.standin.machine import Machine
 from jumar.cloud.standin.signature import version2
 from jumar.cloud.store.folder import FolderStore
+from jumar.core.read import decoded
 from jumar.tables.load import table
 
 USER = "jumar"
@@ -45,8 +46,8 @@ class Server:
         if match is None:
             return _error("APIGW.0101", "The API does not exist or has not been published in the environment", 404)
         try:
-            value = json.loads(body) if body else {}
-        except (ValueError, RecursionError):
+            value = decoded(body) if body else {}
+        except ValueError:
             return _error("ModelArts.0103", "the body is not JSON", 400)
         try:
             return self._do(request, match["rest"].strip("/"), value)
@@ -56,7 +57,7 @@ class Server:
     def _login(self, body: bytes) -> Answer:
         """IAM's token for a name and a password: here those of the generated key pair, access key and secret key."""
         try:
-            user = json.loads(body)["auth"]["identity"]["password"]["user"]
+            user = decoded(body)["auth"]["identity"]["password"]["user"]
             right = self.keys.get(str(user["name"]), "")
             fits = bool(right) and hmac.compare_digest(right.encode(), str(user["password"]).encode())
         except (ValueError, KeyError, TypeError):

@@ -20,6 +20,7 @@ from jumar.cloud.address import Remote, platform_form
 from jumar.cloud.standin import enter, interpreter
 from jumar.cloud.standin.machine import Machine
 from jumar.cloud.store.folder import FolderStore
+from jumar.core.compat import alone
 from jumar.runtime import process as processes
 from jumar.runtime import variables as rows
 
@@ -146,7 +147,7 @@ class Node:
 
     def start_scheduler(self, shared: Mapping[str, str]) -> None:
         """MindSpore's scheduler, at which the processes of a job meet; it ends with them."""
-        words = [self.python, "-c", interpreter.SCHEDULER]
+        words = [self.python, *alone(interpreter.SCHEDULER)]
         variables = {**self.machine.variables, **shared, "MS_ROLE": "MS_SCHED"}
         log = self.top / "scheduler.log"
         self.helpers.append(self._process(words, variables, self.job.layout.jobs, log, "scheduler"))

@@ -21,6 +21,8 @@ LONGEST_PUT = 5 << 30
 SMALLEST_PART = 100 << 10
 MOST_PARTS = 10_000
 
+_MALFORMED = "The XML you provided was not well-formed."
+
 
 def get(disk: Disk, dialect: Dialect, bucket: str, key: str, request: Request) -> Answer:
     """The object, or the part of it that `Range` names; also for HEAD."""
@@ -169,17 +171,25 @@ def _copied(disk: Disk, dialect: Dialect, bucket: str, key: str, etag: str, root
 
 
 def _wanted_parts(body: bytes) -> list[tuple[int, str]]:
-    if b"<!" in body:
-        raise Denied("MalformedXML", "The XML you provided was not well-formed.", 400)
+    rows = [
+        {child.tag.rpartition("}")[2]: child.text or "" for child in item}
+        for item in tree(body)
+        if item.tag.rpartition("}")[2] == "Part"
+    ]
     try:
-        rows = [
-            {child.tag.rpartition("}")[2]: child.text or "" for child in item}
-            for item in ElementTree.fromstring(body)
-            if item.tag.rpartition("}")[2] == "Part"
-        ]
         return [(int(row["PartNumber"]), row.get("ETag", "").strip('" ')) for row in rows]
-    except (ElementTree.ParseError, KeyError, ValueError):
-        raise Denied("MalformedXML", "The XML you provided was not well-formed.", 400) from None
+    except (KeyError, ValueError):
+        raise Denied("MalformedXML", _MALFORMED, 400) from None
+
+
+def tree(body: bytes) -> ElementTree.Element:
+    """The XML of a request; declarations, which can define entities without end, are refused in every encoding."""
+    try:
+        if b"<!" in body or b"\0" in body:
+            raise ElementTree.ParseError
+        return ElementTree.fromstring(body)
+    except (ElementTree.ParseError, ValueError, LookupError):
+        raise Denied("MalformedXML", _MALFORMED, 400) from None
 
 
 def _range(text: str, size: int) -> tuple[int, int] | None:

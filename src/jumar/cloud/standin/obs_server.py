@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
-from xml.etree import ElementTree
 
 from jumar.cloud import keys, uploads
 from jumar.cloud.disk import Disk
@@ -187,12 +186,7 @@ class Store:
         return listing.parts(self.disk, dialect, bucket, key, request)
 
     def _delete_many(self, body: bytes, dialect: Dialect, bucket: str) -> Answer:
-        try:
-            if b"<!" in body:
-                raise ElementTree.ParseError
-            tree = ElementTree.fromstring(body)
-        except ElementTree.ParseError:
-            raise Denied("MalformedXML", "The XML you provided was not well-formed.", 400) from None
+        tree = objects.tree(body)
         quiet = any(item.tag.rpartition("}")[2] == "Quiet" and item.text == "true" for item in tree)
         rows: list[tuple[str, Tree]] = []
         for item in tree.iter():

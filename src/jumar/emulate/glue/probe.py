@@ -14,6 +14,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+from jumar.core.compat import alone
 from jumar.runtime import process, variables
 from jumar.runtime.compiled import cache_dir
 
@@ -43,7 +44,9 @@ def settings() -> dict[str, str]:
     record = cache_dir() / f"onednn-{_machine()}"
     try:
         level = record.read_text(encoding="ascii")
-    except OSError:
+        if level not in ("", *_LEVELS.get(platform.machine(), ())):
+            raise ValueError(level)
+    except (OSError, ValueError):
         level = _find_level()
         _keep(record, level)
     return {_VARIABLE: level} if level else {}
@@ -58,7 +61,7 @@ def _dies(level: str) -> bool:
     variables = {**os.environ, **_PLAIN}
     if level:
         variables[_VARIABLE] = level
-    return process.run([sys.executable, "-c", _PROGRAM], env=variables).code == -signal.SIGILL
+    return process.run([sys.executable, *alone(_PROGRAM)], env=variables).code == -signal.SIGILL
 
 
 def _keep(record: Path, level: str) -> None:

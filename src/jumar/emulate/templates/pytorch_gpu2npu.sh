@@ -14,4 +14,4 @@ while [ $$# -gt 0 ]; do
 done
 name=$$(basename "$$input")
 set -- "$$input" -o "$$output/$${name}_msft" --csv "$$output/$${name}_msft" --force
-exec '$python' -m jumar migrate "$$@"
+exec '$python' -c 'import sys; sys.path[0] = "$packages"; from jumar.__main__ import main; sys.exit(main())' migrate "$$@"

@@ -2,4 +2,4 @@
 # $tool of the emulated machine; written by `jumar emulate prefix`.
 export JUMAR_PREFIX='$prefix' JUMAR_SOC="$${JUMAR_SOC:-$soc}" JUMAR_CARDS="$${JUMAR_CARDS:-$cards}"
 $memory_line
-exec '$python' -S -E -c 'import sys; sys.path.insert(0, "$packages"); from jumar.vendor import run; sys.exit(run("$tool"))' "$$@"
+exec '$python' -S -E -c 'import sys; sys.path[0] = "$packages"; from jumar.vendor import run; sys.exit(run("$tool"))' "$$@"

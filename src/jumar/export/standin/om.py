@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jumar import __version__
-from jumar.core import write
+from jumar.core import read, write
 from jumar.core.errors import UserError
 from jumar.export.command import Conversion, half_names
 from jumar.export.model import LIMIT, whole
@@ -92,11 +92,8 @@ def parse(data: bytes, name: str) -> Offline:
 def _read(source: Path | io.BytesIO, path: str) -> Offline:
     try:
         with zipfile.ZipFile(source) as archive:
-            sizes = {info.filename: info.file_size for info in archive.infolist() if info.compress_type == 0}
-            if max(sizes[META] * 64, sizes[MODEL]) > LIMIT:
-                raise KeyError(MODEL)
-            fields = json.loads(archive.read(META))
-            data = archive.read(MODEL)
+            fields = read.decoded(read.unpacked(archive, META, LIMIT // 64))
+            data = read.unpacked(archive, MODEL, LIMIT)
         if fields["version"] != VERSION:
             raise UserError(
                 f"`{path}` was written by another version of Jumar", "write it again with `jumar export om`"
@@ -117,8 +114,8 @@ def _read(source: Path | io.BytesIO, path: str) -> Offline:
 def kept_names(path: Path) -> list[str]:
     """The names of a keep-dtype list."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read.content(path).decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
         raise UserError(f"cannot read `{path}`", "a name of a node, or OpType::Type, in each line") from error
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 

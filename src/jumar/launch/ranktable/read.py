@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from jumar.core.errors import UserError
+from jumar.core.read import decoded
 from jumar.launch.ranktable.table import Device, RankTable, Server
 
 _KNOWN = {"device_id", "device_ip", "rank_id"}
@@ -15,7 +15,7 @@ HINT = "`jumar ranktable make` makes one; docs/guides/rank-tables.md shows the l
 def read(text: str, name: str) -> RankTable:
     """The table in a file's text."""
     try:
-        root = json.loads(text)
+        root = decoded(text)
     except ValueError as error:
         raise UserError(f"`{name}` is not JSON: {error}", HINT) from error
     if not isinstance(root, dict):

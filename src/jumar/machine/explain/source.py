@@ -66,7 +66,8 @@ def blocks(source: Source) -> Iterator[bytes]:
     head = _read(stream, BLOCK)
     for magic, unpack in _MAGIC.items():
         if head.startswith(magic):
-            stream = cast(BinaryIO, unpack(cast(BinaryIO, _Joined(head, stream))))
+            packed = _Joined(head, stream)
+            stream = cast(BinaryIO, _Unpacked(unpack(cast(BinaryIO, packed)), packed))
             head = _read(stream, BLOCK)
     if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         yield from _utf16(head, stream)
@@ -107,6 +108,8 @@ class _Joined(io.RawIOBase):
     def __init__(self, head: bytes, rest: BinaryIO) -> None:
         self._head = head
         self._rest = rest
+        self.size = 0
+        """Bytes that were read from it."""
 
     def readable(self) -> bool:
         return True
@@ -114,12 +117,29 @@ class _Joined(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         data = self._head[: len(buffer)] or self._rest.read(len(buffer))
         self._head = self._head[len(data) :]
+        self.size += len(data)
         buffer[: len(data)] = data
         return len(data)
 
     def read(self, size: int = -1) -> bytes:
         buffer = bytearray(size if size >= 0 else BLOCK)
         return bytes(buffer[: self.readinto(memoryview(buffer))])
+
+
+class _Unpacked:
+    """What a packed log holds, as far as it is a log: bombs unpack to thousands of times their size."""
+
+    def __init__(self, stream: io.BufferedIOBase, packed: _Joined) -> None:
+        self._stream = stream
+        self._packed = packed
+        self._size = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self._size += len(data)
+        if read.is_bomb(self._packed.size, self._size):
+            raise Broken(f"it unpacks to more than {read.RATIO} times its size")
+        return data
 
 
 class _Lines(io.RawIOBase):

@@ -8,9 +8,11 @@ from __future__ import annotations
 import fnmatch
 import re
 import zipfile
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
+from jumar.core import read
 from jumar.core.compat import dataclass
 from jumar.core.errors import cannot, reason
 from jumar.core.finding import Finding, Level, Where
@@ -179,8 +181,10 @@ def _verified(path: Path) -> list[Finding]:
 def _broken_archive(path: Path) -> str | None:
     try:
         with zipfile.ZipFile(path) as archive:
+            if read.is_bomb(path.stat().st_size, sum(member.file_size for member in archive.infolist())):
+                return f"it would unpack to more than {read.RATIO} times its size"
             bad = archive.testzip()
-    except (zipfile.BadZipFile, OSError, EOFError) as error:
+    except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, zlib.error) as error:
         return f"it is not a readable archive ({reason(error)})"
     return f"`{bad}` in it does not match its checksum" if bad else None
 

@@ -94,7 +94,7 @@ class Recorded:
     def _python(self) -> Ran | None:
         """What the Python of the collected machine said, whatever it is called and whichever Jumar asked it."""
         for key, ran in self._runs.items():
-            if _facts(ran.out) and json.loads(key)[1:2] == ["-c"]:
+            if _facts(ran.out) and _words(key)[1:2] == ["-c"]:
                 return ran
         return None
 
@@ -108,10 +108,18 @@ class Recorded:
         pass
 
 
+def _words(key: str) -> list[Any]:
+    try:
+        words = read.decoded(key)
+    except ValueError:
+        return []
+    return words if isinstance(words, list) else []
+
+
 def _facts(out: str) -> bool:
     """Is this what the program of `python_facts` prints?"""
     try:
-        said = json.loads(out.strip().splitlines()[-1])
+        said = read.decoded(out.strip().splitlines()[-1])
     except (ValueError, IndexError):
         return False
     return isinstance(said, dict) and {"executable", "version", "packages"} <= set(said)
@@ -122,7 +130,7 @@ def load(folder: Path) -> Recorded:
     path = folder / FILE if folder.is_dir() else folder
     hint = "`jumar doctor --collect DIR` on the other machine writes one"
     try:
-        kept = json.loads(read.content(path, hint))
+        kept = read.decoded(read.content(path, hint))
     except ValueError as error:
         raise UserError(f"`{path}` is not a collected machine: {error}", hint) from error
     parts = ("environ", "runs", "files", "paths")

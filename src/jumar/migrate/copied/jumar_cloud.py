@@ -551,7 +551,11 @@ def _cache():
         same.append(f"{parent}-{_birth(parent)}")
     text = json.dumps(same).encode("utf-8")
     user = os.getuid() if hasattr(os, "getuid") else 0
-    return os.path.join(base, f"jumar_cloud_{user}", hashlib.sha1(text).hexdigest()[:12])
+    top = os.path.join(base, f"jumar_cloud_{user}")
+    os.makedirs(top, mode=0o700, exist_ok=True)
+    if hasattr(os, "getuid") and os.stat(top).st_uid != user:  # in /tmp anybody can take the name
+        raise CloudError(f"{top} belongs to another user; JUMAR_CLOUD_CACHE names another folder")
+    return os.path.join(top, hashlib.sha1(text).hexdigest()[:12])
 
 
 def _once(place, url, is_file):

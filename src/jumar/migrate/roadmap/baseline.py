@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from jumar.core.errors import UserError
 from jumar.core.finding import Finding, State
+from jumar.core.read import decoded
 from jumar.migrate.result import FileResult, ProjectResult
 
 VERSION = 1
@@ -57,7 +58,7 @@ def render(result: ProjectResult) -> str:
 
 def parse(text: str, name: str) -> Counter[Entry]:
     try:
-        whole = json.loads(text)
+        whole = decoded(text)
         version = whole["jumar_baseline"]
         known = Counter({Entry(*map(str, row[:4])): int(row[4]) for row in whole["known"]})
     except (ValueError, TypeError, KeyError, IndexError) as error:

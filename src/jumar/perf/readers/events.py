@@ -72,11 +72,11 @@ class Events:
             raise cannot(f"read `{self.path}`", error) from error
 
     def _pieces(self, file: File) -> Iterator[list[Event]]:
-        reader = _Reader(file)
+        reader = _Reader(file, self.path.stat().st_size)
         buffer = self._head(reader)
         patience = 2 * CHUNK
         while data := reader.read():
-            buffer += data
+            buffer = (buffer + data).lstrip(_SPACE)
             piece, rest = self._whole(buffer)
             if piece is None and len(buffer) >= patience:
                 piece, rest = self._one_by_one(buffer)
@@ -203,8 +203,9 @@ def _start(text: str, at: int) -> int:
 class _Reader:
     """Chunks of a file; a packed one that breaks off ends early, one that unpacks without end is refused."""
 
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: File, size: int) -> None:
         self._file = file
+        self._size = size
         self._total = 0
         self.broken = False
 
@@ -215,13 +216,15 @@ class _Reader:
             self.broken = True
             return b""
         self._total += len(data)
+        if read.is_bomb(self._size, self._total):
+            raise UserError(f"the trace unpacks to more than {read.RATIO} times its size", "name a trace of a profiler")
         if self._total > MAX_UNPACKED:
             raise UserError(f"the trace is larger than {MAX_UNPACKED >> 30} GiB", "profile fewer steps")
         return data
 
 
 def _open(path: Path) -> File:
-    with open(path, "rb") as file:
+    with read.opened(path) as file:
         packed = file.read(2) == b"\x1f\x8b"
     return gzip.open(path, "rb") if packed else open(path, "rb")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from jumar.core import read as contents
 from jumar.core.errors import UserError, cannot
 from jumar.core.nearest import did_you_mean
 from jumar.perf.profile import Kernel, Profile
@@ -99,7 +100,7 @@ def _file(path: Path, profile: Profile) -> None:
     if path.suffix == ".csv":
         profile.kernels, profile.comm = tables.kernels(path, profile, 0)
         return
-    with open(path, "rb") as file:
+    with contents.opened(path) as file:
         packed = file.read(len(MAGIC)) == MAGIC
     if packed and path.name == database.ANALYSIS:
         database.analysis(path, profile)

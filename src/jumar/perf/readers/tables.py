@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import json
+import io
 import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jumar.core import read
+from jumar.core.errors import UserError
 from jumar.core.words import counted
 from jumar.perf.profile import Collective, Kernel, Profile, StepRow, is_communication
 from jumar.perf.readers.collect import nanoseconds
@@ -30,7 +32,8 @@ def rows(path: Path, profile: Profile) -> Iterator[dict[str, str]]:
     """Rows by column name; a broken end is said and left out."""
     csv.field_size_limit(_FIELD)
     bad = 0
-    with open(path, encoding=_encoding(path), errors="replace", newline="") as file:
+    encoding = _encoding(path)
+    with io.TextIOWrapper(read.opened(path), encoding, "replace", newline="") as file:
         reader = csv.DictReader(line.replace("\0", "") for line in file)
         try:
             for row in reader:
@@ -149,8 +152,8 @@ def facts(folder: Path, profile: Profile) -> None:
 def environment(value: Any, profile: Profile) -> None:
     """The variables of the run; databases have them as JSON in a text."""
     if isinstance(value, str):
-        with contextlib.suppress(ValueError, RecursionError):
-            value = json.loads(value)
+        with contextlib.suppress(ValueError):
+            value = read.decoded(value)
     if isinstance(value, dict):
         profile.environment = {str(name): str(text) for name, text in value.items()}
 
@@ -161,8 +164,8 @@ def document_of(path: Path, profile: Profile) -> dict[str, Any] | None:
         profile.notes.append(f"`{path.name}` is larger than {MAX_JSON >> 20} MiB and was left out")
         return None
     try:
-        document = json.loads(path.read_bytes().decode(_encoding(path), "replace"))
-    except (ValueError, RecursionError):
+        document = read.decoded(read.content(path, most=MAX_JSON).decode(_encoding(path), "replace"))
+    except (ValueError, UserError):
         document = None
     if not isinstance(document, dict):
         profile.notes.append(f"`{path.name}` is not a JSON object and was skipped")
@@ -196,7 +199,7 @@ def positive(value: Any) -> float:
 
 
 def _encoding(path: Path) -> str:
-    with open(path, "rb") as file:
+    with read.opened(path) as file:
         head = file.read(1 << 20)
     try:
         head.decode("utf-8")

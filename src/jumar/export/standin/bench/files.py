@@ -10,6 +10,7 @@ from typing import Any
 
 from jumar.core.errors import reason
 from jumar.export.standin.description import Description
+from jumar.runtime import arrays
 
 KINDS = (".npy", ".bin")
 Run = list[list[str]]
@@ -51,10 +52,10 @@ def content(name: str) -> Any:
     import numpy
 
     try:
-        return numpy.load(name, allow_pickle=False) if _is_npy(name) else numpy.fromfile(name, "int8")
+        return arrays.load_npy(name) if _is_npy(name) else numpy.fromfile(name, "int8")
     except OSError as error:
         raise RuntimeError(f"cannot read `{name}`: {reason(error)}") from error
-    except (ValueError, EOFError) as error:
+    except ValueError as error:
         raise RuntimeError(f"`{name}` is not a file of numpy") from error
 
 

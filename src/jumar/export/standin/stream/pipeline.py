@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -11,6 +10,7 @@ from typing import Any
 from jumar.core.discover import modules
 from jumar.core.errors import UserError
 from jumar.core.nearest import did_you_mean
+from jumar.core.read import decoded
 from jumar.export.standin.stream.frame import Frame
 
 MOST_STREAMS = 256
@@ -71,7 +71,7 @@ def factories() -> dict[str, ModuleType]:
 def parse(text: str) -> list[Stream]:
     """The streams of a pipeline text, with everything loaded that they need."""
     try:
-        document = json.loads(text)
+        document = decoded(text)
     except ValueError as error:
         raise UserError(f"the pipeline is not JSON: {error}") from error
     if not isinstance(document, dict) or not document or len(document) > MOST_STREAMS:

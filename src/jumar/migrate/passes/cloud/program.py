@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from jumar.core.errors import cannot
+from jumar.core import read
 from jumar.core.source import Source, UnreadableError
 from jumar.migrate import project, walk
 from jumar.migrate.passes.cloud import across, callers, helper, hooks
@@ -89,10 +89,7 @@ def modules(boot: Path) -> dict[Path, Module]:
 
 
 def _read(path: Path) -> Module:
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise cannot(f"read `{path}`", error) from error
+    raw = read.content(path)
     try:
         source = Source.from_bytes(path.as_posix(), raw, python=True)
         return Module(raw, parse(source.data, source.path))

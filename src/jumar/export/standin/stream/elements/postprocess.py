@@ -9,14 +9,14 @@ the one for classification (`libresnet50postprocess.so`) is done in Python.
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jumar.core.errors import UserError, cannot
+from jumar.core import read
+from jumar.core.errors import UserError
 from jumar.export.model import first_line
 from jumar.export.standin.stream import messages
 from jumar.export.standin.stream.frame import Frame
@@ -146,13 +146,13 @@ def _config(text: str) -> dict[str, str]:
         return {}
     path = Path(text) if len(text) < 4096 and "{" not in text else None
     try:
-        content = path.read_text(encoding="utf-8") if path is not None else text
-    except OSError as error:
-        raise cannot(f"read `{text}`", error) from error
+        content = read.content(path).decode("utf-8") if path is not None else text
+    except UnicodeDecodeError as error:
+        raise UserError(f"the configuration of a post-processor is not UTF-8: `{text}`") from error
     if content.lstrip().startswith("{"):
         try:
-            return {str(key): str(value) for key, value in json.loads(content).items()}
-        except ValueError as error:
+            return {str(key): str(value) for key, value in read.decoded(content).items()}
+        except (ValueError, AttributeError) as error:
             raise UserError(f"the configuration of a post-processor is not JSON: {error}") from error
     lines = (line.partition("=") for line in content.splitlines() if "=" in line and not line.startswith("#"))
     return {key.strip(): value.strip() for key, _, value in lines}
@@ -162,7 +162,7 @@ def _labels(path: str) -> list[str]:
     if not path:
         return []
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise cannot(f"read `{path}`", error) from error
+        lines = read.content(path).decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise UserError(f"the labels are not UTF-8: `{path}`") from error
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
