@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -16,6 +17,8 @@ import leaks
 import mindspore_python
 from jumar import start
 from jumar.cli.main import main
+from jumar.emulate import env
+from jumar.emulate.glue import build
 
 GOLDEN = Path(__file__).parent / "golden"
 for _name in ("LC_ALL", "LC_MESSAGES", "LANG", "JUMAR_LANG"):
@@ -83,6 +86,21 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(autouse=True)
 def _own_cache(_leaks_nothing: None, cache: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", cache)
+
+
+@pytest.fixture(scope="session")
+def built() -> None:
+    if not list(env.library_dir().glob("lib*.so")):
+        pytest.skip("the stand-ins are not built: pip install .")
+
+
+@pytest.fixture(scope="session")
+def emulator(built: None, cache: str) -> None:
+    if importlib.util.find_spec("torch_npu") is None:
+        pytest.skip("torch_npu is not installed: pip install 'jumar[emulator]'")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", cache)
+        build.library()  # here, so that no program's time is spent on it, however busy the machine is
 
 
 @pytest.fixture(scope="session")
