@@ -39,7 +39,7 @@ def test_wrong_results_are_found_and_named(selftest: SelfTest) -> None:
     assert found["reductions/cumsum/float32"] == {"layout": fault}
     assert found["own_operators/rms-norm/float16"] == {"error": unknown}
     assert found["elementwise/floor/float32"] == {"fallback": unknown}
-    assert found["device/memory"] == {"fact": unknown}
+    assert found["device/memory"] == {"fact": fault}  # a peak below what is allocated is wrong on any card
     assert found["libraries/libopapi.so"] == {"missing library": fault}
     assert not [id_ for id_ in found if id_.startswith(("elementwise/add", "libraries/libhccl"))]
     assert "as if rounded to bfloat16" in done.said
@@ -85,9 +85,10 @@ def test_a_slow_machine_is_found(selftest: SelfTest) -> None:
 
 
 def test_a_test_that_ran_out_of_time_goes_on(selftest: SelfTest) -> None:
-    first = selftest("--only", "guide,errors", "--minutes", "0.1")
-    assert first.code == 3 and {case["state"] for case in first.document["cases"]} == {"not run"}
+    words = ("--only", "guide,errors,reductions/sort/float32")
+    first = selftest(*words, "--minutes", "0.1", "--patience", "600", planted="hangs")
+    assert first.code == 3 and {case["state"] for case in first.document["cases"]} == {"not run"}, first.said
     assert "`--resume` with the same options goes on" in first.said
-    second = selftest("--only", "guide,errors", "--resume")
+    second = selftest(*words, "--resume")
     assert second.code == 0 and {case["state"] for case in second.document["cases"]} == {"same"}, second.said
     assert not second.archive.with_suffix(".partial").exists()
