@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import os
 import shutil
@@ -15,8 +16,11 @@ import pytest
 
 import leaks
 import mindspore_python
+import slow_shares
 from jumar import start
 from jumar.cli.main import main
+from jumar.emulate import env
+from jumar.emulate.glue import build
 from jumar.runtime import cage
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -30,6 +34,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write the golden files anew; read them before commit"
     )
+    slow_shares.add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    slow_shares.install(config)
 
 
 @pytest.fixture(scope="session")
@@ -128,6 +137,21 @@ def confirmed() -> Callable[[str], None]:
         trust.add_host(url)
 
     return add
+
+
+@pytest.fixture(scope="session")
+def built() -> None:
+    if not list(env.library_dir().glob("lib*.so")):
+        pytest.skip("the stand-ins are not built: pip install .")
+
+
+@pytest.fixture(scope="session")
+def emulator(built: None, cache: str) -> None:
+    if importlib.util.find_spec("torch_npu") is None:
+        pytest.skip("torch_npu is not installed: pip install 'jumar[emulator]'")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", cache)
+        build.library()  # here, so that no program's time is spent on it, however busy the machine is
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,8 @@
 
 #include <atomic>
 #include <cstdio>
+#include <map>
 #include <mutex>
-#include <set>
 #include <string>
 
 #include "api.h"
@@ -23,7 +23,9 @@ struct Context {
 constexpr int kContexts = 64;
 Context contexts[kContexts];
 std::mutex mutex;
-std::set<Context*> made;
+// Whether each still exists. Destroyed ones stay in memory, as another thread may be in one, and the map outlives the
+// threads of a process that ends.
+std::map<Context*, bool>& made = *new std::map<Context*, bool>;
 
 std::atomic<bool> is_initialized{false};
 std::atomic<bool> has_default_device{false};
@@ -41,9 +43,10 @@ bool names_default_device(const char* path) {
 
 bool is_primary(const Context* context) { return context >= contexts && context < contexts + kContexts; }
 
-bool was_made(Context* context) {
+bool exists(Context* context) {
   std::lock_guard<std::mutex> guard(mutex);
-  return made.count(context) != 0;
+  const auto found = made.find(context);
+  return found != made.end() && found->second;
 }
 
 }  // namespace
@@ -123,7 +126,7 @@ int32_t aclrtGetCurrentContext(void** context) {
 
 int32_t aclrtSetCurrentContext(void* context) {
   auto* wanted = static_cast<Context*>(context);
-  if (!is_primary(wanted) && !was_made(wanted))
+  if (!is_primary(wanted) && !exists(wanted))
     return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtSetCurrentContext: not a context");
   current = wanted;
   return ACL_SUCCESS;
@@ -136,7 +139,7 @@ int32_t aclrtCreateContext(void** context, int32_t device) {
   auto* fresh = new Context;
   fresh->device = device;
   std::lock_guard<std::mutex> guard(mutex);
-  made.insert(fresh);
+  made[fresh] = true;
   *context = current = fresh;
   return ACL_SUCCESS;
 }
@@ -145,11 +148,13 @@ int32_t aclrtDestroyContext(void* context) {
   auto* gone = static_cast<Context*>(context);
   {
     std::lock_guard<std::mutex> guard(mutex);
-    if (made.erase(gone) == 0)
+    const auto found = made.find(gone);
+    if (found == made.end() || !found->second)
       return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtDestroyContext: not a context of aclrtCreateContext");
+    found->second = false;
   }
   if (current == gone) current = nullptr;
-  return ACL_SUCCESS;  // kept in memory: another thread may still be in it
+  return ACL_SUCCESS;
 }
 
 int32_t aclrtGetPrimaryCtxState(int32_t device, uint32_t* flags, int32_t* active) {

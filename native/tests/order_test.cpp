@@ -136,6 +136,7 @@ void run(uint32_t number, const char* root, int rounds) {
   }
   disagree(rank);
   CHECK(HcclCommDestroy(rank.comm) == HCCL_SUCCESS);
+  CHECK(aclrtDestroyStream(rank.stream) == ACL_SUCCESS);
 }
 
 }  // namespace

@@ -154,21 +154,27 @@ def test_a_program_without_a_model_records_nothing(jumar: Jumar, tmp_path: Path)
     assert not (tmp_path / "rec").exists()
 
 
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
 @pytest.mark.slow
 def test_two_ranks_write_two_records(tmp_path: Path, jumar: Jumar) -> None:
     script = tmp_path / "ranks.py"
     script.write_text(program_text(__file__, "two_ranks"))
-    for name in ("a", "b"):
-        code = (
-            "import os, subprocess, sys\n"
-            "run = [subprocess.Popen([sys.executable, *sys.argv[1:]], env={**os.environ, 'RANK': str(rank),"
-            " 'WORLD_SIZE': '2'}) for rank in range(2)]\n"
-            "sys.exit(max(one.wait() for one in run))\n"
-        )
-        done = _program("record", "-o", tmp_path / name, "--", "python", "-c", code, script, tmp_path / f"meet-{name}",
+    code = (
+        "import os, subprocess, sys\n"
+        "run = [subprocess.Popen([sys.executable, *sys.argv[1:]], env={**os.environ, 'RANK': str(rank),"
+        " 'WORLD_SIZE': '2'}) for rank in range(2)]\n"
+        "sys.exit(max(one.wait() for one in run))\n"
+    )
+    for name, floor, noise in (("a", 0, []), ("b", 1, ["floor-1", "floor-2", "floor-3"])):
+        words = ["python", "-c", code, script, tmp_path / f"meet-{name}"]
+        done = _program("record", "-o", tmp_path / name, "--floor", floor, "--", *words,
                         TORCH_DEVICE_BACKEND_AUTOLOAD="0")  # fmt: skip
         assert done.returncode == 0, done.stderr
-        assert sorted(path.name for path in (tmp_path / name).iterdir()) == ["rank0", "rank1"]
+        assert _names(tmp_path / name) == [*noise, "rank0", "rank1"]
+        assert all(_names(tmp_path / name / run) == ["rank0", "rank1"] for run in noise)
     result = jumar("compare", tmp_path / "a", tmp_path / "b")
     assert result.code == 0 and "ranks that differ: none" in result.out
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import os
 import subprocess
@@ -18,25 +17,9 @@ from ranks import Outcome, Ranks, run_ranks
 from running import Run
 
 from jumar.emulate import env
-from jumar.emulate.glue import build
 
 if TYPE_CHECKING:
     from stand_ins import Library
-
-
-@pytest.fixture(scope="session")
-def built() -> None:
-    if not list(env.library_dir().glob("lib*.so")):
-        pytest.skip("the stand-ins are not built: pip install .")
-
-
-@pytest.fixture(scope="session")
-def emulator(built: None, cache: str) -> None:
-    if importlib.util.find_spec("torch_npu") is None:
-        pytest.skip("torch_npu is not installed: pip install 'jumar[emulator]'")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", cache)
-        build.library()  # here, so that no program's time is spent on it, however busy the machine is
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -169,9 +168,7 @@ def _run(folder: Path, *words: str, trace: Path | None = None) -> dict[str, Any]
 
 def _names(found: dict[str, Any], case: str) -> list[str]:
     """Operators in their order, with the types and sizes of what went in."""
-    rows = [row.split("\t\t")[0] for row in found["operators"]]
+    rows = ["\t".join(row.split("\t")[:2]) for row in found["operators"]]
     if "moe" in case:  # how many tokens an expert gets is a matter of values
         return [row.split("\t")[0] for row in rows]
-    if "zero" in case:  # bfloat16: statistics of a layer norm are float32 on a card, and bfloat16 in the emulator
-        return [re.sub(r"\b[A-Z]\w+,", "", row) for row in rows]
     return rows

@@ -28,7 +28,8 @@ def test_installed_library_passes_the_cpp_tests(built: None, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flags", ["", "-fsanitize=address,undefined", "-fsanitize=thread"])
+@pytest.mark.parametrize("flags", ["", "-fsanitize=address,undefined -fno-sanitize-recover=all", "-fsanitize=thread"],
+                         ids=["plain", "address-undefined", "thread"])  # fmt: skip
 def test_debug_builds_pass_the_cpp_tests(tmp_path: Path, flags: str) -> None:
     _build(_ROOT, tmp_path, "-DJUMAR_NATIVE_TESTS=ON", f"-DCMAKE_CXX_FLAGS={flags}")
     _run([_tool("ctest"), "--test-dir", str(tmp_path / "native" / "tests"), "--output-on-failure"])

@@ -149,6 +149,18 @@ def test_the_refusal_that_the_error_names_is_the_reason(said: str, name: str) ->
     assert (found.name if found else "") == name
 
 
+@pytest.mark.parametrize("folder", ["torch", "torch_npu", "jumar"])
+def test_a_program_in_a_folder_named_like_a_library_is_still_the_users(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / folder / "train.py"
+    here: dict[str, Any] = {}
+    exec(compile("import sys\nframe = sys._getframe()", str(place), "exec"), here)
+    found = record.own_frame(here["frame"])
+    assert found is not None and found.f_code.co_filename == str(place)
+
+
 @pytest.mark.parametrize("suffix", [".json", ".csv"])
 def test_records_of_several_processes_are_added(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"ops{suffix}"

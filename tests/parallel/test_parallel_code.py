@@ -130,19 +130,10 @@ def test_proof_of_pytorch_is_a_dry_run_of_the_whole_plan(tmp_path: Path) -> None
 @pytest.mark.slow
 def test_experts_train_alike_on_any_cards(mindspore: str, tmp_path: Path) -> None:
     """Four data-parallel cards hold all experts, half of them or a quarter: the same losses, and they fall."""
-    small = {
-        "hidden": 128,
-        "heads": 4,
-        "kv_heads": 2,
-        "head_dim": 32,
-        "inner": 64,
-        "vocab": 512,
-        "layers": 2,
-        "seq": 64,
-    }
     net = models.preset("llama-7b").with_(
-        **small, seq=64, input_bytes=512, experts=8, active_experts=2, attention="plain", computed="float32"
-    )
+        hidden=128, heads=4, kv_heads=2, head_dim=32, inner=64, vocab=512, layers=2, seq=64, input_bytes=512,
+        experts=8, active_experts=2, attention="plain", computed="float32",
+    )  # fmt: skip
     search = Search(net, Job(8), hardware.find("910B3", {}))
     losses = []
     for ep in (1, 2, 4):

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.slow
 """Each starts several processes that import torch; test_selftest_judge.py keeps a sample in `make test`."""
 
 
+@pytest.mark.alone
 def test_a_clean_machine_has_no_difference(selftest: SelfTest) -> None:
     done = selftest()
     assert done.found() == {} and done.code == 0, done.said
@@ -39,13 +40,14 @@ def test_wrong_results_are_found_and_named(selftest: SelfTest) -> None:
     assert found["reductions/cumsum/float32"] == {"layout": fault}
     assert found["own_operators/rms-norm/float16"] == {"error": unknown}
     assert found["elementwise/floor/float32"] == {"fallback": unknown}
-    assert found["device/memory"] == {"fact": unknown}
+    assert found["device/memory"] == {"fact": fault}  # a peak below what is allocated is wrong on any card
     assert found["libraries/libopapi.so"] == {"missing library": fault}
     assert not [id_ for id_ in found if id_.startswith(("elementwise/add", "libraries/libhccl"))]
     assert "as if rounded to bfloat16" in done.said
     assert "0.5 units of the last place towards 0" in done.said
 
 
+@pytest.mark.alone
 def test_hangs_crashes_slow_cards_and_collectives_are_found(selftest: SelfTest) -> None:
     cases = ["reductions/sort/float32", "reductions/topk/float32", "elementwise/mul/float32", "elementwise/add/float32",
              "speed/cards", "collectives/max/float32", "collectives/sum/float32"]  # fmt: skip
@@ -78,6 +80,7 @@ def test_a_wrong_name_of_a_chip_is_found(selftest: SelfTest, tmp_path: Path) -> 
     assert "torch_npu on the same machine says Ascend910B3" in done.said
 
 
+@pytest.mark.alone
 def test_a_slow_machine_is_found(selftest: SelfTest) -> None:
     done = selftest("--only", "speed/products,speed/launches", planted="slow")
     assert {kind for kinds in done.found().values() for kind in kinds} == {"slow"}, done.said
@@ -85,9 +88,10 @@ def test_a_slow_machine_is_found(selftest: SelfTest) -> None:
 
 
 def test_a_test_that_ran_out_of_time_goes_on(selftest: SelfTest) -> None:
-    first = selftest("--only", "guide,errors", "--minutes", "0.1")
-    assert first.code == 3 and {case["state"] for case in first.document["cases"]} == {"not run"}
+    words = ("--only", "guide,errors,reductions/sort/float32")
+    first = selftest(*words, "--minutes", "0.1", "--patience", "600", planted="hangs")
+    assert first.code == 3 and {case["state"] for case in first.document["cases"]} == {"not run"}, first.said
     assert "`--resume` with the same options goes on" in first.said
-    second = selftest("--only", "guide,errors", "--resume")
+    second = selftest(*words, "--resume")
     assert second.code == 0 and {case["state"] for case in second.document["cases"]} == {"same"}, second.said
     assert not second.archive.with_suffix(".partial").exists()

@@ -39,6 +39,7 @@ class Row:
     index: tuple[str, ...] = ()
     index_result: bool = False
     rounding: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
     float32_results: tuple[int, ...] = ()
     statistics: bool = False
     host_work: bool = False
@@ -76,8 +77,8 @@ class Row:
 _COLUMNS = {field.name for field in fields(Row)} - {"name"}
 _CHOICES = {"carried": CARRIED, "autograd": ("torch_npu",), "devices": ("mixed",)}
 _WORDS = {
-    "index": None, "written": None, "host": None, "rounding": ("float16", "bfloat16"), "refuses": TYPES,
-    "warns_for": TYPES, "cpu_for": TYPES, "chips": CHIPS,
+    "index": None, "written": None, "host": None, "parameters": None, "rounding": ("float16", "bfloat16"),
+    "refuses": TYPES, "warns_for": TYPES, "cpu_for": TYPES, "chips": CHIPS,
 }  # fmt: skip
 _NUMBERS = ("float32_results", "host_results", "int32_results", "transposed_results")
 _SOURCED = ("refuses", "refusal", "error", "warns", "warns_for", "cpu_for", "int32_results", "transposed_results",

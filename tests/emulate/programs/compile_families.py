@@ -75,14 +75,17 @@ def reductions() -> tuple[Any, ...]:
 
 @first
 def norm_of_turned() -> tuple[Any, ...]:
-    """A reduction over a tensor that lies in memory the other way round: tiles, in half precision too."""
+    """A reduction over a tensor that lies in memory the other way round: tiles, in half precision too.
+
+    Inductor keeps what two operators share in float32 unless it is asked to round as they do.
+    """
 
     def run(x: Any, w: Any) -> Any:
         turned = x.flatten(2).transpose(1, 2)
         low = turned.to(torch.bfloat16)
         return F.layer_norm(turned, (32,), w), F.layer_norm(low, (32,)).float(), (turned > 0).any(-1)
 
-    return run, (card(3, 32, 4, 4, grad=True), card(32, grad=True))
+    return run, (card(3, 32, 4, 4, grad=True), card(32, grad=True)), {"options": {"emulate_precision_casts": True}}
 
 
 @second

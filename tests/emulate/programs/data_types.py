@@ -2,11 +2,12 @@
 
 import torch
 import torch_npu
-from torch import float16, float32, float64, int8, int32, int64, uint8
+from torch import bfloat16, float16, float32, float64, int8, int32, int64, uint8
 from torch.nn import functional
 
 x = torch.randn(4, 6, device="npu")
-half, whole, double = x.half(), torch.arange(6, device="npu"), torch.randn(4, 6, dtype=float64).npu()
+half, brain = x.half(), x.bfloat16()
+whole, double = torch.arange(6, device="npu"), torch.randn(4, 6, dtype=float64).npu()
 image, volume = torch.randn(1, 2, 4, 4, device="npu"), torch.randn(1, 2, 4, 4, 4, device="npu")
 on_host = torch.randn(1, 2, 4, 4, 4, dtype=float64)
 lists = {kind: [t, t] for kind, t in (("double", double), ("whole", whole), ("float", x))}
@@ -30,6 +31,11 @@ TYPES = [  # place in the source of torch_npu; the call; types of its results
     ("AddKernelNpuOpApi.cpp:126", lambda: double + x, float64),
     ("DivKernelNpuOpApi.cpp:62", lambda: whole / 2, float32),
     ("LayerNormKernelNpuOpApi.cpp:76", lambda: aten.native_layer_norm(half, [6], None, None, 1e-5), (float16, float32)),
+    ("LayerNormKernelNpuOpApi.cpp:76", lambda: aten.native_layer_norm(brain, [6], None, None, 1e-5),
+     (bfloat16, float32)),
+    ("LayerNormBackwardKernelNpuOpApi.cpp:71",
+     lambda: aten.native_layer_norm_backward(brain, brain, [6], x[:, :1], x[:, :1], brain[0], brain[0], [True] * 3),
+     (bfloat16, float32)),
     ("LayerNormKernelNpuOpApi.cpp:76", lambda: aten.native_layer_norm(double, [6], None, None, 1e-5),
      (float64, float64)),
     ("SoftmaxKernelNpuOpApi.cpp:30", lambda: half.softmax(-1, dtype=float32), float32),

@@ -10,7 +10,7 @@ from jumar.tables import load, operators
 from jumar.tables.operators import Row
 
 HEADER = "operators.inc"
-_NAMES = ("index", "written", "host")
+_NAMES = ("index", "written", "host", "parameters")
 _MASKS = ("float32_results", "host_results")
 _TYPES = {"refuses": "refused", "warns_for": "warned", "cpu_for": "on_cpu"}
 _CHANGED = ("int32_results", "transposed_results")

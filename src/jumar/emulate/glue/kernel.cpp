@@ -273,6 +273,7 @@ void compute(const Plan& plan, const c10::OperatorHandle& target, const std::opt
   if (numerics::active()) model.emplace(plan.numerics, plan.written, *stack);
   {
     std::optional<DeviceMemory> memory;
+    if (!plan.parameters.empty()) widen_parameters(plan, target.schema(), *stack);
     if (!plan.computing.host_work) memory.emplace();
     target.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   }

@@ -57,6 +57,7 @@ void add(Facts& all, const Facts& row) {
   add(all.index, row.index);
   add(all.written, row.written);
   add(all.host, row.host);
+  add(all.parameters, row.parameters);
   all.random |= row.random;
   add(all.computing, row.computing);
   if (row.strictness.source.empty()) return;

@@ -45,7 +45,7 @@ struct Facts {
   Carried carried = Carried::kDefault;
   std::string_view calls;  // the row holds only where there is this operator; empty in what `facts_of` returns
   bool keeps_autograd = false;
-  Names index{}, written{}, host{};
+  Names index{}, written{}, host{}, parameters{};
   bool random = false;
   Computing computing;
   Strictness strictness;

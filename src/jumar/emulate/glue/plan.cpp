@@ -41,6 +41,7 @@ Plan make_plan(const c10::OperatorHandle& op) {
     if (!argument.name().empty() && argument.name() == facts.strictness.transposed_unless)
       plan.transposed_unless = static_cast<int>(plan.arguments.size());
     const Kind kind = contains(facts.host, argument.name()) ? Kind::kOther : kind_of(*argument.real_type());
+    if (contains(facts.parameters, argument.name())) plan.parameters.push_back(plan.arguments.size());
     plan.arguments.push_back(kind);
     plan.written.push_back((argument.alias_info() != nullptr && argument.alias_info()->isWrite()) ||
                            contains(facts.written, argument.name()));

@@ -17,6 +17,7 @@ struct Plan {
   std::vector<Kind> arguments;
   std::vector<uint8_t> written;  // by argument: changed in place
   std::vector<uint8_t> index;    // by argument: the chip also takes 32-bit numbers where the CPU wants 64
+  std::vector<size_t> parameters;  // places of those that are float32 beside a bfloat16 tensor
   bool has_index = false;
   bool random = false;
   bool has_generator = false;

@@ -6,6 +6,8 @@ import atexit
 import csv
 import ctypes
 import fcntl
+import functools
+import importlib.util
 import io
 import json
 import os
@@ -113,7 +115,7 @@ def own_frame(frame: FrameType | None) -> FrameType | None:
     here = os.getcwd() + os.sep
     while frame is not None:
         name = frame.f_code.co_filename
-        if not any(part in name for part in _LIBRARIES) and not name.startswith("<frozen"):
+        if not name.startswith((*_libraries(), "<frozen")):
             if "site-packages" not in name and (name.startswith(here) or not os.path.isabs(name)):
                 return frame
             outside = outside or frame
@@ -121,4 +123,8 @@ def own_frame(frame: FrameType | None) -> FrameType | None:
     return outside
 
 
-_LIBRARIES = tuple(f"{os.sep}{name}{os.sep}" for name in ("torch", "torch_npu", "jumar"))
+@functools.cache
+def _libraries() -> tuple[str, ...]:
+    """The folders of torch, torch_npu and Jumar: a program may lie in folders of the same names."""
+    specs = [importlib.util.find_spec(name) for name in ("torch", "torch_npu", "jumar")]
+    return tuple(folder + os.sep for spec in specs if spec for folder in spec.submodule_search_locations or ())

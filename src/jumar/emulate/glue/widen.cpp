@@ -2,6 +2,7 @@
 
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/ones.h>
 
 namespace jumar {
 namespace {
@@ -102,6 +103,20 @@ void Wider::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::
       stack->emplace_back(std::move(list));
     } else {
       stack->push_back(std::move(value));
+    }
+  }
+}
+
+void widen_parameters(const Plan& plan, const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
+  c10::IValue* const arguments = &stack[stack.size() - plan.arguments.size()];
+  if (arguments[0].toTensor().scalar_type() != at::kBFloat16) return;
+  for (const size_t place : plan.parameters) {
+    const at::Tensor given = arguments[place].isTensor() ? arguments[place].toTensor() : at::Tensor();
+    if (given.defined()) {
+      arguments[place] = given.to(at::kFloat);
+    } else if (schema.arguments()[place].name() == "weight") {
+      const int shape = *schema.argumentIndexWithName("normalized_shape");
+      arguments[place] = at::ones(arguments[shape].toIntVector(), at::kFloat);
     }
   }
 }

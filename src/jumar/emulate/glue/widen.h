@@ -34,4 +34,7 @@ class Wider {
   std::vector<c10::IValue> arguments_;
 };
 
+// The CPU kernel of a norm keeps its statistics in the type of its weight: float32 beside a bfloat16 input, as on the chip.
+void widen_parameters(const Plan& plan, const c10::FunctionSchema& schema, torch::jit::Stack& stack);
+
 }  // namespace jumar
