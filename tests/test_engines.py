@@ -15,7 +15,7 @@ from jumar.tables.errors import signatures
 TOP = Path(jumar.__file__).parent
 ID = re.compile(r"[A-Z]{2}\d{3}")
 """The id of a rule, a check or an advice."""
-ENGINES = ("migrate",)
+ENGINES = ("migrate", "machine/explain")
 """Folders whose modules work for any rule or row."""
 UNITS = re.compile(r"migrate/passes/[^/]+/(?:[^/]+/)?(?:python|shell|config|requirements|native)/")
 """Folders of rules; each module there declares its own id."""
