@@ -8,6 +8,11 @@ import pytest
 
 from jumar import api
 from jumar.core.finding import State
+from jumar.migrate import pyfile
+from jumar.migrate.languages import python
+from jumar.migrate.project import migrate_bytes
+from jumar.migrate.settings import RuleFile, Settings
+from jumar.runtime import trust
 
 
 def _left(folder: Path) -> list[tuple[str, int]]:
@@ -71,3 +76,33 @@ def test_sentences_in_code_are_for_people(tmp_path: Path) -> None:
     lines = ['HELP = {"zh": "选择训练使用的GPU号，如CUDA不可用只能选择CPU"}', '__all__ = ["SyncCudaMemoryMonitor"]']
     (tmp_path / "a.py").write_text("\n".join([*lines, 'KIND = "cuda_graphs"', ""]))
     assert [row for row in _left(tmp_path) if row[1] < 3] == []
+
+
+def test_a_file_is_parsed_once_for_rules_and_noise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.py").write_text("import torch\nSIZES = {torch.float16: 2, torch.float64: 8}\nNAME = 'nvidia.png'\n")
+    parsed: list[object] = []
+    monkeypatch.setattr(python, "parse", lambda data, path: parsed.append(path) or pyfile.parse(data, path))
+    result = migrate_bytes("a.py", (tmp_path / "a.py").read_bytes(), Settings(), quiet=True)
+    assert result is not None and {finding.state for finding in result.findings} == {State.BENIGN}
+    assert parsed == ["a.py"]
+
+
+def test_a_rule_of_ones_own_says_what_is_noise(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "from jumar.core.finding import State\n"
+        "from jumar.migrate.rule import Rule\n"
+        "RULE = Rule('XX101', 'own', 'a name of our own', ('shiny',))\n"
+        "def visit_Constant(node, file):\n"
+        "    if node.value == 'shiny':\n"
+        "        yield file.report(RULE, node, State.HAND, 'shiny')\n"
+        "def noise(finding, place):\n"
+        "    return 'only listed' if len(place.string) > 2 and place.line.startswith('LIST') else ''\n"
+    )
+    text = b"A = 'shiny'\nLIST = ['shiny']\n"
+    rules = (RuleFile(str(tmp_path / "own.py"), trust.digest((tmp_path / "own.py").read_bytes())),)
+    result = migrate_bytes("a.py", text, Settings(rule_files=rules), quiet=True)
+    assert result is not None
+    assert [(finding.message, finding.state) for finding in result.findings] == [
+        ("shiny", State.HAND),
+        ("shiny (only listed)", State.BENIGN),
+    ]

@@ -13,9 +13,6 @@ from jumar.core.errors import EXIT_FINDINGS, EXIT_OK, UserError
 if TYPE_CHECKING:
     from jumar.migrate.result import ProjectResult
 
-UNREAD = ("PT001", "PT002")
-"""Findings that say that a file could not be read as Python."""
-
 
 @click.command("adapt", short_help="Adapt a training script to ModelArts; elsewhere it runs as before")
 @click.argument("script", metavar="SCRIPT")
@@ -72,9 +69,9 @@ def _adapted(boot: Path, options: dict[str, Any]) -> ProjectResult:
     from jumar.app import cloud_adapt
 
     result = cloud_adapt.adapt(boot, options["only"], options["skip"])
-    for finding in result.findings():
-        if finding.id in UNREAD and finding.where is not None and Path(finding.where.path) == boot:
-            raise UserError(f"`{finding.where}`: {finding.message}", finding.fix or "correct the file first")
+    unread = cloud_adapt.unread(result, boot)
+    if unread is not None:
+        raise UserError(f"`{unread.where}`: {unread.message}", unread.fix or "correct the file first")
     unknown = not any(file.changed for file in result.files) and not result.left()
     is_adapted = result.settings.cloud is not None and result.settings.cloud.is_adapted
     if unknown and not is_adapted and not (options["only"] or options["skip"]):

@@ -47,10 +47,10 @@ class Outcome(NamedTuple):
     """The syntax of a Python text as the user wrote it."""
 
 
-def select(found: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]:
+def select(units: Iterable[Unit], data: bytes, settings: Settings) -> list[Unit]:
     """The rules that were asked for and can have something to say about this text."""
     chosen = settings.only or settings.skip
-    asked = [unit for unit in found if _is_asked(unit, settings)] if chosen else list(found)
+    asked = [unit for unit in units if unit.is_chosen(settings)] if chosen else list(units)
     if not asked:
         return []
     words = set(data.translate(_SMALL).split())
@@ -69,11 +69,6 @@ def held(units: Iterable[Unit], data: bytes) -> set[bytes]:
     holds = _finder(data, b" ".join(words))
     found = {word for unit in units for word in unit.words & words}
     return found | {word for unit in units for word in (*unit.keywords, *unit.beside) if holds(word)}
-
-
-def _is_asked(unit: Unit, settings: Settings) -> bool:
-    name = unit.chosen_as
-    return name not in settings.skip and (not settings.only or name in settings.only)
 
 
 def _is_known(unit: Unit, words: set[bytes], settings: Settings) -> bool:

@@ -89,7 +89,7 @@ def migrate_bytes(name: str, raw: bytes, settings: Settings, *, quiet: bool = Fa
     except UnicodeEncodeError:
         return FileResult(name, raw, raw, (_left_out(name, f"the new text does not fit into `{source.encoding}`"),))
     result = FileResult(name, raw, after, tuple(outcome.findings), outcome.extra)
-    return noise.quiet(result, outcome.syntax) if quiet else result
+    return noise.quiet(result, outcome.syntax, settings) if quiet else result
 
 
 def without_skipped(result: FileResult | None, settings: Settings) -> FileResult | None:

@@ -6,7 +6,8 @@ A **rule** is a module with `RULE = Rule(...)` and functions named after what th
   or attribute chain that imports resolve (`name` is then the full dotted name), `finish(file)` once per file;
 - other languages: what their module under `languages/` hands out (`visit_command`, `visit_entry`, …).
 
-Each yields `Finding`s, made with `file.rewrite(...)` and `file.report(...)`.
+Each yields `Finding`s, made with `file.rewrite(...)` and `file.report(...)`. A function `noise(finding, place)` says
+which of them tell nobody anything, and why.
 
 A **pass** is a folder under `passes/` with everything that is known about one subject. Its rules lie in one folder
 for each language (`passes/torch/shell/`), and `hooks.py` declares `PASS = Pass(...)`: what the engine asks of it.
@@ -23,6 +24,7 @@ import importlib.util
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
+from enum import Enum, auto
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -38,17 +40,35 @@ from jumar.migrate.settings import Facts, RuleFile, Settings
 from jumar.runtime import owned, trust
 
 if TYPE_CHECKING:
+    from jumar.migrate.around import Place
     from jumar.migrate.pyfile import PyFile
 
-LANGUAGES = ("python", "shell", "config", "requirements", "native")
-"""The folders for rules in a pass."""
-FAMILIES = ("python", "mindspore", "shell", "config", "requirements", "native", "cloud")
-"""The folders of pages under `docs/rules`, in the order of the reference page; those of packs follow."""
 PASSES = "jumar.migrate.passes"
+LANGUAGES = "jumar.migrate.languages"
 
 Visitor = Callable[..., Iterator[Finding]]
+Noise = Callable[["Finding", "Place"], str]
+"""Why a finding tells nobody anything, from what stands around it; empty for one that does."""
 NewFile = tuple[str, bytes]
 """Path relative to the folder of the file that needs it, and content."""
+
+
+class Site(Enum):
+    """What the findings of a rule are about."""
+
+    NAME = auto()
+    """A dotted name."""
+    IMPORTED_NAME = auto()
+    """A dotted name whose import another rule rewrites."""
+    IMPORT = auto()
+    """An import of such names."""
+    DEVICE = auto()
+    """A text that names a device."""
+    TENSOR = auto()
+    """A question where a tensor is."""
+    PACKAGE = auto()
+    """An import of a package."""
+    OTHER = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +90,8 @@ class Rule:
     """Lower-case words, one of which the file must hold as well."""
     known: Callable[[Facts], frozenset[str]] | None = None
     """Names that the look over the project found; a file with one of them reaches the rule too."""
+    site: Site = Site.OTHER
+    """What its findings are about, for what decides which of them belong together."""
 
 
 NOT_PYTHON = Rule("PT001", "not-python", "a Python file that cannot be parsed", ())
@@ -123,7 +145,7 @@ class Pass:
     takes_plugins: bool = False
     """Do the user's own rules and those of installed plug-ins run with it?"""
     imports: Imports | None = None
-    settle: Callable[[PyFile, list[Finding]], list[Finding]] = lambda file, found: found
+    settle: Callable[[PyFile, list[Finding]], list[Finding]] = lambda file, findings: findings
     """What its rules said about a Python file, once it is decided what stays together."""
     prepare: Callable[[Facts, Sequence[Text]], Facts] = lambda facts, texts: facts
     """What it must know of the whole project, from looks at all its files."""
@@ -154,11 +176,16 @@ class Unit:
     words: frozenset[bytes] = frozenset()
     beside: tuple[bytes, ...] = ()
     owner: Pass = NO_PASS
+    noise: Noise | None = None
 
     @property
     def chosen_as(self) -> str:
         """What `--only` and `--skip` call it."""
         return self.owner.chosen_as or self.rule.id
+
+    def is_chosen(self, settings: Settings) -> bool:
+        """Do `--only` and `--skip` leave it in?"""
+        return self.chosen_as not in settings.skip and (not settings.only or self.chosen_as in settings.only)
 
 
 @cache
@@ -166,46 +193,67 @@ def passes() -> tuple[Pass, ...]:
     """Every pass, by order and name."""
     places = importlib.import_module(PASSES).__path__
     names = [info.name for info in pkgutil.iter_modules(places) if info.ispkg]
-    found: list[Pass] = [importlib.import_module(f"{PASSES}.{name}.hooks").PASS for name in names]
-    return tuple(sorted(found, key=lambda one: (one.order, one.name)))
+    declared: list[Pass] = [importlib.import_module(f"{PASSES}.{name}.hooks").PASS for name in names]
+    return tuple(sorted(declared, key=lambda each: (each.order, each.name)))
 
 
 def active(language: str, settings: Settings) -> tuple[Unit, ...]:
     """The rules for a language, of all passes that the user asked for."""
-    wanted = tuple(one for one in passes() if one.is_wanted(settings))
-    return _active(language, wanted, settings.rule_files)
+    return _active(language, _wanted(settings), settings.rule_files)
+
+
+def _wanted(settings: Settings) -> tuple[Pass, ...]:
+    return tuple(each for each in passes() if each.is_wanted(settings))
 
 
 @cache
 def _active(language: str, wanted: tuple[Pass, ...], extra: tuple[RuleFile, ...]) -> tuple[Unit, ...]:
-    found = [unit for one in wanted for unit in _units(one, language, extra)]
-    return tuple(sorted(found, key=lambda unit: (unit.owner.order, unit.rule.id)))
+    units = [unit for each in wanted for unit in _units(each, language, extra)]
+    return tuple(sorted(units, key=lambda unit: (unit.owner.order, unit.rule.id)))
+
+
+def find(id_: str, settings: Settings) -> Unit | None:
+    """The rule with an id, among those that the user asked for."""
+    wanted = _wanted(settings)
+    by_language = (_by_id(language, wanted, settings.rule_files) for language in languages())
+    return next((known[id_] for known in by_language if id_ in known), None)
+
+
+@cache
+def _by_id(language: str, wanted: tuple[Pass, ...], extra: tuple[RuleFile, ...]) -> dict[str, Unit]:
+    return {unit.rule.id: unit for unit in _active(language, wanted, extra)}
+
+
+def is_chosen(site: Site, settings: Settings) -> bool:
+    """Does a Python rule run that is about such sites?"""
+    units = active("python", settings)
+    return any(unit.rule.site is site and unit.is_chosen(settings) for unit in units)
 
 
 def telling(text: str, settings: Settings) -> str | None:
     """The first word that makes a text worth a closer look to some pass."""
-    words = (one.telling(text) for one in passes() if one.is_wanted(settings))
+    words = (each.telling(text) for each in _wanted(settings))
     return next((word for word in words if word is not None), None)
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """The languages, by name: a pass may have a folder of rules for each."""
+    places = importlib.import_module(LANGUAGES).__path__
+    return tuple(sorted(info.name for info in pkgutil.iter_modules(places)))
 
 
 def units(family: str, extra: tuple[RuleFile, ...] = ()) -> tuple[Unit, ...]:
     """The rules whose pages lie in one folder, by id; `extra` are rule files of the user's own."""
-    from_passes = [
-        unit
-        for one in passes()
-        for language in LANGUAGES
-        for unit in _units(one, language, extra)
-        if unit.family == family
-    ]
-    own = [Unit(rule, "python") for rule in OWN] if family == "python" else []
-    distinct = {unit.rule.id: unit for unit in reversed([*own, *from_passes])}
-    return tuple(sorted(distinct.values(), key=lambda unit: unit.rule.id))
+    return _grouped(extra).get(family, ())
 
 
 def families() -> tuple[str, ...]:
-    """The folders of pages under `docs/rules`: those of the passes, then those of packs."""
-    packs = {unit.family for one in passes() for language in LANGUAGES for unit in one.more(language)}
-    return (*FAMILIES, *sorted(packs))
+    """The folders of pages under `docs/rules`: those of the passes, the largest first, then those of packs."""
+    groups = _grouped(())
+    packs = {unit.family for each in passes() for language in languages() for unit in each.more(language)}
+    own = sorted(groups.keys() - packs, key=lambda family: (-len(groups[family]), family))
+    return (*own, *sorted(packs))
 
 
 def all_rules() -> list[Unit]:
@@ -214,16 +262,26 @@ def all_rules() -> list[Unit]:
 
 
 @cache
-def _units(one: Pass, language: str, extra: tuple[RuleFile, ...]) -> tuple[Unit, ...]:
+def _grouped(extra: tuple[RuleFile, ...]) -> dict[str, tuple[Unit, ...]]:
+    """All rules by the folder of their pages; a rule that several languages have counts once."""
+    groups: dict[str, dict[str, Unit]] = {"python": {rule.id: Unit(rule, "python") for rule in OWN}}
+    for each in passes():
+        for unit in (unit for language in languages() for unit in _units(each, language, extra)):
+            groups.setdefault(unit.family, {}).setdefault(unit.rule.id, unit)
+    return {family: tuple(sorted(known.values(), key=lambda unit: unit.rule.id)) for family, known in groups.items()}
+
+
+@cache
+def _units(owner: Pass, language: str, extra: tuple[RuleFile, ...]) -> tuple[Unit, ...]:
     modules: list[ModuleType] = []
-    package = f"{PASSES}.{one.name}.{language}"
+    package = f"{PASSES}.{owner.name}.{language}"
     if importlib.util.find_spec(package) is not None:
         modules += discover.modules(package)
-    if one.takes_plugins and language == "python":
+    if owner.takes_plugins and language == "python":
         modules += [point.load() for point in discover.plugins("jumar.rules")]
         modules += [_load(file) for file in extra]
-    own = (unit_of(module, one.area or language, one) for module in modules if hasattr(module, "RULE"))
-    return (*own, *(dataclasses.replace(unit, owner=one) for unit in one.more(language)))
+    own = (unit_of(module, owner.area or language, owner) for module in modules if hasattr(module, "RULE"))
+    return (*own, *(dataclasses.replace(unit, owner=owner) for unit in owner.more(language)))
 
 
 def unit_of(module: ModuleType, family: str, owner: Pass = NO_PASS) -> Unit:
@@ -235,8 +293,8 @@ def unit_of(module: ModuleType, family: str, owner: Pass = NO_PASS) -> Unit:
     if hasattr(module, "finish"):
         visitors["finish"] = module.finish
     words = frozenset(word.encode() for word in rule.words)
-    keywords, beside = (tuple(word.encode() for word in found) for found in (rule.keywords, rule.beside))
-    return Unit(rule, family, visitors, keywords, words, beside, owner)
+    keywords, beside = (tuple(word.encode() for word in words) for words in (rule.keywords, rule.beside))
+    return Unit(rule, family, visitors, keywords, words, beside, owner, getattr(module, "noise", None))
 
 
 def _load(file: RuleFile) -> ModuleType:

@@ -35,6 +35,18 @@ class Certainty(StrEnum):
     POSSIBLE = "possible"
 
 
+class Trait(StrEnum):
+    """What the order of an explanation must know of a row beside its role; data/errors.toml explains each."""
+
+    MISMATCH = "mismatch"
+    PRINTED_VERSIONS = "printed-versions"
+    FOLLOWS_MISMATCH = "follows-mismatch"
+    OTHER_VERSION = "other-version"
+    FIRST_PROCESS = "first-process"
+    PROCESS = "process"
+    MODULE_CODE = "module-code"
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
     """A row of data/errors.toml; its head says what each field means."""
@@ -62,6 +74,7 @@ class Signature:
     near: str
     is_thread: bool
     """Is it one particular failure, known from a thread? It knows more than a row about the form of the line."""
+    traits: frozenset[Trait] = frozenset()
     is_filled: bool = False
     """Do its words hold what the line says?"""
     form: Form | None = field(default=None, compare=False)
@@ -129,6 +142,12 @@ def signatures() -> dict[str, Signature]:
     return {id_: _signature(id_, row) for id_, row in rows.items()}
 
 
+def with_trait(trait: Trait) -> Signature:
+    """The one row that has a trait."""
+    (row,) = (row for row in signatures().values() if trait in row.traits)
+    return row
+
+
 def pattern(signature: Signature) -> re.Pattern[str]:
     """Compiled on first use: most signatures never meet a line."""
     return _compiled(signature.match)
@@ -189,18 +208,18 @@ def families() -> dict[str, str]:
 
 def noted(signature: Signature, code: str) -> Signature:
     """The signature with what is known about the code that was found: a code alone is never the whole reason."""
-    found = note(signature.lookup, code) if code else None
-    if found is None:
+    row = note(signature.lookup, code) if code else None
+    if row is None:
         return signature
-    guess = bool(found.what) and signature.lookup in list(Code)
+    guess = bool(row.what) and signature.lookup in list(Code)
     return replace(
         signature,
         certainty=Certainty.POSSIBLE if guess else signature.certainty,
-        what=found.what or signature.what,
-        why=found.why,
-        do=found.do,
-        role=found.role or signature.role,
-        source=found.source or signature.source,
+        what=row.what or signature.what,
+        why=row.why,
+        do=row.do,
+        role=row.role or signature.role,
+        source=row.source or signature.source,
     )
 
 
@@ -208,8 +227,8 @@ def filled(signature: Signature, values: dict[str, str]) -> Signature:
     """The signature with `{name}` replaced by what the line says."""
     if not signature.is_form:
         return signature
-    said = {"line": signature.id, **values}
-    return replace(worded(signature, Form(_words(signature), tuple(said.items()))), is_filled=True)
+    fillings = {"line": signature.id, **values}
+    return replace(worded(signature, Form(_words(signature), tuple(fillings.items()))), is_filled=True)
 
 
 def quoting(signature: Signature, quote: str) -> Signature:
@@ -285,6 +304,7 @@ def _signature(id_: str, row: dict[str, object]) -> Signature:
         broad=bool(row.get("broad", False)),
         near=str(row.get("near", "")),
         is_thread=bool(row.get("is_thread", False)),
+        traits=frozenset(map(Trait, words("traits"))),
     )
 
 

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from jumar.tables import environment, errors
-from jumar.tables.errors import Code, Signature
+from jumar.tables.errors import Code, Signature, Trait
 
 
 class Topic(NamedTuple):
@@ -81,9 +81,9 @@ def _variable(name: str) -> Topic | None:
 
 def _fitting(line: str) -> tuple[Signature, ...]:
     """Signatures of such a line; catch-all ones only where there is nothing better."""
-    found = [row for row in errors.signatures().values() if errors.pattern(row).search(line)]
-    special = [row for row in found if not row.alone]
-    return tuple(special or [row for row in found if row.id == "E9999_INNER"])
+    rows = [row for row in errors.signatures().values() if errors.pattern(row).search(line)]
+    special = [row for row in rows if not row.alone]
+    return tuple(special or [row for row in rows if Trait.MODULE_CODE in row.traits])
 
 
 def _source(kind: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from jumar.core.compat import zip
 from jumar.core.finding import Level
 from jumar.machine.explain.result import TELLING, Cause, Explanation, LogFile, Occurrence
-from jumar.tables.errors import Certainty, Role, Signature
+from jumar.tables.errors import Certainty, Role, Signature, Trait
 
 _ROLES = list(Role)
 _LEVELS = list(Level)
@@ -33,8 +33,6 @@ _PROGRAM = ("python", "thread", "version", *_OF_ITS_OWN)
 """Kinds of failures of the program itself, without the device."""
 _IMPORTS = ("import", "install", "migration", "python-deps", "version")
 """Kinds of causes that programs catch and report as a warning."""
-_PAIRS = ("VERSION_PAIR", "PIP_RESOLVER")
-"""Rows of versions that do not match."""
 _STACK = re.compile(r"(?i)torch|cann|driver|firmware|mindspore|mindie|vllm|triton|toolkit|hdk|\bopp\b|kernels?\b")
 """Parts of the stack below a program."""
 _DISTURBED = ("kernels", "pta", "runtime")
@@ -87,7 +85,7 @@ def explained(occurrences: list[Occurrence], signatures: list[Signature], files:
 
     causes = sorted(causes, key=weight)
     blamed = _blamed_by_torchrun(causes)
-    causes = [cause for cause in causes if cause.signature.id != "ELASTIC_RANK"]
+    causes = [cause for cause in causes if Trait.PROCESS not in cause.signature.traits]
     rival = _rival(causes)
     if rival is not None:
         causes[0] = _as_guess(causes[0])
@@ -131,18 +129,22 @@ def _is_only_warned(cause: Cause) -> bool:
 
 def _is_warned_mismatch(cause: Cause, causes: list[Cause]) -> bool:
     """Did the program warn that two parts of the stack do not match, before a failure of operators or shapes?"""
-    row, one = cause.signature, cause.first
-    if row.id not in _PAIRS or not all(item.is_mild and _STACK.search(item.text) for item in cause.occurrences):
+    warning = cause.first
+    if not _is_mismatch(cause) or not all(item.is_mild and _STACK.search(item.text) for item in cause.occurrences):
         return False
-    after = [other for other in causes if other.signature.level is Level.ERROR and other.signature.id not in _PAIRS]
-    first = [other for other in after if other.first.order == one.order and other.signature.role in _ENDS]
-    disturbed = [other for other in first if _is_disturbed(other.signature)]
-    return bool(disturbed) and len(disturbed) == len(first) and all(one.line < other.first.line for other in first)
+    errors = [other for other in causes if other.signature.level is Level.ERROR and not _is_mismatch(other)]
+    ends = [other for other in errors if other.first.order == warning.order and other.signature.role in _ENDS]
+    return bool(ends) and all(_is_disturbed(end.signature) and warning.line < end.first.line for end in ends)
+
+
+def _is_mismatch(cause: Cause) -> bool:
+    return Trait.MISMATCH in cause.signature.traits
 
 
 def _is_disturbed(row: Signature) -> bool:
     """Is it a failure that versions which do not match also cause?"""
-    return row.category in _DISTURBED or row.id == "TENSOR_SHAPES" or row.role in (Role.SAID, Role.GENERIC)
+    is_unclear = row.role in (Role.SAID, Role.GENERIC)
+    return row.category in _DISTURBED or Trait.FOLLOWS_MISMATCH in row.traits or is_unclear
 
 
 def _is_at_exit(cause: Cause) -> bool:
@@ -163,9 +165,9 @@ def _is_replaced(cause: Cause, causes: list[Cause]) -> bool:
     """Does a program say it better right after: an exception that was raised while handling this one?"""
     if cause.signature.role is not Role.SAID:
         return False
-    one = cause.first
-    said = [other.first for other in causes if other.signature.role is Role.SAID and other.first.is_chained]
-    return any(two.order == one.order and two.rank == one.rank and two.line > one.line for two in said)
+    first = cause.first
+    chained = [other.first for other in causes if other.signature.role is Role.SAID and other.first.is_chained]
+    return any(item.order == first.order and item.rank == first.rank and item.line > first.line for item in chained)
 
 
 def _rival(causes: list[Cause]) -> Cause | None:
@@ -184,10 +186,11 @@ def _may_compete(cause: Cause) -> bool:
 
 
 def _is_apart(best: Cause, other: Cause) -> bool:
-    one, two = best.first, other.first
-    near = one.order == two.order and abs(one.line - two.line) <= _STORY and not (one.frames and two.frames)
+    first, second = best.first, other.first
+    is_close = first.order == second.order and abs(first.line - second.line) <= _STORY
+    near = is_close and not (first.frames and second.frames)
     same_tier = best.signature.broad == other.signature.broad and best.signature.id != other.signature.id
-    return same_tier and one.rank == two.rank and not near and not two.is_chained
+    return same_tier and first.rank == second.rank and not near and not second.is_chained
 
 
 def _as_guess(cause: Cause) -> Cause:
@@ -226,13 +229,17 @@ def _is_later(begin: Occurrence, item: Occurrence) -> bool:
 
 def _blamed_by_torchrun(causes: list[Cause]) -> int | None:
     """torchrun itself names the process that ended first."""
-    places = {cause.signature.id: cause for cause in causes}
-    if "ELASTIC_ROOT" not in places or "ELASTIC_RANK" not in places:
-        return None
-    root = places["ELASTIC_ROOT"].first
-    after = [item for item in places["ELASTIC_RANK"].occurrences
-             if item.order == root.order and 0 < item.line - root.line <= _ROOT_ROWS]  # fmt: skip
-    return after[0].rank if after else None
+    headings = [cause.first for cause in causes if Trait.FIRST_PROCESS in cause.signature.traits]
+    processes = [item for cause in causes if Trait.PROCESS in cause.signature.traits for item in cause.occurrences]
+    return next(
+        (
+            process.rank
+            for heading in headings
+            for process in processes
+            if process.order == heading.order and 0 < process.line - heading.line <= _ROOT_ROWS
+        ),
+        None,
+    )
 
 
 def _first_rank(causes: list[Cause], blamed: int | None) -> int | None:
@@ -250,5 +257,5 @@ def _silent(causes: list[Cause], files: tuple[LogFile, ...]) -> tuple[int, ...]:
     """Of ranks with a file of their own: those without an error, while the others only waited."""
     if not causes or causes[0].signature.role is not Role.FOLLOWS:
         return ()
-    told = {item.rank for cause in causes if cause.signature.level is Level.ERROR for item in cause.occurrences}
-    return tuple(sorted({file.rank for file in files if file.rank is not None} - told))
+    failed = {item.rank for cause in causes if cause.signature.level is Level.ERROR for item in cause.occurrences}
+    return tuple(sorted({file.rank for file in files if file.rank is not None} - failed))

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from jumar.machine.explain.result import Cause, Explanation, Occurrence
-from jumar.tables.errors import Certainty, Role, Signature, signatures
+from jumar.tables import errors
+from jumar.tables.errors import Certainty, Role, Signature, Trait
 
 _NUMBER = r"(\d+\.\d+(?:\.(?:\d+|[A-Za-z]+\d*))*(?:rc\d+|[+.-]\w+)?)"
 _PARTS = {
@@ -24,16 +25,6 @@ _FAILS = ("import", "kernels", "pta", "runtime", "version")
 """Kinds of failures that versions which do not fit mostly cause."""
 _VAGUE = (Role.SYMPTOM, Role.DETAIL, Role.WRAPPER)
 _BARE = (Role.GENERIC, Role.UNKNOWN)
-_FORMS = (
-    "ATTRIBUTE_OF_MODULE",
-    "CALL_ARGUMENTS",
-    "CALL_KEYWORD",
-    "IMPORT_NAME_FROM",
-    "MODULE_PART",
-    "OBJECT_ATTRIBUTE",
-    "UNDEF_SYMBOL",
-)
-"""Rows about code that asks another version of a package for something."""
 _TEXT = 200
 
 
@@ -55,37 +46,42 @@ class Mismatch(NamedTuple):
 
 def added(result: Explanation, heads: list[str]) -> Explanation:
     """The explanation with two versions that do not fit; before causes that only know a code or an exception."""
-    if not result.has_error or any(cause.signature.id == "VERSION_PAIR" for cause in result.causes):
+    if not result.has_error or any(_is_told(cause) for cause in result.causes):
         return result
     for order, text in enumerate(heads):
-        found = next(mismatches(places(text)), None)
-        if found is not None:
-            cause = _cause(result.files[order].name, order, found)
+        mismatch = next(mismatches(places(text)), None)
+        if mismatch is not None:
+            cause = _cause(result.files[order].name, order, mismatch)
             at = 0 if _is_vague(result.causes[0].signature) else 1
             return result._replace(causes=(*result.causes[:at], cause, *result.causes[at:]))
     return result
 
 
+def _is_told(cause: Cause) -> bool:
+    """Does the log itself say that versions do not fit?"""
+    return Trait.PRINTED_VERSIONS in cause.signature.traits
+
+
 def places(text: str) -> dict[str, Place]:
     """Each part with its version; parts that a log gives two versions of are left out."""
-    found: dict[str, Place] = {}
+    parts: dict[str, Place] = {}
     for name, pattern in _PARTS.items():
         matches = list(re.finditer(pattern, text, re.M))
         numbers = [next(group for group in match.groups() if group).rstrip(".,") for match in matches]
         if len({number.split("+")[0].lower() for number in numbers}) == 1:
             start = matches[0].start(matches[0].lastindex or 0)
             line = text[text.rfind("\n", 0, start) + 1 :].partition("\n")[0]
-            found[name] = Place(numbers[0], text.count("\n", 0, start) + 1, line.strip()[:_TEXT])
-    return found
+            parts[name] = Place(numbers[0], text.count("\n", 0, start) + 1, line.strip()[:_TEXT])
+    return parts
 
 
-def mismatches(found: dict[str, Place]) -> Iterator[Mismatch]:
+def mismatches(parts: dict[str, Place]) -> Iterator[Mismatch]:
     """The pairs that a table excludes; what no table knows is left out."""
-    if len(found) < 2:
+    if len(parts) < 2:
         return
     from jumar.machine import pairs
 
-    version = {name: place.version for name, place in found.items()}
+    version = {name: place.version for name, place in parts.items()}
     plugin, server = version.get("torch_npu", ""), version.get("vllm_ascend", "")
     rows = pairs.torch_npu(plugin)
     asked: dict[tuple[str, str], Callable[[], pairs.Answer]] = {
@@ -98,22 +94,22 @@ def mismatches(found: dict[str, Place]) -> Iterator[Mismatch]:
         ("driver", "cann"): lambda: pairs.driver_and_cann(version["driver"], version["cann"]),
         ("torch_npu", "python"): lambda: pairs.python_and_framework(version["python"], "torch_npu", plugin, rows),
     }
-    for (one, two), ask in asked.items():
-        if one in version and two in version and (answer := ask()).fit is pairs.Fit.DOES_NOT:
-            yield Mismatch(answer.why, answer.source, found[two])
+    for (first, second), ask in asked.items():
+        if first in version and second in version and (answer := ask()).fit is pairs.Fit.DOES_NOT:
+            yield Mismatch(answer.why, answer.source, parts[second])
 
 
-def _cause(file: str, order: int, found: Mismatch) -> Cause:
+def _cause(file: str, order: int, mismatch: Mismatch) -> Cause:
     row = replace(
-        signatures()["VERSION_PAIR"],
+        errors.with_trait(Trait.PRINTED_VERSIONS),
         certainty=Certainty.POSSIBLE,
-        what=f"versions that the log prints do not fit each other: {found.why}",
+        what=f"versions that the log prints do not fit each other: {mismatch.why}",
         why="missing symbols, functions, arguments and kernels follow from that",
-        source=found.source,
+        source=mismatch.source,
         is_filled=True,
     )
     item = Occurrence(
-        file, order, found.place.line, found.place.text, rank=None, time=None, code="", times=1, facts={},
+        file, order, mismatch.place.line, mismatch.place.text, rank=None, time=None, code="", times=1, facts={},
         is_mild=False, is_survived=False, is_at_exit=False, is_chained=False, around=(), frames=(), values={},
     )  # fmt: skip
     return Cause(row, (item,))
@@ -121,6 +117,6 @@ def _cause(file: str, order: int, found: Mismatch) -> Cause:
 
 def _is_vague(row: Signature) -> bool:
     """Does the best cause know no more than a code, an exception or a missing name?"""
-    if row.role in _BARE or row.id in _FORMS:
+    if row.role in _BARE or Trait.OTHER_VERSION in row.traits:
         return True
     return row.category in _FAILS and not row.is_thread and (row.role in _VAGUE or row.certainty is Certainty.POSSIBLE)

@@ -27,9 +27,10 @@ READERS: dict[str, Callable[[bytes], Iterator[ConfigEntry]]] = {
     ".toml": toml.entries,
     ".cfg": ini.entries,
     ".ini": ini.entries,
-    ".lock": toml.entries,
     "Pipfile": toml.entries,
 }
+SUFFIXES = tuple(name for name in READERS if name.startswith("."))
+NAMES = r"(?:poetry|uv|pdm|pixi)\.lock|Pipfile"
 RULES = ("config", "requirements", "shell")
 _SCRIPT = re.compile(
     r"(?:.*[_-])?(?:run|script|scripts|commands?|cmd|entrypoint|entry_point|setup|install|launch\w*|args|arguments|flags|options)",

@@ -13,6 +13,8 @@ from jumar.migrate.settings import Settings
 from jumar.migrate.syntax import dockerfile
 from jumar.migrate.textfile import TextFile, migrate_text, visit
 
+NAMES = r"(?:.*[._-])?(?:Dockerfile|Containerfile)(?:[._-].*)?|.*\.dockerfile"
+
 
 def migrate(source: Source, settings: Settings) -> Outcome:
     return migrate_text(source, settings, shell.RULES, _read)

@@ -14,6 +14,8 @@ from jumar.migrate.syntax import makefile
 from jumar.migrate.syntax.shell import Assignment, Command, Script, Word
 from jumar.migrate.textfile import TextFile, migrate_text, visit
 
+NAMES = r"(?:GNU)?[Mm]akefile(?:\..*)?|.*\.mk"
+
 
 def migrate(source: Source, settings: Settings) -> Outcome:
     return migrate_text(source, settings, shell.RULES, _read)

@@ -12,6 +12,8 @@ from jumar.migrate.settings import Settings
 from jumar.migrate.syntax import native
 from jumar.migrate.textfile import TextFile, migrate_text, visit
 
+SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hh")
+
 
 def migrate(source: Source, settings: Settings) -> Outcome:
     return migrate_text(source, settings, ("native",), _read)

@@ -22,6 +22,8 @@ from jumar.migrate.syntax import notebook
 from jumar.migrate.syntax.notebook import Cell
 from jumar.migrate.textfile import TextFile, visit
 
+SUFFIXES = (".ipynb",)
+
 
 def migrate(source: Source, settings: Settings) -> Outcome:
     first = notebook.cells(source.data)

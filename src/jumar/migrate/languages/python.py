@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 
@@ -17,6 +18,9 @@ from jumar.migrate.names import Index
 from jumar.migrate.pyfile import UNPARSABLE, PyFile, parse
 from jumar.migrate.rule import NOT_PYTHON, After, Imports, NewFile, Unit
 from jumar.migrate.settings import Settings
+
+SUFFIXES = (".py", ".pyi")
+INTERPRETER = re.compile(rb"python")
 
 
 def migrate(source: Source, settings: Settings) -> Outcome:

@@ -15,6 +15,8 @@ from jumar.migrate.syntax import requirements
 from jumar.migrate.syntax.shell import Command
 from jumar.migrate.textfile import TextFile, migrate_text, visit
 
+NAMES = r"(?:.*[._-])?(?:requirements?|constraints?)(?:[._-].*)?\.(?:txt|in)|reqs?\.txt"
+FOLDERS = {"requirements": (".txt", ".in"), "reqs": (".txt", ".in")}
 _INDEX = re.compile(r"(?:--(?:extra-)?index-url|-i|--find-links|-f|--default-index|--index)(?:\s+|=)(\S+)")
 _WITH_VALUE = re.compile(
     r"-[rcefidtUpb]|--(?:requirement|constraint|(?:extra-)?index-url|find-links|target|prefix|python|editable|root"

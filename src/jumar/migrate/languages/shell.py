@@ -16,6 +16,9 @@ from jumar.migrate.syntax import shell_reader
 from jumar.migrate.syntax.shell import Command, Script, Word
 from jumar.migrate.textfile import TextFile, migrate_text, visit
 
+SUFFIXES = (".sh", ".bash", ".zsh", ".ksh", ".slurm", ".sbatch", ".pbs", ".lsf", ".env")
+NAMES = r"\.env(?:\..*)?|\.?(?:bashrc|bash_profile|profile|zshrc)"
+INTERPRETER = re.compile(rb"\b(?:ba|z|k|da)?sh\b")
 RULES = ("shell", "requirements")
 _DIRECTIVE = re.compile(rb"#(?:SBATCH|PBS|BSUB|FLUX|\$)[ \t]+")
 _RUNS_TEXT = frozenset(

@@ -15,12 +15,11 @@ from jumar.migrate.document import Change
 from jumar.migrate.passes.torch.styles import agnostic, npu, runtime
 from jumar.migrate.passes.torch.styles.change import Use
 from jumar.migrate.pyfile import PyFile
+from jumar.migrate.rule import Site, is_chosen
 from jumar.migrate.settings import Style
 from jumar.tables.apis import Row, cuda_row, version
 
 __all__ = ["Change", "Use"]
-IMPORT_RULE = "PT103"
-"""The rule that changes imports; names that come from them must not change without it."""
 _STYLES: dict[Style, ModuleType] = {Style.NPU: npu, Style.AGNOSTIC: agnostic, Style.IMPORT: runtime}
 
 
@@ -42,8 +41,8 @@ def new_name(row: Row, file: PyFile) -> str | None:
     """The dotted name that takes the place of a CUDA name in the chosen style; the old one if it may stay."""
     if is_early(row, file):
         return row.cuda
-    found: str | None = style(file).spelling(row, file)
-    return found
+    spelling: str | None = style(file).spelling(row, file)
+    return spelling
 
 
 def is_early(row: Row, file: PyFile) -> bool:
@@ -78,12 +77,9 @@ def moved(file: PyFile, root: ast.Name) -> str | None:
     base = file.name(root)
     if base is None or not (base == "torch.cuda" or base.startswith("torch.cuda.")):
         return base
-    found = file.index.scope[root].lookup(root.id)
-    settings = file.settings
-    stays = IMPORT_RULE in settings.skip or (settings.only and IMPORT_RULE not in settings.only)
-    if found and any(
-        isinstance(b.node, (ast.Import, ast.ImportFrom)) and (stays or file.is_kept(b.node)) for b in found[1]
-    ):
+    _, bindings = file.index.scope[root].lookup(root.id) or (None, [])
+    stays = not is_chosen(Site.IMPORT, file.settings)
+    if any(isinstance(b.node, (ast.Import, ast.ImportFrom)) and (stays or file.is_kept(b.node)) for b in bindings):
         return base
     return new_name(row_for(base, file), file) or base
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, Safety, State
+from jumar.migrate.around import SENTENCE, Place, is_sentence
 from jumar.migrate.passes.torch import markers
 from jumar.migrate.rule import Rule
 from jumar.migrate.syntax.entry import ConfigEntry, Kind
@@ -28,6 +29,8 @@ _TOKEN = re.compile("[\u0120\u010a\u2581]|^##|</w>$")
 """Marks of word beginnings in the vocabularies of tokenizers."""
 _VERSION = re.compile(r"\d+(?:\.\d+)+|cpu")
 _FILE = re.compile(r"[\w./${}*~@:-]*[\w}*]\.[A-Za-z]\w{0,5}|[\w.@-]+(?:/[\w.@${}*-]+)+")
+_DATA = (".json", ".jsonl")
+"""Files that may hold texts for people."""
 FLOOD = 30
 """From this many sentences on a file is data, and one finding speaks for all."""
 
@@ -81,3 +84,7 @@ def _judge(entry: ConfigEntry, marker: str, file: TextFile) -> tuple[State, str,
     if markers.is_weak(entry.value):
         return State.BENIGN, f"`{entry.value[:60]}` means any card", None
     return State.HAND, f"`{entry.key}` is `{entry.value.strip()[:60]}`", fix
+
+
+def noise(finding: Finding, place: Place) -> str:
+    return SENTENCE if place.path.endswith(_DATA) and is_sentence(place.line) else ""

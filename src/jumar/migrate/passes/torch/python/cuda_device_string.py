@@ -7,22 +7,25 @@ import re
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
+from jumar.migrate.around import Place
 from jumar.migrate.document import Change
 from jumar.migrate.passes.torch import context, kernels, shapes, targets
 from jumar.migrate.passes.torch.styles.change import Use
 from jumar.migrate.pyfile import PyFile
-from jumar.migrate.rule import Rule
+from jumar.migrate.rule import Rule, Site
 
 RULE = Rule(
     id="PT101",
     name="cuda-device-string",
     summary="a string that names a CUDA device",
     keywords=("cuda", '"cu"', "'cu'"),
+    site=Site.DEVICE,
 )
 _PLAIN = re.compile(r"cuda(:\d*)?")
 _PATTERN = re.compile(r"cuda:?(%[dsi]|\{\w*(:d)?\})")
 _REGISTERED = {"custom_op", "register_kernel", "triton_op", "impl"}
 """Decorators that make a function the implementation of an operator."""
+_PATHS = ("os.path.", "osp.", "glob.", "Path", "pathlib.")
 _FIX = 'write "npu" here if it means the device'
 
 
@@ -125,3 +128,9 @@ def _formatted(node: ast.Constant, file: PyFile) -> tuple[ast.expr, ast.expr | N
             given = [*call.args, *(keyword.value for keyword in call.keywords)]
             return call, given[0] if len(given) == 1 and not file.has_stars(call) else None
     return node, None
+
+
+def noise(finding: Finding, place: Place) -> str:
+    outer = place.string[1]
+    is_path = isinstance(outer, ast.Call) and ast.unparse(outer.func).startswith(_PATHS)
+    return "a part of a path" if is_path else ""

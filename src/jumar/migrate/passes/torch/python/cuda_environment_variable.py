@@ -9,6 +9,7 @@ from typing import NamedTuple
 from jumar.core.compat import zip
 from jumar.core.edit import Edit
 from jumar.core.finding import Finding, State
+from jumar.migrate import around
 from jumar.migrate.document import WRITTEN_STYLES
 from jumar.migrate.passes.torch import shapes, targets
 from jumar.migrate.pyfile import PyFile
@@ -213,3 +214,7 @@ def _is_env_mapping(node: ast.Dict, file: PyFile) -> bool:
     if isinstance(up, ast.BinOp):
         return any(_is_environment(side, file) for side in (up.left, up.right))
     return False
+
+
+def noise(finding: Finding, place: around.Place) -> str:
+    return around.EXPORTED if around.is_export(place.string) else ""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from jumar.core.finding import Finding, State
 from jumar.migrate import literals
+from jumar.migrate.around import EXPORTED, SENTENCE, Chain, Place, is_export, is_sentence
 from jumar.migrate.document import Span
 from jumar.migrate.passes.torch import context
 from jumar.migrate.pyfile import PyFile
@@ -28,6 +29,10 @@ _CODE = re.compile(
 _FLAG = re.compile(r"-{1,2}[\w-]+=?(?:\s*/\s*-{1,2}[\w-]+)?")
 _OWN_WORD = re.compile(r"(?=.*[a-z0-9]_)[a-z0-9_.-]+|_+[A-Z_]+")
 _KNOWN_FIELDS = re.compile(r"(self_)?cuda_(time|memory_usage)(_total)?(_str)?")
+_SOURCE = re.compile(r"\.(cu|cuh|cpp|cc|cxx|c|h|hpp)$|^-D\w+(=\S*)?$")
+_DOCUMENT = re.compile(
+    r"\.(png|jpe?g|gif|svg|ico|webp|mp4|mp3|wav|pdf|md|rst|html?|css|js|csv|tsv|parquet|npz?|whl)$", re.I
+)
 _FIX = "change it for the NPU, or mark the line with `# jumar: keep`"
 
 
@@ -177,3 +182,32 @@ def _in_import(file: PyFile, line: str) -> tuple[State, str]:
     if module and (module.group(1) or module.group(2) in file.settings.facts.own_modules):
         return State.BENIGN, "a module of this project"
     return State.HAND, "an import that Jumar has no rule for"
+
+
+def noise(finding: Finding, place: Place) -> str:
+    """Every text with the word on this line is of one kind that is not for the program."""
+    word = finding.subject.lower()
+    texts = [(chain, text) for chain in place.chains if (text := _text(chain[0])) and word in text.lower()]
+    names = (chain[0] for chain in place.chains if isinstance(chain[0], ast.Attribute))
+    if not texts or any(word in ast.unparse(name).lower() for name in names):
+        return ""
+    return next((reason for reason, holds in _KINDS.items() if all(holds(chain, text) for chain, text in texts)), "")
+
+
+def _text(node: ast.AST) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _is_test_name(chain: Chain) -> bool:
+    """`pytest.param(…, id="cuda-fp32")`, `parametrize(…, ids=["cpu", "cuda"])`."""
+    return any(isinstance(outer, ast.keyword) and outer.arg in ("id", "ids") for outer in chain)
+
+
+_KINDS: dict[str, Callable[[Chain, str], bool]] = {
+    SENTENCE: lambda chain, text: is_sentence(text),
+    "a source file or macro; what is built with it is what counts": lambda chain, text: bool(_SOURCE.search(text)),
+    "the name of a file": lambda chain, text: bool(_DOCUMENT.search(text)),
+    "the name of a test case": lambda chain, text: _is_test_name(chain),
+    EXPORTED: lambda chain, text: is_export(chain),
+}
+"""Texts that are not for the program, by the reason to give."""

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
+from jumar.migrate.around import Place, about_option
 from jumar.migrate.passes.torch import shapes
 from jumar.migrate.pyfile import PyFile
-from jumar.migrate.rule import Rule
+from jumar.migrate.rule import Rule, Site
 from jumar.tables.third_party import Recipe, recipe, roots
 
 RULE = Rule(
@@ -20,6 +21,7 @@ RULE = Rule(
     words=tuple(root.lower() for root in roots()),
     roots=roots(),
     known=lambda facts: facts.extensions,
+    site=Site.PACKAGE,
 )
 _GUARDED = "; the import is guarded, so without it the program takes its other branch"
 _IMPORTERS = {"import_module", "find_spec", "importorskip", "__import__", "version", "_is_package_available"}
@@ -132,3 +134,7 @@ def _guard(node: ast.stmt, file: PyFile) -> str:
 
 
 _ROOTS = frozenset(roots())
+
+
+def noise(finding: Finding, place: Place) -> str:
+    return about_option(place)

@@ -9,9 +9,12 @@ the card as float64, or moved to it, keep their type.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
+from jumar.core.compat import zip
 from jumar.core.finding import Finding, State
+from jumar.migrate.around import Chain, Place
 from jumar.migrate.passes.torch import shapes
 from jumar.migrate.pyfile import PyFile
 from jumar.migrate.rule import Rule
@@ -30,6 +33,12 @@ _CASTS = {"double", "to", "type"}
 _FIX = "use float32 on the device, and keep float64 for work on the CPU"
 _ADDING = {"all_reduce", "reduce", "reduce_scatter", "reduce_scatter_tensor", "_reduce_scatter_base"}
 _ADDING |= {"all_reduce_coalesced", "all_reduce_multigpu", "reduce_scatter_tensor_coalesced"}
+_DTYPES = {"float16", "half", "bfloat16", "float32", "float", "float64", "double", "complex64", "complex128", "uint8",
+           "int8", "int16", "short", "int32", "int", "int64", "long", "bool"}  # fmt: skip
+_TABLE = 2
+"""So many data types side by side are a table."""
+_NPU = re.compile(r"(?<![A-Za-z])npu(?![A-Za-z])", re.I)
+_NOT = re.compile(r"\bnot\b|!=")
 
 
 def visit_name(node: ast.expr, name: str, file: PyFile) -> Iterator[Finding]:
@@ -154,3 +163,34 @@ def _is_cpu(node: ast.expr, file: PyFile) -> bool:
     known = file.index.scope[node].lookup(node.id) if isinstance(node, ast.Name) else None
     values = [one.value for one in known[1]] if known is not None else []
     return bool(values) and all(isinstance(one, (ast.Constant, ast.Call)) and _is_cpu(one, file) for one in values)
+
+
+def noise(finding: Finding, place: Place) -> str:
+    """Is it in a table, in a comparison, or for other cards? Every mention on the line must be."""
+    name = finding.subject.rpartition(".")[2]
+    mentions = [chain for chain in place.chains if isinstance(chain[0], ast.Attribute) and chain[0].attr == name]
+    reasons = [_table_or_question(chain) or _for_others(chain) for chain in mentions]
+    return reasons[0] if reasons and all(reasons) else ""
+
+
+def _table_or_question(chain: Chain) -> str:
+    for outer in chain[1:3]:
+        if isinstance(outer, ast.Compare):
+            return "a question about a data type, not a request for one"
+        values = [*outer.keys, *outer.values] if isinstance(outer, ast.Dict) else getattr(outer, "elts", [])
+        if sum(1 for value in values if _is_dtype(value)) >= _TABLE:
+            return "a table of data types"
+    return ""
+
+
+def _for_others(chain: Chain) -> str:
+    """`torch.float32 if is_npu else torch.float64`"""
+    for inner, outer in zip(chain, chain[1:]):
+        test = ast.unparse(outer.test) if isinstance(outer, ast.IfExp) and inner is outer.orelse else ""
+        if _NPU.search(test) and not _NOT.search(test):
+            return "the data type where there is no NPU"
+    return ""
+
+
+def _is_dtype(node: object) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in _DTYPES

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from jumar.core.finding import Finding, State
 from jumar.migrate.passes.torch import owners, targets
 from jumar.migrate.pyfile import PyFile
-from jumar.migrate.rule import Rule
+from jumar.migrate.rule import Rule, Site
 
 RULE = Rule(
     id="PT106",
     name="is-cuda",
     summary="a test whether a tensor is on a CUDA device",
     keywords=("is_cuda",),
+    site=Site.TENSOR,
 )
 
 

@@ -9,7 +9,7 @@ from jumar.core.edit import Edit
 from jumar.core.finding import Finding
 from jumar.migrate.passes.torch import targets, torch_rows
 from jumar.migrate.pyfile import PyFile
-from jumar.migrate.rule import Rule
+from jumar.migrate.rule import Rule, Site
 from jumar.tables.torch_names import torch_name
 
 RULE = Rule(
@@ -18,6 +18,7 @@ RULE = Rule(
     summary="a name of torch.distributed that is about NCCL",
     keywords=("nccl", "_symmetric_memory"),
     roots=("torch",),
+    site=Site.NAME,
 )
 _QUESTION = "torch.distributed.is_nccl_available"
 _PREFIX = "torch.distributed."

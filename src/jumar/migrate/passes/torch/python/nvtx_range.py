@@ -13,7 +13,7 @@ from jumar.migrate.document import WRITTEN_STYLES
 from jumar.migrate.passes.torch import targets, torch_rows
 from jumar.migrate.passes.torch.styles import npu
 from jumar.migrate.pyfile import PyFile
-from jumar.migrate.rule import Rule
+from jumar.migrate.rule import Rule, Site
 
 RULE = Rule(
     id="PT167",
@@ -21,6 +21,7 @@ RULE = Rule(
     summary="an NVTX mark through torch.cuda.nvtx",
     keywords=("nvtx",),
     roots=("torch",),
+    site=Site.NAME,
 )
 _MARKS = {name: name for name in ("range_push", "range_pop", "range_start", "range_end", "mark")} | {
     "range": "annotate"

@@ -9,7 +9,7 @@ from jumar.core.compat import MatchValue
 from jumar.core.finding import Finding, State
 from jumar.migrate.passes.torch import shapes, torch_rows
 from jumar.migrate.pyfile import PyFile
-from jumar.migrate.rule import Rule
+from jumar.migrate.rule import Rule, Site
 from jumar.tables.torch_names import torch_name
 
 RULE = Rule(
@@ -28,6 +28,7 @@ RULE = Rule(
         "channels_last",
     ),
     roots=("torch",),
+    site=Site.NAME,
 )
 _SHOWING = {"print", "info", "debug", "warning", "log", "format", "str"}
 _OTHER_CARDS = ("intel_extension_for_pytorch", "habana_frameworks", "torch_xla", "openvino")

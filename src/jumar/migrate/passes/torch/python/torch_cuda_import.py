@@ -10,7 +10,7 @@ from jumar.core.finding import Finding, State
 from jumar.migrate.passes.torch import targets
 from jumar.migrate.passes.torch.python.torch_cuda_name import is_cuda_name
 from jumar.migrate.pyfile import PyFile
-from jumar.migrate.rule import Rule
+from jumar.migrate.rule import Rule, Site
 from jumar.migrate.settings import Style
 
 RULE = Rule(
@@ -18,6 +18,7 @@ RULE = Rule(
     name="torch-cuda-import",
     summary="an import of torch.cuda or from it",
     keywords=("cuda", "autocast_gpu"),
+    site=Site.IMPORT,
 )
 
 

@@ -9,7 +9,7 @@ from jumar.core.finding import Finding, Safety, State
 from jumar.migrate.passes.torch import shapes, targets
 from jumar.migrate.passes.torch.python.default_tensor_type import is_default_type
 from jumar.migrate.pyfile import PyFile
-from jumar.migrate.rule import Rule
+from jumar.migrate.rule import Rule, Site
 from jumar.migrate.settings import Style
 from jumar.tables.apis import cuda_rows
 
@@ -19,6 +19,7 @@ RULE = Rule(
     summary="a name of torch.cuda",
     keywords=("cuda", "autocast_gpu"),
     roots=("torch",),
+    site=Site.IMPORTED_NAME,
 )
 _PATCHERS = {"object", "setattr", "delattr"}
 """`mock.patch.object`, `monkeypatch.setattr`, and Python's own."""

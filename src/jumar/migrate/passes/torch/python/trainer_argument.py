@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from jumar.core.finding import Finding, State
+from jumar.migrate.around import Place, about_option
 from jumar.migrate.document import WRITTEN_STYLES
 from jumar.migrate.passes.torch import shapes
 from jumar.migrate.pyfile import PyFile
@@ -64,3 +65,7 @@ def visit_keyword(node: ast.keyword, file: PyFile) -> Iterator[Finding]:
 def visit_Attribute(node: ast.Attribute, file: PyFile) -> Iterator[Finding]:
     if node.attr == "MULTI_GPU" and (file.name(node) or "").startswith("accelerate."):
         yield file.report(RULE, node, State.HAND, "accelerate calls several NPUs `MULTI_NPU`", "add that case")
+
+
+def noise(finding: Finding, place: Place) -> str:
+    return about_option(place)
