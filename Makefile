@@ -26,9 +26,9 @@ demo-cloud: $(VENV)/jumar $(VENV)-mindspore/done
 test: $(VENV)/jumar check
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
-## make slow    the tests that `make test` leaves out, for the night: sanitizer builds, many processes at once
+## make slow    the tests that `make test` leaves out: sanitizer builds, many processes at once; SHARE=1…4 runs a share
 slow: $(VENV)/jumar $(VENV)-dist/done
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python tools/slow.py $(if $(SHARE),--share $(SHARE)) $(if $(MINUTES),--minutes $(MINUTES))
 
 ## make conformance DIR=…  a folder of op-plugin's or torch_npu's own tests on the emulator
 conformance: $(VENV)/jumar

@@ -15,6 +15,7 @@ import pytest
 
 import leaks
 import mindspore_python
+import slow_shares
 from jumar import start
 from jumar.cli.main import main
 from jumar.emulate import env
@@ -31,6 +32,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write the golden files anew; read them before commit"
     )
+    slow_shares.add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    slow_shares.install(config)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -45,6 +45,7 @@ def new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         "tests/leaks.py",
         "tests/mindspore_python.py",
         "tests/program_files.py",
+        "tests/slow_shares.py",
     ):
         shutil.copy(_ROOT / name, tmp_path / name)
     for name in _LINKED:  # what the build has made

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.slow
 """Each starts several processes that import torch; test_selftest_judge.py keeps a sample in `make test`."""
 
 
+@pytest.mark.alone
 def test_a_clean_machine_has_no_difference(selftest: SelfTest) -> None:
     done = selftest()
     assert done.found() == {} and done.code == 0, done.said
@@ -46,6 +47,7 @@ def test_wrong_results_are_found_and_named(selftest: SelfTest) -> None:
     assert "0.5 units of the last place towards 0" in done.said
 
 
+@pytest.mark.alone
 def test_hangs_crashes_slow_cards_and_collectives_are_found(selftest: SelfTest) -> None:
     cases = ["reductions/sort/float32", "reductions/topk/float32", "elementwise/mul/float32", "elementwise/add/float32",
              "speed/cards", "collectives/max/float32", "collectives/sum/float32"]  # fmt: skip
@@ -78,6 +80,7 @@ def test_a_wrong_name_of_a_chip_is_found(selftest: SelfTest, tmp_path: Path) -> 
     assert "torch_npu on the same machine says Ascend910B3" in done.said
 
 
+@pytest.mark.alone
 def test_a_slow_machine_is_found(selftest: SelfTest) -> None:
     done = selftest("--only", "speed/products,speed/launches", planted="slow")
     assert {kind for kinds in done.found().values() for kind in kinds} == {"slow"}, done.said
