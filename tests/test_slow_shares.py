@@ -52,13 +52,13 @@ def test_left_out():
 
 
 @pytest.fixture
-def suite(tmp_path: Path) -> list[str]:
-    """Words for pytest: a suite of its own."""
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A suite of its own in the place of ours."""
     (tmp_path / "conftest.py").write_text(_CONFTEST)
     (tmp_path / "test_numbers.py").write_text(_TESTS)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow:\n  alone:\n")
-    words = ["-p", "no:cacheprovider", "-p", "no:randomly", "-q"]
-    return ["-c", str(tmp_path / "pytest.ini"), "--rootdir", str(tmp_path), *words, str(tmp_path)]
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -q\nmarkers =\n  slow:\n  alone:\n")
+    monkeypatch.setattr(slow, "ROOT", tmp_path)
+    return tmp_path
 
 
 def test_rows_are_sorted_and_have_a_share() -> None:
@@ -76,37 +76,33 @@ def test_shares_take_about_the_same_time() -> None:
     assert len(sums) == COUNT and max(sums.values()) < 2 * 20 * 60
 
 
-def test_every_test_is_in_one_share(suite: list[str], tmp_path: Path) -> None:
+def test_every_test_is_in_one_share(suite: Path) -> None:
     seen: Counter[str] = Counter()
     for share in range(1, COUNT + 1):
-        events = tmp_path / f"events{share}"
-        words = [sys.executable, "-m", "pytest", *suite, "--share", str(share), "--events", str(events)]
-        subprocess.run(words, capture_output=True, check=False, timeout=300)
+        events = suite / f"events{share}"
+        words = [sys.executable, "-m", "pytest", "--share", str(share), f"--events={events}"]
+        subprocess.run(words, cwd=suite, capture_output=True, check=False, timeout=300)
         lines = events.read_text().splitlines() if events.exists() else []
         seen.update(list(slow.read_events(lines, {}, time.time()).outcomes))
     assert len(seen) == 14 and set(seen.values()) == {1}
 
 
-def test_a_whole_run_tells_what_became_of_each_test(suite: list[str], capfd: pytest.CaptureFixture[str]) -> None:
-    assert slow.main(["--", *suite]) == 1
+def test_a_whole_run_tells_what_became_of_each_test(suite: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert slow.main([]) == 1
     said = capfd.readouterr().out
     assert "    1 failed\n   12 passed\n    1 skipped\n" in said
     assert "failed: test_numbers.py::test_number[7]" in said
 
 
-def test_what_no_time_is_left_for_is_named_and_has_not_passed(
-    suite: list[str], capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert (
-        slow.main(["--minutes", "0.1", "--workers", "0", "--", *suite]) == 0
-    )  # without a row, a test needs 45 seconds
+def test_what_no_time_is_left_for_is_named_and_has_not_passed(suite: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert slow.main(["--minutes", "0.1", "--workers", "0"]) == 0  # without a row, a test needs 45 seconds
     said = capfd.readouterr().out
     assert "   14 not reached\n" in said and " passed" not in said.partition("slow tests:")[2]
     assert "not run, no time was left: test_numbers.py::test_number[7]" in said
 
 
-def test_a_run_that_pytest_cannot_start_fails(suite: list[str], capfd: pytest.CaptureFixture[str]) -> None:
-    assert slow.main(["--workers", "0", "--", *suite, "--no-such-option"]) == 1
+def test_a_run_that_pytest_cannot_start_fails(suite: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert slow.main(["--workers", "0", "--", "--no-such-option"]) == 1
     assert "pytest ended with 4" in capfd.readouterr().out
 
 

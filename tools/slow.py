@@ -123,7 +123,8 @@ def _run(part: str, share: int, until: float | None, options: argparse.Namespace
     with tempfile.TemporaryDirectory(prefix="jumar-slow-") as scratch:
         events = Path(scratch) / "events"
         events.touch()
-        words = [sys.executable, "-m", "pytest", "-m", MARKS[part], "--events", str(events)]
+        # One word: a path that stands alone is where pytest looks for tests, whatever option is in front of it.
+        words = [sys.executable, "-m", "pytest", "-m", MARKS[part], f"--events={events}"]
         words += ["-n", options.workers, "--dist", "worksteal"] if part != "alone" else []
         words += ["--share", str(share)] if share else []
         words += ["--until", str(until)] if until else []
