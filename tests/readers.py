@@ -61,7 +61,7 @@ OWN = {
     "emulate/dry/loading.py": "the user's program calls torch.load itself; we only map the file",
     "emulate/glue/record.py": "the record of this user's programs, in the user's program",
     "emulate/mindspore.py": "printed by our own program",
-    "emulate/numpy_ops/bridge.py": "a text of the stand-ins, in the user's program",
+    "emulate/mindspore_ops/bridge.py": "a text of the stand-ins, in the user's program",
     "emulate/proof/importer.py": "inside the cage",
     "emulate/proof/sides.py": "the results of the cage",
     "emulate/proof/tests.py": "inside the cage",
@@ -71,6 +71,9 @@ OWN = {
     "export/standin/pyacl/pictures.py": "a picture by Pillow with a limit, in the user's program",
     "export/standin/stream/elements/imagedecoder.py": "a picture by Pillow with a limit, in the user's program",
     "export/standin/stream/manager.py": "a message of protobuf, in the user's program",
+    "runtime/cage/__init__.py": "told by the keeper, which the caged program cannot reach",
+    "runtime/cage/enter.py": "written by `jumar.runtime.cage`",
+    "runtime/trust.py": "the user's own record, which nobody else may write",
     "launch/backends/elastic.py": "written by the launcher",
     "launch/backends/rank.py": "written by the launcher",
     "launch/watch.py": "printed by our engine",
@@ -81,7 +84,6 @@ OWN = {
     "parallel/programs/torch_step.py": "words that we passed",
     "parallel/prove.py": "a table of MindSpore about our own program",
     "runtime/hooks/imports.py": "loads the module that the user's program imports",
-    "runtime/hooks/mindspore.py": "loads MindSpore's own file, in the user's program",
     "runtime/hooks/site/sitecustomize.py": "hands on to the sitecustomize that was there, in the user's program",
     "runtime/prebuilt.py": "tables of the package",
     "runtime/triton_launches.py": "a folder that we made for the run",
@@ -91,7 +93,6 @@ OWN = {
 }
 ELSEWHERE = {
     "cloud/rest.py": "answers of an endpoint that the user chose: the trust of endpoints",
-    "migrate/rule.py": "rules that `jumar.toml` names: the trust of project files",
     "runtime/settings.py": "`jumar.toml`: the trust of project files",
 }
 CAGED = {

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from jumar.migrate.passes.packs.hooks import folders, pack
-from jumar.migrate.rule import LANGUAGES, OWN, Unit, all_rules
+from jumar.migrate.rule import OWN, Unit, all_rules, languages
 from jumar.tables import pages
 
 ROOT = Path(__file__).parents[1]
@@ -52,7 +52,7 @@ def test_ids_and_names_are_used_once_and_well_formed() -> None:
 def test_rule_files_are_named_after_their_rules() -> None:
     places = [path.relative_to(PASSES) for path in PASSES.rglob("*.py") if "RULE = Rule(" in path.read_text()]
     for place in places:
-        assert len(place.parts) == (4 if place.parts[0] == "packs" else 3) and place.parts[-2] in LANGUAGES
+        assert len(place.parts) == (4 if place.parts[0] == "packs" else 3) and place.parts[-2] in languages()
     rows = {known.name for folder in folders() if (known := pack(folder)) is not None}
     names = {(unit.owner.name, unit.rule.name.replace("-", "_"))
              for unit in RULES if unit.rule not in OWN and unit.rule.name not in rows}  # fmt: skip

@@ -10,8 +10,11 @@ from pathlib import Path
 TESTS = Path(__file__).parent
 MOST = 6
 """Lines of a program that may stand in a test."""
-INPUTS = {"cli/test_cloud_adapt.py", "migrate/test_names.py", "report/sample.py"}
-"""Files whose literals are code to migrate: data, with the faults that `jumar migrate` is there to find."""
+INPUTS = {
+    "cli/test_cloud_adapt.py", "emulate/test_hostile_projects.py", "migrate/test_names.py", "migrate/test_noise.py",
+    "migrate/test_passes.py", "report/sample.py", "test_slow_shares.py", "untrusted/attempts.py",
+}  # fmt: skip
+"""Files whose literals are data: code to migrate with its faults, hostile programs, tests for a run of pytest."""
 
 
 def _texts(tree: ast.AST) -> Iterator[tuple[int, str]]:

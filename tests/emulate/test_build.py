@@ -24,7 +24,7 @@ def test_missing_compiler_names_the_package(run: Run, tmp_path: Path) -> None:
 
 def test_cache_that_cannot_be_written(run: Run) -> None:
     done = run(_USE, check=False, JUMAR_CACHE="/proc/nowhere")
-    assert "cannot write the emulator's cache" in done.stderr
+    assert "cannot use the cache `/proc/nowhere" in done.stderr
     assert "JUMAR_CACHE" in done.stderr
 
 

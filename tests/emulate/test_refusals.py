@@ -55,9 +55,18 @@ def test_arguments_that_a_kernel_does_not_take_are_recorded(
 
 @pytest.mark.parametrize(("call", "refused"), [("operator", OPERATOR), ("arguments", ARGUMENTS), ("value", None)])
 def test_verify_names_what_ended_the_program(
-    call: str, refused: Refusal | None, emulator: None, machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: str,
+    refused: Refusal | None,
+    emulator: None,
+    namespaces: None,
+    machine: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("JUMAR_MACHINE", machine)
-    (tmp_path / "train.py").write_text(_PROGRAM, encoding="utf-8")
-    found = verify.run([sys.executable, "train.py", call], tmp_path, os.environ)
+    project, place = tmp_path / "project", tmp_path / "place"
+    for folder in (project, place):
+        folder.mkdir()
+    (project / "train.py").write_text(_PROGRAM, encoding="utf-8")
+    found = verify.run([sys.executable, "train.py", call], project, os.environ, place, (), sandbox=True)
     assert (found.code, found.refused) == (1, refused)

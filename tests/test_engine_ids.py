@@ -57,7 +57,7 @@ def test_nothing_compares_with_an_id(name: str) -> None:
 
 
 def test_the_search_sees_what_it_looks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("test_engines.TOP", tmp_path)
+    monkeypatch.setattr("test_engine_ids.TOP", tmp_path)
     (tmp_path / "a.py").write_text(
         'RULE = Rule(id="PT001")\nOTHER = Rule("PT002", "b")\nif x.id in ("PT101", "b"): ...\n'
     )
