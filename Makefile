@@ -50,7 +50,7 @@ check: $(VENV)/jumar
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
-	$(BIN)/check-jsonschema --builtin-schema vendor.gitlab-ci ci/gitlab.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.gitlab-ci templates/gitlab.yml
 	$(BIN)/zizmor --offline --quiet --persona pedantic .github action.yml
 
 ## make docs    the site; the reference pages are current, links lead somewhere, the guides' commands run

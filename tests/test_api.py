@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +157,8 @@ def test_blocks_of_the_guide_run(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_both_languages_have_the_same_blocks() -> None:
     assert _blocks(GUIDE) == _blocks(GUIDE.with_name("api.zh-CN.md"))
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    """Without the marker of PEP 561 a type checker takes every value of `jumar.api` for Any."""
+    assert resources.files("jumar").joinpath("py.typed").is_file()

@@ -1,4 +1,4 @@
-"""Runs the steps of ci/Dockerfile where there is no Docker: in a Debian root, with chroot; then the image's command.
+"""Runs the steps of templates/Dockerfile without Docker: in a Debian root, with chroot; then the image's command.
 
 Usage: sudo python tools/image.py [--wheels dist] [--bind DIR]... [--folder DIR] [--keep] [WORD]...
 
@@ -24,7 +24,7 @@ from typing import NamedTuple
 import version_environment
 
 ROOT = Path(__file__).parents[1]
-RECIPE = ROOT / "ci" / "Dockerfile"
+RECIPE = ROOT / "templates" / "Dockerfile"
 GUIDE = ROOT / "docs" / "guides" / "ci.md"
 _BASE = (
     "ca-certificates,libbz2-1.0,libexpat1,libffi8,liblzma5,libreadline8,libsqlite3-0,libssl3,libuuid1,netbase,zlib1g"

@@ -52,9 +52,9 @@ def test_inputs_reach_the_shell_as_variables_only() -> None:
 
 
 def test_every_recipe_builds_the_emulator_before_the_suite() -> None:
-    template = yaml.safe_load((TOP / "ci" / "gitlab.yml").read_text())[".jumar"]
+    template = yaml.safe_load((TOP / "templates" / "gitlab.yml").read_text())[".jumar"]
     assert template["before_script"][-1] == CHECK == _step("build the emulator")["run"]
-    assert f"RUN {CHECK}\n" in (TOP / "ci" / "Dockerfile").read_text()
+    assert f"RUN {CHECK}\n" in (TOP / "templates" / "Dockerfile").read_text()
 
 
 def test_the_hook_refuses_cuda_and_accepts_what_is_done(jumar: Callable[..., object], tmp_path: Path) -> None:
