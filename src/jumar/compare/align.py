@@ -11,6 +11,7 @@ from jumar.compare.precision import short
 from jumar.compare.result import RecordEntry
 from jumar.core.compat import zip
 from jumar.tables.load import table
+from jumar.tables.operator_kinds import is_kind
 
 _LONG = 6000
 """Operators up to which an exact matching of a stretch is affordable."""
@@ -131,14 +132,9 @@ def left_over(entries: Sequence[RecordEntry], matched: set[int]) -> list[RecordE
     return [entry for entry in entries if entry.kind in ("op", "view") and entry.index not in matched]
 
 
-@cache
-def _quiet() -> set[str]:
-    return set(table("same_operators.toml")["quiet"])
-
-
 def is_quiet(entry: RecordEntry) -> bool:
     """Copies and casts: no news if only one run has them."""
-    return canonical(entry.op) in _quiet()
+    return is_kind(canonical(entry.op), "reshapes", "copies", "allocations")
 
 
 def counted(entries: Sequence[RecordEntry]) -> list[str]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from jumar.tables.operator_kinds import multiplies
+
 UNIT = {"float64": 2.0**-53, "float32": 2.0**-24, "hf32": 2.0**-12, "float16": 2.0**-11, "bfloat16": 2.0**-8,
         "float8_e4m3fn": 2.0**-4, "float8_e5m2": 2.0**-3}  # fmt: skip
 """Largest relative error of one rounding. hf32 keeps 11 bits of the mantissa of float32."""
 LARGEST = {"float64": 1.7976931348623157e308, "float32": 3.4028234663852886e38, "bfloat16": 3.3895313892515355e38,
            "float16": 65504.0}  # fmt: skip
 """What masks are filled with: its negative is the lowest value of a dtype."""
-PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "_grouped_mm", "convolution", "convolution_backward",
-            "_scaled_dot_product", "addmv", "mv", "dot", "npu_fusion_attention", "npu_conv", "npu_linear", "_trilinear",
-            "mkldnn")  # fmt: skip
 
 
 def short(name: str) -> str:
@@ -20,4 +19,4 @@ def short(name: str) -> str:
 
 
 def is_product(name: str) -> bool:
-    return short(name).startswith(PRODUCTS)
+    return multiplies(short(name))

@@ -18,6 +18,7 @@ from jumar.parallel.network import Network
 from jumar.parallel.tape import Layer, Tape
 from jumar.runtime import process
 from jumar.tables.load import table
+from jumar.tables.operator_kinds import VIEWS, is_kind
 
 BATCH = 2
 LIMIT = 300
@@ -165,7 +166,7 @@ def _tape(rows: list[dict[str, Any]], trace: dict[str, Any], rules: dict[str, An
     if first is not None:
         here[first] = 0
     weights: dict[str, int] = {}
-    views, keeps = set(rules["views"]["names"]), rules["keeps"]
+    keeps = rules["keeps"]
     for row in rows:
         inputs = tuple(here.setdefault(index, -1) for index in row["inputs"])
         inputs = tuple(tape.value(0) if value < 0 else value for value in inputs)
@@ -176,7 +177,7 @@ def _tape(rows: list[dict[str, Any]], trace: dict[str, Any], rules: dict[str, An
             if name not in weights:
                 weights[name] = tape.weight(name, trace["weights"][name], kept="weights" in rule, cast=False)
                 used.append(weights[name])
-        view = row["kind"] in views and bool(inputs) and not used
+        view = is_kind(row["kind"], *VIEWS) and bool(inputs) and not used
         kept = inputs if "inputs" in rule and (len(inputs) > 1 or used or "alone" in rule) else ()
         if "copies" in rule and len(inputs) > 1 and not used:
             kept = tuple(tape.op("transpose", (), tape.values[value].size, own=True) for value in inputs)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from jumar.tables import measured
 from jumar.tables.load import table
+from jumar.tables.operator_kinds import is_kind
 
 Shape = tuple[int, ...]
 
@@ -42,7 +43,6 @@ WIDTHS = {"float64": 8, "int64": 8, "complex64": 8, "complex128": 16, "float16":
 _SLOW = ("float64", "complex128", "complex64")
 _USED = ("matmul_float16", "matmul_float32", "memory", "launch", "link", "collective", "host_to_card")
 """Figures of `jumar selftest` that this model uses."""
-_PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "_int_mm", "addbmm"}
 
 
 class Card:
@@ -138,7 +138,7 @@ def kernel_type(name: str) -> str:
 def operations(name: str, inputs: list[Tensor], outputs: list[Tensor]) -> float:
     """Multiply-adds times two of the operators that the cube unit runs; 0 for all others."""
     many = [item for item in inputs if len(item.shape) > 1]
-    if name in _PRODUCTS and len(many) >= 2 and outputs:
+    if is_kind(name, "products") and len(many) >= 2 and outputs:
         return 2.0 * outputs[0].size * many[-2].shape[-1]
     if name == "convolution" and len(many) >= 2 and outputs:
         return _convolution(outputs[0], many[1])

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from jumar.perf.facts import Facts
-from jumar.tables.perf import same, views
+from jumar.tables.operator_kinds import IDLE, is_kind
+from jumar.tables.perf import same
 
 
 class Match(NamedTuple):
@@ -51,7 +52,7 @@ def sequences(facts: Facts) -> list[Sequence]:
         if op.end <= inside.get(op.thread, -1.0) or not op.name.startswith(("aten::", "npu::")):
             continue
         word = op.name.partition("::")[2].partition(".")[0].strip("_")
-        if word in views():
+        if is_kind(word, *IDLE):
             continue
         found.setdefault(op.thread, Sequence()).add(index, same().get(word, word))
         inside[op.thread] = op.end

@@ -70,12 +70,6 @@ def fusions() -> tuple[Fusion, ...]:
 
 
 @cache
-def views() -> frozenset[str]:
-    """Operators that compute nothing."""
-    return frozenset(table("perf_fusions.toml")["views"])
-
-
-@cache
 def same() -> dict[str, str]:
     """Operators that patterns know under another name."""
     names: dict[str, str] = table("perf_fusions.toml")["same"]
