@@ -17,6 +17,9 @@ _OUT = Path(__file__).resolve().parent.parent / "src" / "jumar" / "data" / "emul
 # Boards whose ini names no size; npu-smi of a real board shows these (samples of 910A, 8 GB Orange Pi, B2C).
 _MEMORY_MIB = {"910A": 32768, "310B": 7564, "910B": 65536, "310P": 21534}
 
+# Groups of chips in data/operators.toml, by architecture.
+_OPERATORS = {2201: "910B", 3510: "950"}
+
 
 def main(socs: str, chips: str) -> None:
     table = yaml.safe_load(Path(socs).read_text(encoding="utf-8"))
@@ -39,6 +42,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
         "family": family,
         "short_soc": row["short_soc"],
         "arch": int(row["npu_arch"]),
+        "operators": _OPERATORS.get(int(row["npu_arch"]), "older"),
         "memory_mib": round(size * 1024) if size and family != "310P" else _MEMORY_MIB[family],
         "ai_core": row.get("ai_core") or row.get("cube_core") or 0,
         "cube_core": row.get("cube_core") or row.get("ai_core") or 0,

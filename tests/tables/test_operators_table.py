@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from jumar.tables import operators
+from jumar.tables.socs import socs
 
 _WHY = "a reason"
 
@@ -88,3 +89,9 @@ def test_the_row_without_a_star_says_how_an_operator_is_carried() -> None:
 def test_patterns_never_disagree_about_the_carrier() -> None:
     patterns = [row for row in operators.rows() if row.is_pattern and row.carried]
     assert {row.carried for row in patterns} == {"refused"}
+
+
+def test_every_chip_has_its_group_of_operators() -> None:
+    groups = {soc: row["operators"] for soc, row in socs().items()}
+    assert set(groups.values()) == set(operators.CHIPS)
+    assert [groups[soc] for soc in ("Ascend310P3", "Ascend910B3", "Ascend950PR_9599")] == list(operators.CHIPS)

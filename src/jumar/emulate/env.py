@@ -89,8 +89,7 @@ def has_bfloat16() -> bool:
 
 def chip() -> str:
     """The group of that chip in the table of operators."""
-    newest = variables.SOC.read().startswith(("Ascend950", "Ascend350"))
-    return "older" if not has_bfloat16() else "950" if newest else "910B"
+    return str(socs().get(variables.SOC.read(), {}).get("operators", "910B"))
 
 
 def check_soc(name: str) -> str:
